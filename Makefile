@@ -1,0 +1,130 @@
+# The front door. Every target makes what it needs first, and says what it does.
+# Settings, on the command line: PYTHON=python3.12 CXX=g++-13 JOBS=4 NATIVE=ON EXTRAS="test lint"
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+JOBS ?= $(shell nproc)
+NATIVE ?= OFF
+WERROR ?= OFF
+EXTRAS ?=
+ARGS ?=
+
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+export PATH := $(BIN):$(PATH)
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+export HEDDLE_NATIVE := $(NATIVE)
+ifneq ($(origin CXX),default)
+export CXX
+endif
+
+ENVIRONMENT := .ci/environment.py pyproject.toml constraints.txt
+CMAKE := cmake -G Ninja -S . -DHEDDLE_WERROR=$(WERROR) -DHEDDLE_NATIVE=$(NATIVE)
+CTEST := ctest --output-on-failure --no-tests=error -j $(JOBS)
+CXX_FILES = $(shell find engine -name '*.h' -o -name '*.cc')
+# gcc's thread sanitizer needs addresses that are not randomised as widely as some kernels do.
+FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
+export UBSAN_OPTIONS := print_stacktrace=1
+export ASAN_OPTIONS := detect_stack_use_after_return=1
+export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
+
+.PHONY: help setup train test test-release test-address test-thread test-python lint lint-format \
+        lint-python lint-headers lint-tidy format bench instructions \
+        clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.ready $(foreach extra,$(EXTRAS),$(VENV)/.ready-$(extra)) ## Make .venv and build the engine (EXTRAS="test lint")
+	@:
+
+$(VENV)/.ready: $(ENVIRONMENT)
+	@$(PYTHON) .ci/environment.py
+
+$(VENV)/.ready-%: $(ENVIRONMENT)
+	@$(PYTHON) .ci/environment.py --extra $*
+
+train: $(VENV)/.ready ## Train a policy for TPC-C in about two minutes and compare it (ARGS=…)
+	@heddle train experiment=quick $(ARGS)
+
+TEST_STAGES := test-release test-address test-thread test-python
+
+test: $(VENV)/.ready-test ## Run every test: engine, sanitizers, Python; then a summary
+	@results=(); status=0; begin=$$SECONDS; \
+	for stage in $(TEST_STAGES); do \
+	  start=$$SECONDS; \
+	  if $(MAKE) $$stage; then verdict=passed; else verdict=FAILED; status=1; fi; \
+	  results+=("$$(printf '  %-13s %-7s %5d s' $$stage $$verdict $$((SECONDS - start)))"); \
+	done; \
+	printf '\n'; printf '%s\n' "$${results[@]}"; \
+	printf '  %-13s %-7s %5d s\n' all "$$( ((status)) && echo FAILED || echo passed)" $$((SECONDS - begin)); \
+	exit $$status
+
+test-release: $(VENV)/.ready ## Engine tests, as the engine is shipped
+	@echo "== $@"
+	@$(CMAKE) -B build/release --log-level=WARNING
+	@cmake --build build/release
+	@$(CTEST) --test-dir build/release
+
+test-address: $(VENV)/.ready ## Engine tests under the address and undefined-behaviour sanitizers
+	@echo "== $@"
+	@$(CMAKE) -B build/address -DHEDDLE_SANITIZE=address,undefined --log-level=WARNING
+	@cmake --build build/address
+	@$(CTEST) --test-dir build/address
+
+test-thread: $(VENV)/.ready ## Engine tests under the thread sanitizer
+	@echo "== $@"
+	@$(CMAKE) -B build/thread -DHEDDLE_SANITIZE=thread --log-level=WARNING
+	@cmake --build build/thread
+	@$(FIXED_ADDRESSES) $(CTEST) --test-dir build/thread
+
+test-python: $(VENV)/.ready-test ## Python tests (ARGS="-k name")
+	@echo "== $@"
+	@python -c "import engine" # rebuilds what has changed, outside any test's time-out
+	@pytest -q $(ARGS)
+
+lint: lint-format lint-python lint-headers lint-tidy ## Run every check of form
+
+lint-format: $(VENV)/.ready-lint ## clang-format and ruff: layout
+	@clang-format --dry-run --Werror $(CXX_FILES)
+	@ruff format --check .
+
+lint-python: $(VENV)/.ready-lint ## ruff and mypy
+	@ruff check .
+	@mypy
+
+lint-headers: $(VENV)/.ready-lint ## Each header by itself, without a warning
+	@$(CMAKE) -B build/lint -DHEDDLE_WERROR=ON -DHEDDLE_BENCH=ON --log-level=WARNING
+	@cmake --build build/lint --target all_verify_interface_header_sets
+
+# The sessions instantiate every workload under every protocol, so the headers are seen through them.
+lint-tidy: lint-headers ## clang-tidy on the engine's sources and, through them, its headers
+	@run-clang-tidy.py -quiet -j $(JOBS) -p build/lint \
+	  '$(CURDIR)/(engine/(machine|storage|protocol|driver|workload)|build/lint/engine/sessions)/.*\.cc$$'
+
+format: $(VENV)/.ready-lint ## Lay out every file as lint wants it
+	@clang-format -i $(CXX_FILES)
+	@ruff format .
+	@ruff check --fix .
+
+bench: $(VENV)/.ready ## Run the engine's micro-benchmarks (ARGS="--benchmark_filter=…")
+	@$(CMAKE) -B build/bench -DHEDDLE_BENCH=ON -DHEDDLE_TESTS=OFF --log-level=WARNING
+	@cmake --build build/bench
+	@for bench in build/bench/bench/heddle_bench_*; do \
+	  if [ -x "$$bench" ]; then echo "== $${bench##*/}"; "$$bench" $(ARGS) || exit; fi; \
+	done
+
+instructions: $(VENV)/.ready ## Count instructions per transaction with valgrind (ARGS="--only YCSB")
+	@command -v valgrind >/dev/null || { echo "this needs valgrind: sudo apt-get install valgrind"; exit 1; }
+	@$(CMAKE) -B build/bench -DHEDDLE_BENCH=ON -DHEDDLE_TESTS=OFF --log-level=WARNING
+	@cmake --build build/bench --target heddle_run_workload
+	@python engine/bench/instructions.py build/bench/bench/heddle_run_workload $(ARGS)
+
+clean: ## Remove the environment and everything built (keeps runs/)
+	@rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache
+	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

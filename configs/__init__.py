@@ -1,0 +1,1 @@
+"""Settings for Hydra, by group: workload, machine, search, experiment."""

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/compiled_policy.h"
+
+namespace heddle {
+
+/// How long an aborted transaction waits before it runs again.
+enum class BackoffKind : std::uint8_t {
+  none,         ///< not at all
+  exponential,  ///< as Silo's code does: doubles on abort, halves on commit
+  constant,     ///< always the same time, tuned for the workload ("static" to the user)
+  policy,       ///< the policy's backoff table (Polyjuice §4.5)
+};
+
+/// One worker's backoff times, one a transaction type.
+class Backoff {
+ public:
+  /// No table makes a transaction wait longer than this.
+  static constexpr double kLongestUs = 1024.0;
+  static constexpr double kShortestUs = 0.125;
+
+  Backoff(BackoffKind kind, double constant_us, int types)
+      : kind_(kind), constant_us_(constant_us), us_(static_cast<std::size_t>(types), kUnset) {}
+
+  /// The time to wait, in microseconds, after an abort with `prior_aborts` before it.
+  double on_abort(int type, std::uint32_t prior_aborts, const CompiledPolicy* policy) {
+    double& us = us_[static_cast<std::size_t>(type)];
+    switch (kind_) {
+      case BackoffKind::none: return 0.0;
+      case BackoffKind::constant: return constant_us_;
+      case BackoffKind::exponential:
+        us = us == kUnset ? kExponentialUs : std::min(us * 2, kLongestUs);
+        return us;
+      case BackoffKind::policy: {
+        const BackoffRow& row = row_of(type, policy);
+        if (us == kUnset) us = row.initial_us;
+        us = std::clamp(us * (1.0 + row.abort[step(prior_aborts)]), kShortestUs, kLongestUs);
+        return us;
+      }
+    }
+    return 0.0;
+  }
+
+  void on_commit(int type, std::uint32_t prior_aborts, const CompiledPolicy* policy) {
+    double& us = us_[static_cast<std::size_t>(type)];
+    if (us == kUnset) return;
+    if (kind_ == BackoffKind::exponential) {
+      us = us / 2 < kExponentialUs ? kUnset : us / 2;
+    } else if (kind_ == BackoffKind::policy) {
+      const BackoffRow& row = row_of(type, policy);
+      us = std::clamp(us / (1.0 + row.commit[step(prior_aborts)]), kShortestUs, kLongestUs);
+    }
+  }
+
+  /// Another policy starts from its own initial values.
+  void reset() { std::fill(us_.begin(), us_.end(), kUnset); }
+
+ private:
+  static constexpr double kUnset = -1.0;
+  /// Silo's first backoff is 100 pauses, about half a microsecond when it was written.
+  static constexpr double kExponentialUs = 0.5;
+
+  static std::size_t step(std::uint32_t prior_aborts) {
+    return std::min<std::size_t>(prior_aborts, 2);
+  }
+  static const BackoffRow& row_of(int type, const CompiledPolicy* policy) {
+    return policy->policy().backoff[static_cast<std::size_t>(type)];
+  }
+
+  BackoffKind kind_;
+  double constant_us_;
+  std::vector<double> us_;
+};
+
+/// Throws std::invalid_argument naming the valid kinds.
+[[nodiscard]] BackoffKind parse_backoff(std::string_view name);
+
+}  // namespace heddle

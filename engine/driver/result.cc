@@ -1,0 +1,51 @@
+#include "driver/result.h"
+
+#include <nlohmann/json.hpp>
+
+namespace heddle {
+
+using Json = nlohmann::ordered_json;
+
+std::string Result::to_json() const {
+  Json types_json = Json::object();
+  for (const TypeResult& type : types) {
+    const LatencyResult& latency = type.latency_us;
+    types_json[type.name] = {{"commits", type.commits},
+                             {"rollbacks", type.rollbacks},
+                             {"aborts", type.aborts},
+                             {"throughput", type.throughput},
+                             {"latency_us",
+                              {{"mean", latency.mean},
+                               {"p50", latency.p50},
+                               {"p90", latency.p90},
+                               {"p99", latency.p99},
+                               {"p999", latency.p999},
+                               {"max", latency.max}}}};
+  }
+  const Json json = {
+      {"schema_version", 1},
+      {"protocol", protocol},
+      {"policy", policy},
+      {"workload", workload},
+      {"machine", {{"kind", machine}, {"cores", cores}}},
+      {"seed", seed},
+      {"duration_s", duration_s},
+      {"commits", commits},
+      {"throughput", throughput},
+      {"abort_rate", abort_rate},
+      {"partial_retries", partial_retries},
+      {"types", types_json},
+      {"aborts", {{"by_reason", aborts_by_reason}, {"by_state", aborts_by_state}}},
+      {"time_s",
+       {{"useful", time_s.useful},
+        {"waiting", time_s.waiting},
+        {"wasted", time_s.wasted},
+        {"backoff", time_s.backoff},
+        {"commit", time_s.commit}}},
+      {"waiting_by_state_s", waiting_by_state_s},
+      {"interrupted", interrupted},
+  };
+  return json.dump();
+}
+
+}  // namespace heddle

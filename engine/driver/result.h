@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+/// Latency of one type from its first attempt to its commit, aborts and backoff included, in µs.
+struct LatencyResult {
+  double mean = 0, p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
+};
+
+struct TypeResult {
+  std::string name;
+  std::uint64_t commits = 0;    ///< includes rollbacks: the transaction did what it is specified to
+  std::uint64_t rollbacks = 0;
+  std::uint64_t aborts = 0;
+  double throughput = 0;        ///< commits a second
+  LatencyResult latency_us;
+};
+
+/// Where the workers' time went, in seconds summed over workers.
+struct TimeResult {
+  double useful = 0;   ///< attempts that committed, less their waiting and commit
+  double waiting = 0;  ///< for other transactions
+  double wasted = 0;   ///< attempts that aborted, less their waiting
+  double backoff = 0;
+  double commit = 0;   ///< the commit protocol of attempts that committed
+};
+
+/// What a run measured (DESIGN §5): one schema from here to JSON and the experiment record.
+struct Result {
+  std::string protocol;
+  std::string policy;
+  std::map<std::string, std::string> workload;
+  std::string machine;
+  int cores = 0;
+  std::uint64_t seed = 0;
+  double duration_s = 0;
+  std::uint64_t commits = 0;
+  double throughput = 0;
+  double abort_rate = 0;  ///< aborted attempts of all attempts
+  std::uint64_t partial_retries = 0;
+  std::vector<TypeResult> types;
+  std::map<std::string, std::uint64_t> aborts_by_reason;
+  std::vector<std::uint64_t> aborts_by_state;    ///< one a state, then those of no state
+  std::vector<double> waiting_by_state_s;        ///< one a state, then at commit
+  TimeResult time_s;
+  bool interrupted = false;
+
+  [[nodiscard]] std::string to_json() const;
+};
+
+}  // namespace heddle

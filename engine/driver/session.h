@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "driver/result.h"
+#include "protocol/compiled_policy.h"
+#include "workload/options.h"
+
+namespace heddle {
+
+/// How a run is made.
+struct RunOptions {
+  std::string protocol = "silo";
+  std::map<std::string, std::string> protocol_options = {};
+  std::shared_ptr<const CompiledPolicy> policy = nullptr;  ///< for protocols that execute one
+  std::string backoff = "exponential";
+  double backoff_us = 0;      ///< for backoff "static"
+  double seconds = 1.0;       ///< the measured window
+  double warmup = 0.0;        ///< seconds before it
+  std::uint64_t seed = 1;
+  bool take_turns = true;     ///< of workers without a core of their own
+  double watchdog_s = 10.0;   ///< no worker may go this long without ending an attempt
+};
+
+/// A worker made no progress: the message says who waited for whom.
+class StuckError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A loaded database that runs transactions, one run at a time.
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  /// Runs the workload. `interrupted()` is asked every few milliseconds; once it returns true the
+  /// run ends and gives what it has measured.
+  /// @throws std::invalid_argument for options that make no sense; StuckError
+  virtual Result run(const RunOptions& options, const std::function<bool()>& interrupted) = 0;
+
+  /// Gives the running policy executor another policy, without stopping it (from another thread).
+  /// @throws std::invalid_argument if no policy is running
+  virtual void switch_policy(std::shared_ptr<const CompiledPolicy> policy) = 0;
+
+  /// Ends the current run early (from another thread).
+  virtual void stop() = 0;
+
+  /// The workload's own consistency conditions: one line per violation.
+  [[nodiscard]] virtual std::vector<std::string> check() = 0;
+
+  [[nodiscard]] virtual const Signature& signature() const = 0;
+  /// Bytes the database has grown by since it was loaded, and holds in all.
+  [[nodiscard]] virtual std::int64_t grown_bytes() const = 0;
+  [[nodiscard]] virtual std::int64_t memory_bytes() const = 0;
+};
+
+/// Loads a database for a workload named by option "name", on real threads.
+/// @throws std::invalid_argument naming the culprit and what is valid
+[[nodiscard]] std::unique_ptr<Session> open_session(const OptionMap& workload, int workers,
+                                                    std::uint64_t seed);
+/// The options a workload itself reads: all but its name.
+[[nodiscard]] OptionMap without_workload_name(OptionMap options);
+[[nodiscard]] Signature workload_signature(const OptionMap& workload);
+[[nodiscard]] std::vector<std::string> workload_names();
+[[nodiscard]] std::vector<std::string> protocol_names();
+
+}  // namespace heddle

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "driver/session.h"
+
+namespace heddle {
+
+/// One workload as the driver opens it. workload/registry.cmake lists the workloads; the build makes
+/// one of these for each, in a source file of its own, so that they compile side by side.
+struct SessionFactory {
+  std::string_view name;
+  std::unique_ptr<Session> (*open)(const OptionMap& options, int workers, std::uint64_t seed);
+  Signature (*signature)(const OptionMap& options);
+};
+
+/// The factories, in the registry's order.
+[[nodiscard]] const std::vector<SessionFactory>& session_factories();
+
+
+}  // namespace heddle

@@ -1,0 +1,176 @@
+#pragma once
+
+#include <cstdint>
+
+#include "driver/backoff.h"
+#include "driver/measurements.h"
+#include "machine/shared.h"
+#include "protocol/protocol.h"
+#include "protocol/snapshot.h"
+#include "workload/random.h"
+
+namespace heddle {
+
+/// The stages of a run, in order.
+enum class Phase : std::uint64_t { warm_up, measure, over };
+
+/// What a run's workers share with the thread that started them.
+template <class M>
+struct RunState {
+  alignas(64) Shared<M, std::uint64_t> phase{static_cast<std::uint64_t>(Phase::warm_up)};
+  /// When the measured window began and ended, as the thread outside saw it.
+  Shared<M, typename M::Ticks> measured_from;
+  Shared<M, typename M::Ticks> measured_until;
+  alignas(64) Shared<M, std::uint64_t> stop{0};
+};
+
+/// Counts a worker's attempts, so that the watchdog sees that it lives.
+template <class M>
+struct alignas(64) Heartbeat {
+  Shared<M, std::uint64_t> beats;
+};
+
+/// One worker: draws transactions from the workload and runs each until it commits.
+///
+/// An aborted transaction is retried with the same input until it commits or the run ends; a worker
+/// never drops it for an easier one (Polyjuice §7.1), or training would learn to starve a type.
+template <class M, class W, class Protocol>
+class Worker {
+ public:
+  using Executor = typename Protocol::template Executor<M>;
+  using Runtime = typename Protocol::template Runtime<M>;
+
+  Worker(typename M::Member& member, int workers, std::uint64_t seed, W& workload, Storage<M>& storage,
+         Runtime& runtime, RunState<M>& state, Heartbeat<M>& heartbeat,
+         Measurements<M>& measurements, Backoff backoff)
+      : member_(member),
+        worker_(member.worker()),
+        workers_(workers),
+        random_(Random::stream(seed, static_cast<std::uint64_t>(worker_))),
+        workload_(workload),
+        storage_(storage),
+        runtime_(runtime),
+        state_(state),
+        heartbeat_(heartbeat),
+        measurements_(measurements),
+        backoff_(std::move(backoff)),
+        executor_(runtime, storage, worker_),
+        snapshot_(storage, worker_) {}
+
+  /// Runs until the run is over.
+  void run() {
+    Phase phase = Phase::warm_up;
+    auto now = M::now();
+    while (true) {
+      // acquire: the phase's other settings come with it.
+      const auto current = static_cast<Phase>(state_.phase.load(std::memory_order_acquire));
+      if (current != phase) [[unlikely]] {
+        if (current == Phase::over) break;
+        start_measuring(now);
+        phase = current;
+      }
+      if (member_.turn_over(now)) [[unlikely]] {
+        now = pass_turn();
+        continue;
+      }
+      workload_.generate(random_, worker_, workers_, static_cast<std::uint64_t>(M::microseconds(now)),
+                         input_);
+      now = run_to_the_end(now);
+    }
+    if (phase == Phase::warm_up) measurements_.start = now;
+    // relaxed: the phase's acquire has brought it.
+    measurements_.end =
+        member_.crowded() ? state_.measured_until.load(std::memory_order_relaxed) : now;
+    storage_.leave(worker_);
+  }
+
+ private:
+  using Ticks = typename M::Ticks;
+
+  /// Lets another worker have the core.
+  Ticks pass_turn() {
+    storage_.leave(worker_);  // boundary() re-enters
+    member_.pass_turn();
+    return M::now();
+  }
+
+  void start_measuring(Ticks now) {
+    const auto types = static_cast<int>(measurements_.by_type.size());
+    const auto states = static_cast<int>(measurements_.aborts_by_state.size()) - 1;
+    measurements_ = Measurements<M>(types, states);
+    // Its own boundaries are exact; but a worker that waits for its turn notices the window late,
+    // and its waiting counts. relaxed: the phase's acquire has brought the time.
+    measurements_.start =
+        member_.crowded() ? state_.measured_from.load(std::memory_order_relaxed) : now;
+    if constexpr (requires { runtime_.wait_times; }) {
+      runtime_.wait_times[static_cast<std::size_t>(worker_)].reset();
+    }
+  }
+
+  /// Runs one transaction until it ends. Returns the time it ended.
+  Ticks run_to_the_end(const Ticks first_start) {
+    const int type = W::type_of(input_);
+    Ticks start = first_start;
+    for (std::uint32_t prior_aborts = 0;; ++prior_aborts) {
+      storage_.boundary(worker_, start);
+      // relaxed: only counted.
+      heartbeat_.beats.store(heartbeat_.beats.peek() + 1, std::memory_order_relaxed);
+      const Attempt<M> attempt = run_once(type, prior_aborts);
+      const Ticks end = M::now();
+      if (attempt.outcome != Outcome::abort) [[likely]] {
+        measurements_.count_end(type, attempt, end - start, end - first_start);
+        backoff_.on_commit(type, prior_aborts, executor_.policy());
+        return end;
+      }
+      if (over()) return end;
+      measurements_.count_abort(type, attempt, end - start);
+      start = back_off(type, prior_aborts, end);
+    }
+  }
+
+  Attempt<M> run_once(int type, std::uint32_t prior_aborts) {
+    if (workload_.is_snapshot(type)) {
+      snapshot_.begin();
+      Attempt<M> attempt;
+      attempt.outcome = workload_.query(snapshot_, input_);
+      return attempt;
+    }
+    return executor_.attempt(workload_, input_, type, prior_aborts);
+  }
+
+  Ticks back_off(int type, std::uint32_t prior_aborts, Ticks now) {
+    const double us = backoff_.on_abort(type, prior_aborts, executor_.policy());
+    if (us < kWorthWaitingUs) return now;
+    if (us > kLongUs) storage_.leave(worker_);  // don't hold the epoch back; boundary() re-enters
+    if (member_.turn_over(now)) pass_turn();
+    M::idle(M::ticks(us), state_.stop.raw());
+    const Ticks end = M::now();
+    measurements_.backoff += end - now;
+    return end;
+  }
+
+  [[nodiscard]] bool over() const {
+    // relaxed: carries no data.
+    return state_.stop.load(std::memory_order_relaxed) != 0;
+  }
+
+  static constexpr double kWorthWaitingUs = 0.25;
+  static constexpr double kLongUs = 100;
+
+  typename M::Member& member_;
+  int worker_;
+  int workers_;
+  Random random_;
+  W& workload_;
+  Storage<M>& storage_;
+  Runtime& runtime_;
+  RunState<M>& state_;
+  Heartbeat<M>& heartbeat_;
+  Measurements<M>& measurements_;
+  Backoff backoff_;
+  Executor executor_;
+  SnapshotTransaction<M> snapshot_;
+  typename W::Input input_{};
+};
+
+}  // namespace heddle

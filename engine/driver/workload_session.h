@@ -1,0 +1,373 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "driver/session.h"
+#include "driver/worker.h"
+#include "protocol/registry.h"
+#include "protocol/snapshot.h"
+
+namespace heddle {
+
+/// A session of one workload on one machine: everything type-specific of running it.
+template <class M, class W>
+class WorkloadSession final : public Session {
+ public:
+  WorkloadSession(const OptionMap& options, int workers, std::uint64_t seed)
+      : described_(options),
+        workers_(workers),
+        parsed_(W::Options::parse(without_workload_name(options))),
+        signature_(W::signature(parsed_)),
+        body_(std::make_shared<Body>(workers, parsed_)) {
+    body_->workload.load(seed);
+    loaded_bytes_ = body_->storage.live_bytes();
+    for (int type = 0; type < type_count(); ++type) {
+      if (body_->workload.is_snapshot(type)) body_->storage.keep_snapshots();
+    }
+  }
+
+  Result run(const RunOptions& options, const std::function<bool()>& interrupted) override {
+    const std::unique_lock one_at_a_time(run_mutex_, std::try_to_lock);
+    if (!one_at_a_time) throw std::invalid_argument("this session is running; wait or stop() it");
+    validate(options);
+    Result result;
+    const bool known = Protocols::visit(options.protocol, [&]<class P>(P) {
+      result = run_protocol<P>(options, interrupted);
+    });
+    if (!known) {
+      throw std::invalid_argument("protocol '" + options.protocol +
+                                  "' is not known; valid: " + Protocols::joined_names());
+    }
+    return result;
+  }
+
+  void switch_policy(std::shared_ptr<const CompiledPolicy> policy) override {
+    const std::lock_guard lock(switch_mutex_);
+    if (!switch_policy_) {
+      throw std::invalid_argument("no policy is running: start a run with protocol policy_table");
+    }
+    if (policy->policy().signature != signature_) {
+      throw std::invalid_argument("the policy is for another workload than the one running");
+    }
+    switch_policy_(std::move(policy));
+  }
+
+  void stop() override { stop_requested_.store(true); }
+
+  [[nodiscard]] std::vector<std::string> check() override {
+    const std::lock_guard not_running(run_mutex_);
+    usable();
+    body_->storage.drain();
+    return body_->workload.check();
+  }
+
+  [[nodiscard]] const Signature& signature() const override { return signature_; }
+  [[nodiscard]] std::int64_t grown_bytes() const override {
+    return body_->storage.live_bytes() - loaded_bytes_;
+  }
+  [[nodiscard]] std::int64_t memory_bytes() const override {
+    return static_cast<std::int64_t>(body_->storage.held_bytes());
+  }
+
+ private:
+  /// What the workers use. Shared, because a stuck worker keeps it for good.
+  struct Body {
+    Body(int workers, const typename W::Options& options)
+        : storage(workers), workload(storage, options) {}
+    Storage<M> storage;
+    W workload;
+  };
+
+  /// One run's shared state, likewise.
+  template <class P>
+  struct Run {
+    Run(WorkloadSession& session, const RunOptions& options)
+        : body(session.body_),
+          runtime(RunSetup<M>{session.body_->storage, session.signature_, session.workers_,
+                              state.stop, options.protocol_options, options.policy}),
+          heartbeats(new Heartbeat<M>[static_cast<std::size_t>(session.workers_)]) {
+      const auto states = static_cast<int>(session.signature_.state_count());
+      for (int worker = 0; worker < session.workers_; ++worker) {
+        measurements.emplace_back(session.type_count(), states);
+      }
+    }
+    std::shared_ptr<Body> body;
+    RunState<M> state;
+    typename P::template Runtime<M> runtime;
+    std::unique_ptr<Heartbeat<M>[]> heartbeats;
+    std::vector<Measurements<M>> measurements;
+  };
+
+  [[nodiscard]] int type_count() const {
+    return static_cast<int>(W::type_names(parsed_).size());
+  }
+
+  void usable() const {
+    if (stuck_) throw StuckError("this session has a stuck worker; open a new one");
+  }
+
+  void validate(const RunOptions& options) const {
+    usable();
+    const auto refuse = [](const std::string& what) { throw std::invalid_argument(what); };
+    if (!(options.seconds > 0) || !std::isfinite(options.seconds)) {
+      refuse("seconds must be positive, not " + std::to_string(options.seconds));
+    }
+    if (!(options.warmup >= 0) || !std::isfinite(options.warmup)) {
+      refuse("warmup must not be negative, not " + std::to_string(options.warmup));
+    }
+    if (!(options.backoff_us >= 0) || !std::isfinite(options.backoff_us)) {
+      refuse("backoff_us must not be negative, not " + std::to_string(options.backoff_us));
+    }
+    const bool executes_policy = options.protocol == PolicyTable::kName;
+    if (executes_policy && options.policy == nullptr) {
+      refuse("protocol policy_table needs a policy");
+    }
+    if (!executes_policy && options.policy != nullptr) {
+      refuse("protocol " + options.protocol + " does not execute a policy; use policy_table");
+    }
+    if (parse_backoff(options.backoff) == BackoffKind::policy && options.policy == nullptr) {
+      refuse("backoff policy needs a policy, whose backoff table it follows");
+    }
+    if (options.policy != nullptr && options.policy->policy().signature != signature_) {
+      refuse("the policy is for another workload: its signature differs");
+    }
+  }
+
+  template <class P>
+  Result run_protocol(const RunOptions& options, const std::function<bool()>& interrupted) {
+    auto run = std::make_shared<Run<P>>(*this, options);
+    offer_switch(run);
+    const BackoffKind backoff = parse_backoff(options.backoff);
+    stop_requested_.store(false);
+    const auto work = [run, options, backoff, workers = workers_,
+                       types = type_count()](typename M::Member& member) {
+      const int worker = member.worker();
+      Worker<M, W, P> loop(member, workers, options.seed, run->body->workload, run->body->storage,
+                           run->runtime, run->state, run->heartbeats[worker],
+                           run->measurements[static_cast<std::size_t>(worker)],
+                           Backoff(backoff, options.backoff_us, types));
+      loop.run();
+    };
+    Monitor<P> monitor(*run, options, workers_);
+    bool was_interrupted = false;
+    const typename M::Crew crew{.workers = workers_, .take_turns = options.take_turns};
+    const bool left = M::run_crew(crew, work, [&] {
+      was_interrupted = was_interrupted || interrupted() || stop_requested_.load();
+      return monitor.poll(was_interrupted);
+    });
+    withdraw_switch();
+    if (!left || monitor.stuck()) {
+      stuck_ = stuck_ || !left;
+      throw StuckError(monitor.report(left));
+    }
+    Result result = summarize(*run, options);
+    result.interrupted = was_interrupted;
+    return result;
+  }
+
+  /// Watches a run from outside: moves it through its phases, and notices a worker that hangs.
+  template <class P>
+  class Monitor {
+   public:
+    Monitor(Run<P>& run, const RunOptions& options, int workers)
+        : run_(run),
+          warm_until_(M::now() + M::ticks(options.warmup * 1e6)),
+          window_(M::ticks(options.seconds * 1e6)),
+          patience_(M::ticks(options.watchdog_s * 1e6)),
+          workers_(workers),
+          seen_(static_cast<std::size_t>(workers), {0, M::now()}) {}
+
+    /// False once the run is over.
+    bool poll(bool interrupted) {
+      const auto now = M::now();
+      if (!measuring_ && now >= warm_until_) {
+        measuring_ = true;
+        measure_until_ = now + window_;
+        run_.state.measured_from.store(now, std::memory_order_relaxed);  // set_phase() releases it
+        set_phase(Phase::measure);
+      }
+      look_for_stuck(now);
+      if (!interrupted && !stuck() && !(measuring_ && now >= measure_until_)) return true;
+      run_.state.measured_until.store(now, std::memory_order_relaxed);  // set_phase() releases it
+      set_phase(Phase::over);
+      // release: every wait sees it, soon enough.
+      run_.state.stop.store(1, std::memory_order_release);
+      M::unpark(run_.state.stop.raw());
+      return false;
+    }
+
+    [[nodiscard]] bool stuck() const { return !dump_.empty(); }
+
+    [[nodiscard]] std::string report(bool left) const {
+      std::string text = "a worker made no progress for " +
+                         std::to_string(M::microseconds(patience_) / 1e6) + " s\n" + dump_;
+      if (!left) text += "it did not leave when told to stop; the session is abandoned\n";
+      return text;
+    }
+
+   private:
+    struct Seen {
+      std::uint64_t beats;
+      typename M::Ticks since;
+    };
+
+    void set_phase(Phase phase) {
+      // release: with the workers' acquire.
+      run_.state.phase.store(static_cast<std::uint64_t>(phase), std::memory_order_release);
+    }
+
+    void look_for_stuck(typename M::Ticks now) {
+      bool found = false;
+      for (int worker = 0; worker < workers_; ++worker) {
+        Seen& seen = seen_[static_cast<std::size_t>(worker)];
+        // relaxed: only compared.
+        const auto beats = run_.heartbeats[worker].beats.load(std::memory_order_relaxed);
+        if (beats != seen.beats) {
+          seen = {beats, now};
+        } else if (now - seen.since > patience_) {
+          found = true;
+        }
+      }
+      if (found && !stuck()) dump_ = who_waits_for_whom(now);
+    }
+
+    [[nodiscard]] std::string who_waits_for_whom(typename M::Ticks now) const {
+      std::ostringstream text;
+      for (int worker = 0; worker < workers_; ++worker) {
+        const Seen& seen = seen_[static_cast<std::size_t>(worker)];
+        const int other = run_.runtime.waits_for(worker);
+        text << "worker " << worker << ": " << seen.beats << " attempts, the last begun "
+             << M::microseconds(now - seen.since) / 1e6 << " s ago";
+        if (other >= 0) text << ", waits for worker " << other;
+        text << '\n';
+      }
+      return text.str();
+    }
+
+    Run<P>& run_;
+    typename M::Ticks warm_until_;
+    typename M::Ticks window_;
+    typename M::Ticks patience_;
+    typename M::Ticks measure_until_ = 0;
+    int workers_;
+    bool measuring_ = false;
+    std::vector<Seen> seen_;
+    std::string dump_;
+  };
+
+  template <class P>
+  void offer_switch([[maybe_unused]] const std::shared_ptr<Run<P>>& run) {
+    if constexpr (std::is_same_v<P, PolicyTable>) {
+      const std::lock_guard lock(switch_mutex_);
+      switch_policy_ = [run](std::shared_ptr<const CompiledPolicy> policy) {
+        run->runtime.switch_policy(std::move(policy));
+      };
+    }
+  }
+
+  void withdraw_switch() {
+    const std::lock_guard lock(switch_mutex_);
+    switch_policy_ = nullptr;
+  }
+
+  template <class P>
+  Result summarize(const Run<P>& run, const RunOptions& options) const {
+    Result result;
+    result.protocol = options.protocol;
+    result.policy = options.policy == nullptr ? "" : options.policy->policy().name;
+    result.workload = described_;
+    result.machine = M::kKind;
+    result.cores = workers_;
+    result.seed = options.seed;
+    const std::vector<std::string> names = W::type_names(parsed_);
+    result.types.resize(names.size());
+    std::vector<Histogram> latencies(names.size());
+    result.aborts_by_state.assign(signature_.state_count() + 1, 0);
+    result.waiting_by_state_s.assign(signature_.state_count() + 1, 0);
+    for (std::size_t type = 0; type < names.size(); ++type) result.types[type].name = names[type];
+    for (const Measurements<M>& worker : run.measurements) add(result, latencies, worker);
+    if constexpr (requires { run.runtime.wait_times; }) {
+      for (const auto& times : run.runtime.wait_times) {
+        for (std::size_t state = 0; state < times.ticks.size(); ++state) {
+          result.waiting_by_state_s[state] += M::microseconds(times.ticks[state]) / 1e6;
+        }
+      }
+    }
+    std::uint64_t aborts = 0;
+    for (std::size_t type = 0; type < names.size(); ++type) {
+      result.types[type].latency_us = in_microseconds(latencies[type]);
+      result.commits += result.types[type].commits;
+      result.throughput += result.types[type].throughput;
+      aborts += result.types[type].aborts;
+    }
+    const auto attempts = static_cast<double>(aborts + result.commits);
+    result.abort_rate = attempts == 0 ? 0 : static_cast<double>(aborts) / attempts;
+    return result;
+  }
+
+  static void add(Result& result, std::vector<Histogram>& latencies,
+                  const Measurements<M>& worker) {
+    const double seconds = M::microseconds(worker.end - worker.start) / 1e6;
+    result.duration_s = std::max(result.duration_s, seconds);
+    for (std::size_t type = 0; type < result.types.size(); ++type) {
+      const auto& counts = worker.by_type[type];
+      result.types[type].commits += counts.commits;
+      result.types[type].rollbacks += counts.rollbacks;
+      result.types[type].aborts += counts.aborts;
+      if (seconds > 0) {
+        // Each worker's own window: they enter and leave it at their own transaction boundaries.
+        result.types[type].throughput += static_cast<double>(counts.commits) / seconds;
+      }
+      latencies[type].merge(counts.latency);
+    }
+    for (std::size_t reason = 1; reason < kAbortReasonNames.size(); ++reason) {
+      const std::uint64_t count = worker.aborts_by_reason[reason];
+      if (count != 0) result.aborts_by_reason[std::string(kAbortReasonNames[reason])] += count;
+    }
+    for (std::size_t state = 0; state < worker.aborts_by_state.size(); ++state) {
+      result.aborts_by_state[state] += worker.aborts_by_state[state];
+    }
+    result.partial_retries += worker.partial_retries;
+    const auto seconds_of = [](typename M::Ticks ticks) { return M::microseconds(ticks) / 1e6; };
+    result.time_s.useful += seconds_of(worker.useful);
+    result.time_s.waiting += seconds_of(worker.waiting);
+    result.time_s.wasted += seconds_of(worker.wasted);
+    result.time_s.backoff += seconds_of(worker.backoff);
+    result.time_s.commit += seconds_of(worker.commit);
+  }
+
+  static LatencyResult in_microseconds(const Histogram& ticks) {
+    const auto us = [](double value) {
+      return value / M::ticks_per_us();
+    };
+    return {.mean = us(ticks.mean()),
+            .p50 = us(ticks.quantile(0.5)),
+            .p90 = us(ticks.quantile(0.9)),
+            .p99 = us(ticks.quantile(0.99)),
+            .p999 = us(ticks.quantile(0.999)),
+            .max = us(static_cast<double>(ticks.max()))};
+  }
+
+  OptionMap described_;
+  int workers_;
+  typename W::Options parsed_;
+  Signature signature_;
+  std::shared_ptr<Body> body_;
+  std::int64_t loaded_bytes_ = 0;
+  std::atomic<bool> stop_requested_{false};
+  bool stuck_ = false;
+  std::mutex run_mutex_;
+  std::mutex switch_mutex_;
+  std::function<void(std::shared_ptr<const CompiledPolicy>)> switch_policy_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#include <x86intrin.h>
+#endif
+
+namespace heddle {
+
+/// How a crew of workers is started.
+struct CrewOptions {
+  int workers = 1;
+  bool pin = true;                ///< pin worker w to the w-th core this process may use
+  std::uint64_t poll_us = 2000;   ///< how often the monitor is asked
+  std::uint64_t grace_us = 5'000'000;  ///< how long workers may take to leave once told to
+  /// Whether workers without a core of their own take turns at transaction boundaries. Off, the
+  /// kernel preempts them anywhere: slower, and the harder test.
+  bool take_turns = true;
+};
+
+class Turns;
+
+/// One worker of a crew, as it sees itself between transactions.
+///
+/// Where there are more workers than cores, as many run as there are cores, and each passes its
+/// turn on at a transaction boundary. So whoever holds a lock, or is waited for, is running: no
+/// convoy forms behind a worker the kernel has put aside.
+class CrewMember {
+ public:
+  CrewMember(int worker, Turns* turns) : worker_(worker), turns_(turns) {}
+
+  [[nodiscard]] int worker() const { return worker_; }
+  /// Whether turns are taken at all.
+  [[nodiscard]] bool crowded() const { return turns_ != nullptr; }
+  /// Whether this worker has had its turn and should pass it on.
+  [[nodiscard]] bool turn_over(std::uint64_t now) const { return crowded() && now >= turn_end_; }
+  /// Lets another worker run, and waits for its own next turn. It must hold nothing.
+  void pass_turn();
+
+ private:
+  friend class Turns;
+  int worker_;
+  Turns* turns_;
+  std::uint64_t turn_end_ = 0;
+};
+
+/// The machine people deploy on: pinned threads, real atomics, the time-stamp counter.
+///
+/// A machine is a set of static functions; protocol, storage and workload code is a template over
+/// it and names no thread, clock or pause of its own (DESIGN §2). On this one every memory hook is
+/// empty. A simulated machine gives the same names other bodies.
+struct ThreadsMachine {
+  static constexpr std::string_view kKind = "threads";
+
+  /// Hooks before an access to shared memory: nothing to charge on real hardware.
+  static void on_load(const void*) noexcept {}
+  static void on_store(const void*) noexcept {}
+  static void on_exchange(const void*) noexcept {}
+
+  using Ticks = std::uint64_t;
+
+  /// The clock: cheap, monotonic on every core of one machine.
+  [[nodiscard]] static Ticks now() noexcept {
+#if defined(__x86_64__)
+    if (invariant_tsc_) [[likely]] return __rdtsc();
+#endif
+    return steady_nanoseconds();
+  }
+
+  /// Ticks in one microsecond, measured against the system clock when the program starts.
+  [[nodiscard]] static double ticks_per_us() noexcept { return ticks_per_us_; }
+  [[nodiscard]] static Ticks ticks(double us) noexcept {
+    return static_cast<Ticks>(us * ticks_per_us_);
+  }
+  [[nodiscard]] static double microseconds(Ticks ticks) noexcept {
+    return static_cast<double>(ticks) / ticks_per_us_;
+  }
+
+  /// One step of a short wait for a core that is about to finish: pauses at first, and gives the
+  /// core away once the holder is more likely preempted than busy.
+  static void relax(int& spins) noexcept {
+    if (++spins < kSpinsBeforeYield) {
+      pause();
+    } else {
+      yield();
+    }
+  }
+
+  /// How many pauses a wait may spend before it parks: long where every worker has a core of its
+  /// own, short where the one waited for may need this very core to run.
+  [[nodiscard]] static int spins_before_park() noexcept {
+    // relaxed: a tuning hint, set before the workers start.
+    return spins_before_park_.load(std::memory_order_relaxed);
+  }
+
+  static void pause() noexcept {
+#if defined(__x86_64__)
+    _mm_pause();
+#endif
+  }
+  static void yield() noexcept;
+
+  /// Sleeps while `*word == expected`, at most `timeout_us`. May return early.
+  static void park(const std::atomic<std::uint64_t>& word, std::uint64_t expected,
+                   std::uint64_t timeout_us) noexcept;
+  /// Wakes everyone parked on `word`.
+  static void unpark(const std::atomic<std::uint64_t>& word) noexcept;
+
+  /// Lets `duration` pass without using the database. Returns early once `stop` is set.
+  static void idle(Ticks duration, const std::atomic<std::uint64_t>& stop) noexcept;
+
+  /// Cores this process may use.
+  [[nodiscard]] static int cores() noexcept;
+
+  using Crew = CrewOptions;
+  using Member = CrewMember;
+
+  /// Runs `body(member)` on every worker, and `monitor()` on the calling thread every `poll_us`
+  /// until it returns false; then waits for the workers.
+  /// Returns false if some worker had not returned `grace_us` after the monitor ended: its thread
+  /// is abandoned and whatever it uses must be kept alive for good.
+  [[nodiscard]] static bool run_crew(const CrewOptions& options, std::function<void(Member&)> body,
+                                     const std::function<bool()>& monitor);
+
+ private:
+  static constexpr int kSpinsBeforeYield = 256;
+  static Ticks steady_nanoseconds() noexcept;
+  static bool detect_invariant_tsc() noexcept;
+  static double calibrate() noexcept;
+  static const bool invariant_tsc_;
+  static const double ticks_per_us_;
+  static std::atomic<int> spins_before_park_;
+};
+
+}  // namespace heddle

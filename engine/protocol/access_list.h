@@ -1,0 +1,135 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "machine/shared.h"
+#include "protocol/transaction_context.h"
+#include "storage/record.h"
+
+namespace heddle {
+
+/// One entry of a record's access list: a visible uncommitted write, or a read (Polyjuice §3.1).
+/// It lives in its transaction, and is touched by others only under the bucket's latch.
+template <class M>
+struct AccessNode {
+  AccessNode* previous = nullptr;
+  AccessNode* next = nullptr;
+  const Record<M>* record = nullptr;
+  TransactionContext<M>* owner = nullptr;
+  std::uint64_t incarnation = 0;
+  const std::byte* value = nullptr;  ///< a write's content; does not change while linked
+  std::uint32_t bytes = 0;
+  std::uint16_t type = 0;
+  std::uint8_t writes = 0;  ///< how often the owner had written the record: the version's identity
+  bool write = false;
+  bool removed = false;
+  /// A write before it in the list was taken back: this one may rest on it, and nobody should
+  /// start to rest on this one.
+  bool tainted = false;
+};
+
+/// The access lists of some records, in list order, under one latch.
+template <class M>
+class alignas(64) AccessBucket {
+ public:
+  /// Without the latch: whether any list here has an entry. May be out of date at once.
+  [[nodiscard]] bool empty() const noexcept {
+    // acquire: pairs with the unlatch that changed the count.
+    return (state_.load(std::memory_order_acquire) & ~kLatched) == 0;
+  }
+
+  void latch() noexcept {
+    int spins = 0;
+    while (true) {
+      std::uint64_t state = state_.load(std::memory_order_relaxed);  // relaxed: the CAS decides
+      // acquire: the lists as the last holder left them.
+      if ((state & kLatched) == 0 &&
+          state_.compare_exchange(state, state | kLatched, std::memory_order_acquire)) {
+        return;
+      }
+      M::relax(spins);
+    }
+  }
+
+  void unlatch() noexcept {
+    // release: the lists as this holder leaves them.
+    state_.store(count_ << kCountShift, std::memory_order_release);
+  }
+
+  // All below: under the latch.
+
+  [[nodiscard]] AccessNode<M>* first() const { return head_; }
+  [[nodiscard]] AccessNode<M>* last() const { return tail_; }
+
+  [[nodiscard]] AccessNode<M>* last_write(const Record<M>* record) const {
+    for (AccessNode<M>* node = tail_; node != nullptr; node = node->previous) {
+      if (node->record == record && node->write) return node;
+    }
+    return nullptr;
+  }
+
+  /// Marks what follows a write that is being taken back.
+  static void taint_after(const AccessNode<M>& aborted) {
+    for (AccessNode<M>* node = aborted.next; node != nullptr; node = node->next) {
+      node->tainted = node->tainted || node->record == aborted.record;
+    }
+  }
+
+  /// Links behind `at`; at the front if `at` is nullptr.
+  void link_after(AccessNode<M>* at, AccessNode<M>* node) {
+    node->previous = at;
+    node->next = at == nullptr ? head_ : at->next;
+    (node->previous == nullptr ? head_ : node->previous->next) = node;
+    (node->next == nullptr ? tail_ : node->next->previous) = node;
+    ++count_;
+  }
+  void link_last(AccessNode<M>* node) { link_after(tail_, node); }
+
+  void unlink(AccessNode<M>* node) {
+    (node->previous == nullptr ? head_ : node->previous->next) = node->next;
+    (node->next == nullptr ? tail_ : node->next->previous) = node->previous;
+    --count_;
+  }
+
+ private:
+  static constexpr std::uint64_t kLatched = 1;
+  static constexpr int kCountShift = 1;
+
+  Shared<M, std::uint64_t> state_;
+  AccessNode<M>* head_ = nullptr;
+  AccessNode<M>* tail_ = nullptr;
+  std::uint64_t count_ = 0;
+};
+
+/// The access lists of a database, beside it rather than in its records.
+///
+/// Only what running transactions have published is in a list, a few records a worker, so a small
+/// hash table holds them all: records stay as small as Silo's, and a clean access never looks here.
+template <class M>
+class AccessLists {
+ public:
+  explicit AccessLists(int workers)
+      : bucket_count_(std::bit_ceil(
+            std::max<std::size_t>(kLeast, kBucketsPerWorker * static_cast<std::size_t>(workers)))),
+        shift_(64 - std::countr_zero(bucket_count_)),
+        buckets_(new AccessBucket<M>[bucket_count_]) {}
+
+  [[nodiscard]] AccessBucket<M>& bucket(const Record<M>* record) {
+    const auto bits = reinterpret_cast<std::uintptr_t>(record) >> 4;
+    return buckets_[(bits * 0x9e37'79b9'7f4a'7c15ULL) >> shift_];
+  }
+
+ private:
+  static constexpr std::size_t kLeast = 1024;
+  static constexpr std::size_t kBucketsPerWorker = 128;
+
+  std::size_t bucket_count_;
+  int shift_;
+  std::unique_ptr<AccessBucket<M>[]> buckets_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,194 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "protocol/outcome.h"
+#include "storage/record.h"
+#include "storage/storage.h"
+
+namespace heddle {
+
+/// One record a transaction has touched: read, written, or both.
+template <class M>
+struct Access {
+  Record<M>* record;
+  TableBase<M>* table;
+  std::uint64_t seen;      ///< the TID word it must still have at commit
+  const std::byte* value;  ///< what the transaction sees: its own write, else what it read
+  std::byte* write;        ///< its own write, to be installed
+  std::uint32_t bytes;     ///< how much of the payload `value` holds
+  std::uint32_t write_bytes;
+  AccessId state;        ///< the access that touched it first
+  std::uint8_t writes;   ///< how often the transaction wrote it
+  bool absent;           ///< the row does not exist for this transaction
+  bool removed;          ///< the transaction deletes it
+  bool dirty;            ///< read from an uncommitted version
+  bool pending;          ///< a write that others can't see yet
+
+  [[nodiscard]] bool written() const { return writes != 0; }
+};
+
+/// Memory for the values of one transaction: bump-allocated, reset as a whole.
+class ValueArena {
+ public:
+  [[nodiscard]] std::byte* allocate(std::size_t bytes) {
+    if (used_ + bytes > kChunkBytes) [[unlikely]] return grow(bytes);
+    std::byte* block = current_ + used_;
+    used_ += (bytes + 15) & ~std::size_t{15};
+    return block;
+  }
+
+  void reset() {
+    if (chunks_.size() > 1) [[unlikely]] chunks_.resize(1);
+    current_ = chunks_.front().get();
+    used_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kChunkBytes = 64 * 1024;
+
+  static std::unique_ptr<std::byte[]> chunk(std::size_t bytes) {
+    return std::unique_ptr<std::byte[]>(new std::byte[bytes]);
+  }
+
+  std::byte* grow(std::size_t bytes) {
+    if (bytes > kChunkBytes / 4) {
+      // Its own chunk, kept before the current one so that bumping goes on where it was.
+      chunks_.push_back(chunk(bytes));
+      return chunks_.back().get();
+    }
+    chunks_.push_back(chunk(kChunkBytes));
+    current_ = chunks_.back().get();
+    used_ = 0;
+    return allocate(bytes);
+  }
+
+  std::vector<std::unique_ptr<std::byte[]>> chunks_ = [] {
+    std::vector<std::unique_ptr<std::byte[]>> first;
+    first.push_back(chunk(kChunkBytes));
+    return first;
+  }();
+  std::byte* current_ = chunks_.front().get();
+  std::size_t used_ = 0;
+};
+
+/// The flat read/write set of a transaction, with O(1) lookup by record.
+///
+/// The lookup is open addressing over entry numbers. Emptying it bumps a base: a slot below the
+/// base is empty, so a new transaction clears nothing.
+template <class M>
+class AccessSet {
+ public:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  /// Where a record is, or would be, in the lookup; good until the set changes.
+  struct Place {
+    std::uint32_t entry;  ///< kNone: not in the set
+    std::uint32_t slot;
+  };
+
+  AccessSet() : entries_(new Access<M>[kFirstSlots / 2]), slots_(kFirstSlots, 0) {}
+
+  [[nodiscard]] std::uint32_t size() const { return size_; }
+  [[nodiscard]] Access<M>& operator[](std::uint32_t entry) { return entries_[entry]; }
+  [[nodiscard]] const Access<M>& operator[](std::uint32_t entry) const { return entries_[entry]; }
+  [[nodiscard]] Access<M>* begin() { return entries_.get(); }
+  [[nodiscard]] Access<M>* end() { return entries_.get() + size_; }
+
+  [[nodiscard]] Place locate(const Record<M>* record) const {
+    for (std::uint32_t at = home(record);; at = next(at)) {
+      const std::uint32_t slot = slots_[at];
+      if (slot < base_) [[likely]] return {kNone, at};
+      if (entries_[slot - base_].record == record) return {slot - base_, at};
+    }
+  }
+  [[nodiscard]] std::uint32_t find(const Record<M>* record) const { return locate(record).entry; }
+
+  /// Adds an entry, whose fields but `record` the caller sets.
+  /// Precondition: `place` is what locate(record) gives, and it is not in the set.
+  Access<M>& append(Record<M>* record, Place place) {
+    assert(place.entry == kNone);
+    slots_[place.slot] = base_ + size_;
+    Access<M>& access = entries_[size_++];
+    access.record = record;
+    if (size_ * 2 == slots_.size()) [[unlikely]] return enlarge();
+    return access;
+  }
+
+  /// Precondition: find(access.record) == kNone.
+  std::uint32_t add(const Access<M>& access) {
+    append(access.record, locate(access.record)) = access;
+    return size_ - 1;
+  }
+
+  /// Drops the entries from `count` on.
+  void truncate(std::uint32_t count) {
+    assert(count <= size_);
+    forget_slots();
+    size_ = count;
+    for (std::uint32_t entry = 0; entry < count; ++entry) occupy(entry);
+  }
+
+  void clear() {
+    forget_slots();
+    size_ = 0;
+    values_.reset();
+  }
+
+  [[nodiscard]] std::byte* allocate(std::size_t bytes) { return values_.allocate(bytes); }
+
+ private:
+  static constexpr std::size_t kFirstSlots = 256;
+  static constexpr std::uint32_t kHighestBase = 0x7fff'ffff;
+
+  [[nodiscard]] std::uint32_t home(const Record<M>* record) const {
+    // Records are 16-byte aligned; the multiplier spreads neighbours (Fibonacci hashing).
+    const auto bits = reinterpret_cast<std::uintptr_t>(record) >> 4;
+    return static_cast<std::uint32_t>((bits * 0x9e37'79b9'7f4a'7c15ULL) >> shift_);
+  }
+  [[nodiscard]] std::uint32_t next(std::uint32_t at) const {
+    return (at + 1) & (static_cast<std::uint32_t>(slots_.size()) - 1);
+  }
+
+  void occupy(std::uint32_t entry) {
+    std::uint32_t at = home(entries_[entry].record);
+    while (slots_[at] >= base_) at = next(at);
+    slots_[at] = base_ + entry;
+  }
+
+  /// Slots hold base + entry; start over before that could overflow.
+  void forget_slots() {
+    base_ += size_;
+    if (base_ < kHighestBase) [[likely]] return;
+    std::fill(slots_.begin(), slots_.end(), 0);
+    base_ = 1;
+  }
+
+  /// Half the slots are taken: doubles everything. Returns the last entry at its new place.
+  Access<M>& enlarge() {
+    slots_.assign(slots_.size() * 2, 0);
+    shift_ = 64 - std::countr_zero(slots_.size());
+    base_ = 1;
+    auto entries = std::unique_ptr<Access<M>[]>(new Access<M>[slots_.size() / 2]);
+    std::copy(begin(), end(), entries.get());
+    entries_ = std::move(entries);
+    for (std::uint32_t entry = 0; entry < size_; ++entry) occupy(entry);
+    return entries_[size_ - 1];
+  }
+
+  std::unique_ptr<Access<M>[]> entries_;
+  std::uint32_t size_ = 0;
+  std::vector<std::uint32_t> slots_;
+  int shift_ = 64 - std::countr_zero(kFirstSlots);
+  std::uint32_t base_ = 1;
+  ValueArena values_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,76 @@
+#include "protocol/compiled_policy.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace heddle {
+
+CompiledPolicy::CompiledPolicy(Policy policy) : policy_(std::move(policy)) {
+  compile_states();
+  compile_types();
+}
+
+void CompiledPolicy::compile_states() {
+  const Signature& signature = policy_.signature;
+  const std::size_t count = signature.state_count();
+  states_.resize(count);
+  links_reads_.resize(count);
+
+  std::set<std::string> published_tables;
+  for (std::size_t state = 0; state < count; ++state) {
+    if (policy_.rows[state].public_write) published_tables.insert(signature.access(state).table);
+  }
+
+  std::size_t state = 0;
+  for (const TypeSpec& type : signature.types) {
+    for (std::size_t local = 0; local < type.accesses.size(); ++local, ++state) {
+      const AccessSpec& access = type.accesses[local];
+      const PolicyRow& row = policy_.rows[state];
+      CompiledState& compiled = states_[state];
+      const bool published = published_tables.contains(access.table);
+      compiled.ordinal = static_cast<std::uint16_t>(local + 1);
+      compiled.dirty_read = row.dirty_read && published;
+      compiled.publishes = row.public_write;
+      compiled.validates = row.public_write || row.early_validation;
+      compiled.loop = access.loop;
+      compiled.reads_and_writes = access.kind == AccessKind::read_modify_write;
+      compiled.wait = row.wait;
+      if (local + 1 < type.accesses.size()) {
+        compiled.wait_before_validation = policy_.rows[state + 1].wait;
+      }
+      links_reads_[state] = published;
+    }
+  }
+}
+
+void CompiledPolicy::compile_types() {
+  const Signature& signature = policy_.signature;
+  types_.resize(signature.types.size());
+  const auto waits = [](const std::vector<std::uint16_t>& cells) {
+    return std::any_of(cells.begin(), cells.end(), [](std::uint16_t cell) { return cell != 0; });
+  };
+  for (std::size_t type = 0; type < types_.size(); ++type) {
+    const std::size_t first = signature.first_state(type);
+    const std::size_t end = signature.first_state(type + 1);
+    bool has_dependencies = false;
+    for (std::size_t state = first; state < end; ++state) {
+      const CompiledState& compiled = states_[state];
+      has_dependencies = has_dependencies || compiled.dirty_read || compiled.publishes;
+      if (compiled.dirty_read || compiled.validates) types_[type].native = false;
+    }
+    for (std::size_t state = first; has_dependencies && state < end; ++state) {
+      CompiledState& compiled = states_[state];
+      compiled.waits = waits(compiled.wait);
+      compiled.waits_before_validation =
+          compiled.validates && waits(compiled.wait_before_validation);
+      for (std::size_t other = 0; other < types_.size(); ++other) {
+        const std::uint16_t cell = compiled.wait[other];
+        const bool until_commit = cell > signature.types[other].accesses.size();
+        if (cell != 0 && !until_commit) types_[other].announces = true;
+      }
+    }
+  }
+}
+
+}  // namespace heddle

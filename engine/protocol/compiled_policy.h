@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "protocol/outcome.h"
+#include "protocol/policy.h"
+
+namespace heddle {
+
+/// One state, ready for the executor: what its row asks for, less what can have no effect in this
+/// table.
+struct CompiledState {
+  std::uint16_t ordinal = 0;  ///< accesses of its type up to and including this one
+  bool waits = false;         ///< some wait cell is set, and the type can have dependencies
+  bool dirty_read = false;
+  bool publishes = false;     ///< PUBLIC: buffered writes become visible after this access
+  bool validates = false;     ///< a publication point: PUBLIC or early validation
+  bool loop = false;
+  bool reads_and_writes = false;  ///< one state for both halves; the point is after the write
+  bool waits_before_validation = false;
+  std::vector<std::uint16_t> wait;  ///< per type
+  std::vector<std::uint16_t> wait_before_validation;  ///< the next state's
+};
+
+/// One type, ready for the executor.
+struct CompiledType {
+  bool native = true;      ///< it neither publishes, reads dirty nor validates early: it is Silo
+  bool announces = false;  ///< somebody may wait for its progress
+};
+
+/// A policy table compiled for execution: derived once when it is loaded, shared read-only.
+///
+/// The derivation drops what no transaction could notice. Dirty reads of tables nobody publishes
+/// to are clean ones; waits of a type that can have no dependencies are none; a type that needs no
+/// access list at all runs as Silo, instruction for instruction.
+class CompiledPolicy {
+ public:
+  explicit CompiledPolicy(Policy policy);
+
+  [[nodiscard]] const Policy& policy() const { return policy_; }
+  [[nodiscard]] const CompiledState& state(AccessId state) const { return states_[state]; }
+  [[nodiscard]] const CompiledType& type(int type) const {
+    return types_[static_cast<std::size_t>(type)];
+  }
+  [[nodiscard]] int type_count() const { return static_cast<int>(types_.size()); }
+  [[nodiscard]] int state_count() const { return static_cast<int>(states_.size()); }
+
+  /// Whether reads at this state must be linked for publishing writers to find.
+  [[nodiscard]] bool links_reads(AccessId state) const {
+    return state != kNoState && links_reads_[state];
+  }
+
+ private:
+  void compile_states();
+  void compile_types();
+
+  Policy policy_;
+  std::vector<CompiledState> states_;
+  std::vector<CompiledType> types_;
+  std::vector<bool> links_reads_;
+};
+
+}  // namespace heddle

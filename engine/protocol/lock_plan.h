@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workload/signature.h"
+
+namespace heddle {
+
+/// What two-phase locking can know of a workload before it runs.
+struct LockPlan {
+  /// Per state: the row read here is written by the next access, so it is locked exclusively at
+  /// once: no upgrade, and so no two transactions that each hold the other's upgrade back.
+  std::vector<bool> reads_for_update;
+  /// Per table: its place in an order that the types' accesses follow as far as they agree on one.
+  std::map<std::string, std::uint32_t> ranks;
+  /// Tables some type writes; the others need no locks.
+  std::map<std::string, bool> written;
+};
+
+[[nodiscard]] LockPlan plan_locks(const Signature& signature);
+
+}  // namespace heddle

@@ -1,0 +1,361 @@
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cstdint>
+#include <vector>
+
+#include "protocol/access_set.h"
+#include "protocol/node_set.h"
+#include "protocol/outcome.h"
+#include "storage/storage.h"
+
+namespace heddle {
+
+/// The part of a transaction that every protocol of this engine shares: its sets, placing records
+/// for inserts, and Silo's way of installing a commit (SOSP 2013, §4.4-§4.6).
+///
+/// A protocol decides when records may be touched and what must be validated; whatever it decides,
+/// versions are installed under the record's lock bit with a TID greater than any the transaction
+/// has seen, so that validation, snapshots and index nodes mean the same under all of them.
+template <class M>
+class OptimisticCore {
+ public:
+  OptimisticCore(Storage<M>& storage, int worker) : storage_(storage), worker_(worker) {}
+
+  [[nodiscard]] int worker() const { return worker_; }
+  [[nodiscard]] Storage<M>& storage() { return storage_; }
+  [[nodiscard]] AbortReason reason() const { return reason_; }
+  /// The access at which the transaction came to grief; kNoState for none in particular.
+  [[nodiscard]] AccessId reason_state() const { return reason_state_; }
+  [[nodiscard]] const std::byte* value_of(std::uint32_t entry) const { return set_[entry].value; }
+
+  /// What a procedure returns when an access gave nothing: the protocol's abort if there was a
+  /// conflict, the transaction's rollback if the row simply was not there.
+  [[nodiscard]] Outcome stop() const { return doomed_ ? Outcome::abort : Outcome::rollback; }
+
+  /// Marks the transaction as one that has to run again.
+  void conflict(AbortReason reason, AccessId state) {
+    if (doomed_) return;
+    doomed_ = true;
+    reason_ = reason;
+    reason_state_ = state;
+  }
+
+ protected:
+  void begin_core() {
+    set_.clear();
+    nodes_.clear();
+    locked_.clear();
+    watched_.clear();
+    placeholders_.clear();
+    doomed_ = false;
+    stray_placeholders_ = false;
+    reason_ = AbortReason::none;
+    reason_state_ = kNoState;
+  }
+
+  /// Reads a record's committed version into the set. The entry may be absent.
+  /// @param place where the set would hold the record, which it does not
+  [[gnu::always_inline]] Look read_committed(AccessId state, TableBase<M>& table,
+                                             Record<M>* record, std::uint32_t bytes,
+                                             typename AccessSet<M>::Place place,
+                                             std::uint32_t& entry) {
+    std::byte* copy = set_.allocate(bytes);
+    const std::uint64_t word = read_stable(*record, copy, bytes);
+    if (tid::dead(word)) [[unlikely]] return Look::gone;
+    entry = set_.size();
+    Access<M>& access = set_.append(record, place);
+    access.table = &table;
+    access.seen = word;
+    access.value = copy;
+    access.write = nullptr;
+    access.bytes = bytes;
+    access.write_bytes = 0;
+    access.state = state;
+    access.writes = 0;
+    access.absent = tid::absent(word);
+    access.removed = false;
+    access.dirty = false;
+    access.pending = false;
+    return access.absent ? Look::absent : Look::present;
+  }
+
+  /// A record the set already holds: what the transaction saw or wrote, widened if this access
+  /// wants more columns than the first.
+  Look look_again(std::uint32_t entry, std::uint32_t bytes) {
+    Access<M>& access = set_[entry];
+    if (access.removed || access.absent) return Look::absent;
+    if (access.bytes < bytes && !widen(access, bytes)) return Look::stop;
+    return Look::present;
+  }
+
+  /// A private copy of what the transaction sees of the row, to be modified and installed.
+  /// Each write has a buffer of its own: values handed out before stay as they were. nullptr if the
+  /// transaction must stop.
+  std::byte* next_write_buffer(std::uint32_t entry, std::uint32_t bytes) {
+    Access<M>& access = set_[entry];
+    const std::uint32_t size = std::max(bytes, access.write_bytes);
+    const bool exists = !access.absent && !access.removed;
+    if (exists && access.bytes < size && !widen(access, size)) return nullptr;
+    std::byte* buffer = set_.allocate(size);
+    if (exists) std::memcpy(buffer, access.value, size);
+    access.write = buffer;
+    access.value = buffer;
+    access.write_bytes = size;
+    access.bytes = size;
+    if (access.writes < tid::kMaxWrites) ++access.writes;
+    return buffer;
+  }
+
+  /// After an insert put a placeholder into the index, or found a record there.
+  /// absent: the row may be written. present: the key is taken.
+  Look adopt(AccessId state, TableBase<M>& table, const InsertResult<M>& result,
+             std::uint32_t& entry) {
+    if (result.inserted) {
+      placeholders_.push_back({&table, result.record});
+      nodes_.own_insert(result);
+      entry = set_.add({.record = result.record,
+                        .table = &table,
+                        .seen = tid::kPlaceholder,
+                        .value = nullptr,
+                        .write = nullptr,
+                        .bytes = 0,
+                        .write_bytes = 0,
+                        .state = state,
+                        .writes = 0,
+                        .absent = true,
+                        .removed = false,
+                        .dirty = false,
+                        .pending = false});
+      return Look::absent;
+    }
+    const auto place = set_.locate(result.record);
+    entry = place.entry;
+    if (entry != AccessSet<M>::kNone) {
+      const Access<M>& access = set_[entry];
+      return access.absent || access.removed ? Look::absent : Look::present;
+    }
+    return read_committed(state, table, result.record, 0, place, entry);
+  }
+
+ public:
+  /// What a range holds now and did not when it was scanned: the transaction's own insert, or one
+  /// that has not committed, and so will come after it. A record somebody is just committing counts
+  /// as a phantom.
+  [[nodiscard]] bool invisible(const Record<M>* record) {
+    const std::uint32_t entry = set_.find(record);
+    if (entry != AccessSet<M>::kNone) return tid::absent(set_[entry].seen);
+    // seq_cst: as in validate().
+    const std::uint64_t word = record->word.load(std::memory_order_seq_cst);
+    watched_.push_back({record, word});
+    return tid::absent(word) && !tid::locked(word);
+  }
+  [[nodiscard]] const Record<M>* record_of(std::uint32_t entry) const {
+    return set_[entry].record;
+  }
+  [[nodiscard]] NodeSet<M>& nodes() { return nodes_; }
+  [[nodiscard]] std::byte* allocate(std::size_t bytes) { return set_.allocate(bytes); }
+
+  /// The row inserted at `entry` exists for this transaction from here on.
+  void revive(std::uint32_t entry) {
+    set_[entry].absent = false;
+    set_[entry].removed = false;
+  }
+
+ protected:
+  bool set_removed(std::uint32_t entry) {
+    Access<M>& access = set_[entry];
+    access.removed = true;
+    if (access.writes < tid::kMaxWrites) ++access.writes;
+    return true;
+  }
+
+  /// Silo's commit, phases 1 to 3. On false nothing has changed and conflict() has been called;
+  /// abort_core() must follow.
+  bool commit_core() {
+    lock_write_set();
+    // The serialization point: after the locks, before the validation.
+    const std::uint64_t epoch = storage_.epochs().current();
+    if (!validate()) return false;
+    install(next_version(epoch));
+    return true;
+  }
+
+  /// Ends the transaction without a trace: unlocks, and takes its placeholders out of the indexes.
+  void abort_core() {
+    for (const Locked& locked : locked_) {
+      unlock_record(*locked.record, locked.record->word.peek() & ~tid::kLock);
+    }
+    locked_.clear();
+    drop_placeholders();
+  }
+
+  /// Whether at one moment since the write set was locked every record and every range was as the
+  /// transaction saw it. That moment is where it stands in the serial order.
+  ///
+  /// Versions only grow, so what still has the version it was read with has not changed since. A
+  /// range whose node has changed is looked at again; see NodeSet::look_again() for what follows.
+  bool validate(bool write_set_locked = true) {
+    constexpr int kRounds = 4;
+    watched_.clear();
+    for (int round = 0; round < kRounds; ++round) {
+      const bool looked_again = !nodes_.current();
+      if (looked_again && !nodes_.look_again(this)) [[unlikely]] break;
+      if (!records_unchanged(write_set_locked)) return false;
+      // Kept over the rounds: no node tells of a record that was passed over and then committed.
+      if (!watched_unchanged()) [[unlikely]] break;
+      if (!looked_again || nodes_.current()) [[likely]] return true;
+    }
+    conflict(AbortReason::node_validation, kNoState);
+    return false;
+  }
+
+  bool records_unchanged(bool write_set_locked) {
+    highest_seen_ = 0;
+    for (const Access<M>& access : set_) {
+      // seq_cst: ordered after this transaction's locks, see lock_record().
+      std::uint64_t word = access.record->word.load(std::memory_order_seq_cst);
+      if (write_set_locked && access.written()) word &= ~tid::kLock;  // by this transaction
+      if (word != access.seen) [[unlikely]] {
+        conflict(access.dirty ? AbortReason::dirty_source : AbortReason::read_validation,
+                 access.state);
+        return false;
+      }
+      highest_seen_ = std::max(highest_seen_, word);
+    }
+    return true;
+  }
+
+  /// The records passed over as not committed still are not.
+  [[nodiscard]] bool watched_unchanged() const {
+    for (const Watched& watched : watched_) {
+      // seq_cst: as in records_unchanged().
+      if (watched.record->word.load(std::memory_order_seq_cst) != watched.word) return false;
+    }
+    return true;
+  }
+
+  void lock_write_set() {
+    for (std::uint32_t entry = 0; entry < set_.size(); ++entry) {
+      if (set_[entry].written()) locked_.push_back({set_[entry].record, entry});
+    }
+    // One global order, by address, so that committing transactions can't deadlock.
+    std::sort(locked_.begin(), locked_.end(),
+              [](const Locked& a, const Locked& b) { return a.record < b.record; });
+    for (const Locked& locked : locked_) lock_record(*locked.record);
+  }
+
+  /// Greater than every version the transaction saw and its worker committed, in this epoch.
+  [[nodiscard]] std::uint64_t next_version(std::uint64_t epoch) {
+    const std::uint64_t highest = std::max(last_version_, tid::version(highest_seen_));
+    last_version_ = std::max(highest + tid::kStep, tid::first_of_epoch(epoch));
+    assert(tid::epoch(last_version_) == epoch && "a TID's sequence never outgrows its epoch");
+    return last_version_;
+  }
+
+  [[nodiscard]] std::uint64_t last_version() const { return last_version_; }
+
+  void install(std::uint64_t version) {
+    bool removes = false;
+    for (const Locked& locked : locked_) {
+      const Access<M>& access = set_[locked.entry];
+      if (access.removed && tid::absent(access.seen)) {  // inserted and deleted again
+        unlock_record(*access.record, access.seen);
+        stray_placeholders_ = true;
+        continue;
+      }
+      if (storage_.keeps_snapshots() && access.table->in_snapshots()) {
+        keep_version(access, version);
+      }
+      if (!access.removed) {
+        copy_to_record<M>(access.record->payload(), access.write, access.write_bytes);
+      }
+      unlock_record(*access.record, tid::committed(version, access.writes, access.removed));
+      removes = removes || access.removed;
+    }
+    // Unlinking locks a record again, out of order: only once nothing is locked any more.
+    if (removes) unlink_removed(version);
+    locked_.clear();
+    if (stray_placeholders_) [[unlikely]] drop_placeholders();
+  }
+
+  void drop_placeholders() {
+    for (const Placeholder& placeholder : placeholders_) {
+      storage_.unlink_if_still(worker_, placeholder.table, placeholder.record, tid::kPlaceholder);
+    }
+    placeholders_.clear();
+  }
+
+  struct Watched {
+    const Record<M>* record;
+    std::uint64_t word;
+  };
+  struct Locked {
+    Record<M>* record;
+    std::uint32_t entry;
+  };
+  struct Placeholder {
+    TableBase<M>* table;
+    Record<M>* record;
+  };
+
+  AccessSet<M> set_;
+  NodeSet<M> nodes_;
+  std::vector<Locked> locked_;
+  std::vector<Watched> watched_;  ///< uncommitted inserts of others met in ranges looked at again
+  std::vector<Placeholder> placeholders_;
+  bool doomed_ = false;
+  bool stray_placeholders_ = false;  ///< some placeholder was not made a row by the commit
+
+ private:
+  /// Reads more columns of a record than the first access did; both must be of one version.
+  bool widen(Access<M>& access, std::uint32_t bytes) {
+    std::byte* copy = set_.allocate(bytes);
+    const std::uint64_t word = read_stable(*access.record, copy, bytes);
+    if (access.dirty || word != access.seen) {
+      conflict(AbortReason::read_validation, access.state);
+      return false;
+    }
+    if (access.write != nullptr) std::memcpy(copy, access.write, access.write_bytes);
+    access.value = copy;
+    access.bytes = bytes;
+    return true;
+  }
+
+  /// Saves the version about to be overwritten if a snapshot may need it.
+  void keep_version(const Access<M>& access, std::uint64_t version) {
+    if (tid::absent(access.seen) && tid::version(access.seen) == 0) return;
+    if (Epochs<M>::same_snapshot(tid::epoch(access.seen), tid::epoch(version))) return;
+    const std::size_t bytes = sizeof(Version<M>) + access.table->payload_bytes();
+    auto* old = new (storage_.allocate(worker_, bytes)) Version<M>{
+        access.seen, access.record->previous.load(std::memory_order_relaxed)};
+    // relaxed is enough throughout: the record is locked by this transaction.
+    std::memcpy(old->payload(), access.record->payload(), access.table->payload_bytes());
+    // release: a reader that follows the link sees the version's content.
+    access.record->previous.store(old, std::memory_order_release);
+    storage_.retire_version(worker_, old, bytes, tid::epoch(version));
+  }
+
+  void unlink_removed(std::uint64_t version) {
+    for (const Locked& locked : locked_) {
+      const Access<M>& access = set_[locked.entry];
+      if (!access.removed || tid::absent(access.seen)) continue;
+      const std::uint64_t word = tid::committed(version, access.writes, true);
+      if (storage_.keeps_snapshots() && access.table->in_snapshots()) {
+        storage_.unlink_later(worker_, access.table, access.record, word);
+      } else {
+        storage_.unlink_if_still(worker_, access.table, access.record, word);
+      }
+    }
+  }
+
+  Storage<M>& storage_;
+  int worker_;
+  std::uint64_t last_version_ = 0;
+  std::uint64_t highest_seen_ = 0;
+  AbortReason reason_ = AbortReason::none;
+  AccessId reason_state_ = kNoState;
+};
+
+}  // namespace heddle

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace heddle {
+
+/// What a stored procedure returns.
+enum class Outcome : std::uint8_t {
+  commit,
+  rollback,  ///< the transaction's own wish, by its specification
+  abort,     ///< the protocol's: run it again
+};
+
+/// The state number of an access: the row of the policy table, counted through the whole workload.
+using AccessId = std::uint16_t;
+
+/// An access without a row in the table: always clean, always private.
+inline constexpr AccessId kNoState = 0xffff;
+
+/// What a protocol says when an access begins.
+enum class Begin : std::uint8_t {
+  proceed,
+  replay,  ///< the access was made before a retry from a validated point: serve it from the log
+  stop,    ///< the transaction has to run again
+};
+
+/// What came of looking at one record.
+enum class Look : std::uint8_t {
+  present,
+  absent,
+  gone,  ///< the record has just left its index: look the key up again
+  stop,
+};
+
+/// Why the protocol made a transaction run again.
+enum class AbortReason : std::uint8_t {
+  none,
+  read_validation,   ///< a record read has changed since
+  node_validation,   ///< an index node that a scan or a miss relied on has changed: a phantom
+  early_validation,  ///< early validation kept failing at the same point
+  dirty_source,      ///< the writer of a dirty version aborted, or wrote the record again
+  wait_cycle,        ///< transactions waited for each other to commit
+  lock_conflict,     ///< wait-die or no-wait refused a lock
+  record_unlinked,   ///< the record left its index while in use
+  stopped,           ///< the run ended
+  count_,
+};
+
+inline constexpr std::array<std::string_view, static_cast<std::size_t>(AbortReason::count_)>
+    kAbortReasonNames{"none",         "read_validation", "node_validation",
+                      "early_validation", "dirty_source",    "wait_cycle",
+                      "lock_conflict", "record_unlinked", "stopped"};
+
+}  // namespace heddle

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "workload/signature.h"
+
+namespace heddle {
+
+/// One row of the CC policy: what to do at one state (Polyjuice, OSDI 2021, §4.3).
+struct PolicyRow {
+  /// Per type: how many of its accesses a dependency must have finished before this access;
+  /// 0 = NO_WAIT, the type's access count + 1 = COMMIT (until it committed or aborted).
+  std::vector<std::uint16_t> wait;
+  bool dirty_read = false;
+  bool public_write = false;
+  bool early_validation = false;
+
+  bool operator==(const PolicyRow&) const = default;
+};
+
+/// One type's rows of the backoff policy (§4.5): alpha by prior aborted attempts 0, 1, 2 and more.
+struct BackoffRow {
+  double initial_us = 0.125;
+  std::array<double, 3> abort{};
+  std::array<double, 3> commit{};
+
+  bool operator==(const BackoffRow&) const = default;
+};
+
+/// A policy: the CC table and the backoff table, for the workload with this signature.
+struct Policy {
+  std::string name;
+  Signature signature;
+  std::vector<PolicyRow> rows;       ///< one a state
+  std::vector<BackoffRow> backoff;   ///< one a type
+  std::string schedule_json = "null";
+  std::string provenance_json = "{}";
+};
+
+/// The values a backoff cell may take.
+inline constexpr std::array kBackoffAlphas{0.0, 0.5, 1.0, 2.0, 4.0};
+inline constexpr std::array kBackoffInitialsUs{0.125, 0.5, 1.0,  2.0,  4.0,  8.0,
+                                               16.0,  32.0, 64.0, 128.0, 256.0};
+
+}  // namespace heddle

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "machine/shared.h"
+#include "protocol/compiled_policy.h"
+#include "protocol/outcome.h"
+#include "storage/storage.h"
+#include "workload/signature.h"
+
+namespace heddle {
+
+/// What a protocol is given when a run starts.
+template <class M>
+struct RunSetup {
+  Storage<M>& storage;
+  const Signature& signature;
+  int workers;
+  const Shared<M, std::uint64_t>& stop;  ///< nonzero: every wait must end
+  std::map<std::string, std::string> options;  ///< the protocol's own
+  std::shared_ptr<const CompiledPolicy> policy;  ///< for protocols that execute one
+};
+
+/// How one attempt at a transaction ended.
+template <class M>
+struct Attempt {
+  Outcome outcome = Outcome::abort;
+  AbortReason reason = AbortReason::none;
+  AccessId state = kNoState;             ///< where it came to grief
+  typename M::Ticks waited = 0;          ///< spent waiting for other transactions
+  typename M::Ticks commit = 0;          ///< spent in the commit protocol, waits excluded
+  std::uint32_t partial_retries = 0;     ///< times it went back to a validated point
+};
+
+/// Ends an attempt whose procedure has returned: commits, or validates the wish to roll back.
+/// Serves every transaction class; `txn.waited()` is its waiting time so far.
+template <class M, class Txn>
+Attempt<M> conclude(Txn& txn, Outcome outcome, std::uint32_t partial_retries) {
+  const auto before = M::now();
+  const auto waited_before = txn.waited();
+  Attempt<M> attempt{.outcome = outcome, .partial_retries = partial_retries};
+  const bool ended = (outcome == Outcome::commit && txn.commit()) ||
+                     (outcome == Outcome::rollback && txn.validate_rollback());
+  if (!ended) {
+    attempt.outcome = Outcome::abort;
+    attempt.reason = txn.reason();
+    attempt.state = txn.reason_state();
+  }
+  if (!ended || outcome == Outcome::rollback) txn.abort();
+  attempt.waited = txn.waited();
+  attempt.commit = M::now() - before - (attempt.waited - waited_before);
+  return attempt;
+}
+
+/// What a wrong option of a protocol is answered with.
+[[noreturn]] void reject_protocol_option(std::string_view protocol, const std::string& key,
+                                         const std::string& value, std::string_view valid);
+
+}  // namespace heddle

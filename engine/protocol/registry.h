@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/policy_table.h"
+#include "protocol/silo.h"
+#include "protocol/two_phase_locking.h"
+
+namespace heddle {
+
+/// A list of types with a `kName` each, found by name.
+template <class... Ts>
+struct Registry {
+  /// Calls f(T{}) for the type of that name; false if there is none.
+  template <class F>
+  static bool visit(std::string_view name, F f) {
+    return ((Ts::kName == name && (f(Ts{}), true)) || ...);
+  }
+
+  static std::vector<std::string> names() { return {std::string(Ts::kName)...}; }
+
+  static std::string joined_names() {
+    std::string joined;
+    for (const std::string& name : names()) joined += (joined.empty() ? "" : ", ") + name;
+    return joined;
+  }
+};
+
+/// Every protocol the driver can run: a new one is its header and a line here.
+using Protocols = Registry<Silo, TwoPhaseLocking, PolicyTable>;
+
+}  // namespace heddle

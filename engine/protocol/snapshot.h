@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+
+#include "protocol/access_set.h"
+#include "protocol/outcome.h"
+#include "protocol/row.h"
+#include "storage/node_version.h"
+#include "storage/table.h"
+
+namespace heddle {
+
+/// A read-only transaction on a recent snapshot (Silo §4.9): it sees every commit up to an epoch
+/// and none after, takes no part in validation, and never aborts.
+template <class M>
+class SnapshotTransaction {
+ public:
+  SnapshotTransaction(Storage<M>& storage, int worker) : storage_(storage), worker_(worker) {}
+
+  void begin() {
+    snapshot_ = Epochs<M>::snapshot_of(storage_.epochs().announced(worker_));
+    values_.reset();
+  }
+
+  template <class Prefix, class T>
+  Row<Prefix> read(AccessId, T& table, const typename T::KeyType& key) {
+    assert(table.in_snapshots() && "this table keeps no past for snapshots");
+    NodeVersion<M> node;
+    const Record<M>* record = table.index().find(key, node);
+    return record == nullptr ? Row<Prefix>{} : row_of<Prefix>(*record);
+  }
+
+  template <class T>
+  auto read(AccessId state, T& table, const typename T::KeyType& key) {
+    return read<typename T::ValueType>(state, table, key);
+  }
+
+  template <class Prefix, class T, class F>
+  bool scan(AccessId, T& table, const typename T::KeyType& lo, const typename T::KeyType& hi,
+            Order order, std::uint32_t limit, F visit) {
+    assert(table.in_snapshots() && "this table keeps no past for snapshots");
+    std::uint32_t visited = 0;
+    table.index().scan(lo, hi, order, [&](const NodeVersion<M>&, auto entries) {
+      for (const auto& [key, record] : entries) {
+        const Row<Prefix> row = row_of<Prefix>(*record);
+        if (!row) continue;
+        if (!visit(key, row) || ++visited == limit) return false;
+      }
+      return true;
+    });
+    return true;
+  }
+
+  template <class T, class F>
+  bool scan(AccessId state, T& table, const typename T::KeyType& lo,
+            const typename T::KeyType& hi, Order order, std::uint32_t limit, F visit) {
+    return scan<typename T::ValueType>(state, table, lo, hi, order, limit, visit);
+  }
+
+  [[nodiscard]] Outcome stop() const { return Outcome::rollback; }
+
+ private:
+  /// The newest version the snapshot includes.
+  template <class Prefix>
+  Row<Prefix> row_of(const Record<M>& record) {
+    std::byte* copy = values_.allocate(sizeof(Prefix));
+    const std::uint64_t word = read_stable(record, copy, sizeof(Prefix));
+    if (tid::epoch(word) <= snapshot_) [[likely]] {
+      return tid::absent(word) ? Row<Prefix>{} : Row<Prefix>(reinterpret_cast<Prefix*>(copy), 0);
+    }
+    // acquire: with the release in keep_version(), for the version's content.
+    for (const Version<M>* version = record.previous.load(std::memory_order_acquire);
+         version != nullptr; version = version->previous) {
+      if (tid::epoch(version->word) > snapshot_) continue;
+      if (tid::absent(version->word)) return {};
+      std::memcpy(copy, version->payload(), sizeof(Prefix));
+      return {reinterpret_cast<Prefix*>(copy), 0};
+    }
+    return {};
+  }
+
+  Storage<M>& storage_;
+  int worker_;
+  std::uint64_t snapshot_ = 0;
+  ValueArena values_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,270 @@
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+#include <vector>
+
+#include "protocol/access_set.h"
+#include "protocol/node_set.h"
+#include "protocol/optimistic.h"
+#include "protocol/outcome.h"
+#include "protocol/row.h"
+#include "storage/node_version.h"
+#include "storage/table.h"
+
+namespace heddle {
+
+/// The operations stored procedures use, typed, over the untyped steps a protocol provides.
+///
+/// Every protocol derives from this (statically), so a procedure is written once and compiled for
+/// each. A protocol `P` provides
+///
+///     Begin begin_access(AccessId)             wait actions, replay
+///     Look  look(AccessId, TableBase&, Record*, bytes, bool for_scan, uint32_t& entry)
+///     uint32_t position()                      how many accesses were made, for the node set
+///     std::byte* write_buffer(uint32_t entry, bytes)   private copy to modify; nullptr: stop
+///     bool  place(AccessId, TableBase&, Record*, InsertResult, uint32_t& entry)  after an insert
+///     bool  end_read(AccessId) / end_write(AccessId, entry)     publication points, progress
+///     log_*                                    only where kReplays
+template <class M, class P>
+class StoredProcedureApi {
+ public:
+  /// Reads the row under `key`; with a prefix type, only its first columns.
+  template <class Prefix, class T>
+  Row<Prefix> read(AccessId state, T& table, const typename T::KeyType& key) {
+    switch (self().begin_access(state)) {
+      case Begin::proceed: break;
+      case Begin::replay: return replay_row<Prefix>();
+      case Begin::stop: return {};
+    }
+    const Row<Prefix> row = look_up<Prefix>(state, table, key);
+    if constexpr (P::kReplays) self().log_row(row.entry(), row ? &*row : nullptr);
+    if (!self().end_read(state)) return {};
+    return row;
+  }
+
+  template <class T>
+  auto read(AccessId state, T& table, const typename T::KeyType& key) {
+    return read<typename T::ValueType>(state, table, key);
+  }
+
+  /// Changes a row read before: `modify(P&)` works on a private copy.
+  template <class T, class Prefix, class F>
+  bool update(AccessId state, T& /*table*/, const Row<Prefix>& row, F modify) {
+    switch (self().begin_access(state)) {
+      case Begin::proceed: break;
+      case Begin::replay: return self().replay_write();
+      case Begin::stop: return false;
+    }
+    std::byte* buffer = self().write_buffer(row.entry(), sizeof(Prefix));
+    if (buffer == nullptr) return false;
+    modify(*reinterpret_cast<Prefix*>(buffer));
+    return self().end_write(state, row.entry());
+  }
+
+  /// Adds a row. False if the transaction must stop or the key exists: `stop()` tells which.
+  template <class T>
+  bool insert(AccessId state, T& table, const typename T::KeyType& key,
+              const typename T::ValueType& value) {
+    switch (self().begin_access(state)) {
+      case Begin::proceed: break;
+      case Begin::replay: return self().replay_write();
+      case Begin::stop: return false;
+    }
+    std::uint32_t entry = 0;
+    if (!place_record(state, table, key, entry)) {
+      if constexpr (P::kReplays) self().log_write(false);
+      return false;
+    }
+    std::byte* buffer = self().write_buffer(entry, sizeof(value));
+    if (buffer == nullptr) return false;
+    std::memcpy(buffer, &value, sizeof(value));
+    self().revive(entry);
+    return self().end_write(state, entry);
+  }
+
+  /// Deletes a row read before.
+  template <class T, class Prefix>
+  bool remove(AccessId state, T& /*table*/, const Row<Prefix>& row) {
+    switch (self().begin_access(state)) {
+      case Begin::proceed: break;
+      case Begin::replay: return self().replay_write();
+      case Begin::stop: return false;
+    }
+    if (!self().mark_removed(row.entry())) return false;
+    return self().end_write(state, row.entry());
+  }
+
+  /// Visits the rows with keys in [lo, hi] in the given order, `limit` at most (0: all), until
+  /// `visit(key, row)` returns false. Always reads committed versions, as the paper's §6 does.
+  template <class Prefix, class T, class F>
+  bool scan(AccessId state, T& table, const typename T::KeyType& lo,
+            const typename T::KeyType& hi, Order order, std::uint32_t limit, F visit) {
+    switch (self().begin_access(state)) {
+      case Begin::proceed: break;
+      case Begin::replay: return replay_scan<Prefix, T>(visit);
+      case Begin::stop: return false;
+    }
+    bool alive = true;
+    std::uint32_t visited = 0;
+    using Key = typename T::KeyType;
+    Key* bounds = begin_range(&range_unchanged<T>, table, lo, hi, order);
+    // Behind the range: it belongs to this access, and is kept by a retry that replays it.
+    if constexpr (P::kReplays) self().log_scan_begin();
+    Key& far_bound = order == Order::ascending ? bounds[1] : bounds[0];
+    table.index().scan(lo, hi, order, [&](const NodeVersion<M>& node, auto entries) {
+      self().nodes().add_node(node);
+      for (const auto& [key, record] : entries) {
+        std::uint32_t entry = 0;
+        const Look found = self().look(state, table, record, sizeof(Prefix), true, entry);
+        if (found == Look::stop) return alive = false;
+        if (found == Look::gone) {
+          // The node has changed with it, so this transaction can't commit.
+          self().conflict(AbortReason::record_unlinked, state);
+          return alive = false;
+        }
+        self().nodes().add_entry(entry);
+        if (found == Look::absent) continue;
+        const auto* value = reinterpret_cast<const Prefix*>(self().value_of(entry));
+        if constexpr (P::kReplays) self().log_scan_row(key.words.data(), sizeof(key), entry, value);
+        const bool more = visit(key, Row<Prefix>(value, entry));
+        if (++visited == limit || !more) {
+          far_bound = key;  // what lies beyond was not seen
+          return false;
+        }
+      }
+      return true;
+    });
+    return alive && self().end_read(state);
+  }
+
+  template <class T, class F>
+  bool scan(AccessId state, T& table, const typename T::KeyType& lo,
+            const typename T::KeyType& hi, Order order, std::uint32_t limit, F visit) {
+    return scan<typename T::ValueType>(state, table, lo, hi, order, limit, visit);
+  }
+
+ protected:
+  P& self() { return static_cast<P&>(*this); }
+
+ private:
+  template <class Prefix, class T>
+  Row<Prefix> look_up(AccessId state, T& table, const typename T::KeyType& key) {
+    static_assert(sizeof(Prefix) <= sizeof(typename T::ValueType) && sizeof(Prefix) % 8 == 0);
+    int spins = 0;
+    while (true) {
+      NodeVersion<M> node;
+      Record<M>* record = table.index().find(key, node);
+      if (record == nullptr) {
+        begin_range(&key_still_missing<T>, table, key, key, Order::ascending);
+        self().nodes().add_node(node);
+        return {};
+      }
+      std::uint32_t entry = 0;
+      switch (self().look(state, table, record, sizeof(Prefix), false, entry)) {
+        case Look::present:
+          return {reinterpret_cast<const Prefix*>(self().value_of(entry)), entry};
+        case Look::absent:
+        case Look::stop: return {};
+        case Look::gone: M::relax(spins);
+      }
+    }
+  }
+
+  template <class T>
+  typename T::KeyType* begin_range(typename NodeSet<M>::Range::Check check, T& table,
+                                   const typename T::KeyType& lo, const typename T::KeyType& hi,
+                                   Order order) {
+    using Key = typename T::KeyType;
+    auto* bounds = reinterpret_cast<Key*>(self().allocate(2 * sizeof(Key)));
+    new (bounds) Key(lo);
+    new (bounds + 1) Key(hi);
+    self().nodes().begin_range(check, &table, reinterpret_cast<const std::byte*>(bounds),
+                               order == Order::descending, self().position());
+    return bounds;
+  }
+
+  /// Scans a range again: the same records, less what is invisible to the transaction?
+  template <class T>
+  static bool range_unchanged(void* transaction, const typename NodeSet<M>::Range& range,
+                              std::span<const std::uint32_t> entries,
+                              std::vector<NodeVersion<M>>& fresh) {
+    auto& self = *static_cast<OptimisticCore<M>*>(transaction);
+    const auto* bounds = reinterpret_cast<const typename T::KeyType*>(range.keys);
+    const Order order = range.descending ? Order::descending : Order::ascending;
+    std::size_t next = 0;
+    bool same = true;
+    static_cast<T*>(range.table)
+        ->index()
+        .scan(bounds[0], bounds[1], order, [&](const NodeVersion<M>& seen, auto found) {
+          fresh.push_back(seen);
+          for (const auto& [key, record] : found) {
+            if (next < entries.size() && self.record_of(entries[next]) == record) {
+              ++next;
+            } else if (!self.invisible(record)) {
+              return same = false;
+            }
+          }
+          return true;
+        });
+    return same && next == entries.size();
+  }
+
+  template <class T>
+  static bool key_still_missing(void* transaction, const typename NodeSet<M>::Range& range,
+                                std::span<const std::uint32_t>,
+                                std::vector<NodeVersion<M>>& fresh) {
+    NodeVersion<M> node;
+    const auto* key = reinterpret_cast<const typename T::KeyType*>(range.keys);
+    const Record<M>* record = static_cast<T*>(range.table)->index().find(*key, node);
+    if (record != nullptr) return static_cast<OptimisticCore<M>*>(transaction)->invisible(record);
+    fresh.push_back(node);
+    return true;
+  }
+
+  template <class T>
+  bool place_record(AccessId state, T& table, const typename T::KeyType& key,
+                    std::uint32_t& entry) {
+    int spins = 0;
+    while (true) {
+      Record<M>* fresh = table.make_record(self().worker(), key, tid::kPlaceholder);
+      const InsertResult<M> result = table.index().insert(self().worker(), key, fresh);
+      if (!result.inserted) {
+        self().storage().release(self().worker(), fresh, table.record_bytes());
+      }
+      switch (self().place(state, table, result, entry)) {
+        case Look::absent: return true;
+        case Look::present:
+        case Look::stop: return false;
+        case Look::gone: M::relax(spins);
+      }
+    }
+  }
+
+  template <class Prefix>
+  Row<Prefix> replay_row() {
+    if constexpr (P::kReplays) {
+      const auto [value, entry] = self().replay_row();
+      return {reinterpret_cast<const Prefix*>(value), entry};
+    }
+    return {};
+  }
+
+  template <class Prefix, class T, class F>
+  bool replay_scan(F& visit) {
+    if constexpr (P::kReplays) {
+      bool go_on = true;
+      self().replay_scan([&](const void* key, const void* value, std::uint32_t entry) {
+        if (!go_on) return;
+        go_on = visit(*static_cast<const typename T::KeyType*>(key),
+                      Row<Prefix>(static_cast<const Prefix*>(value), entry));
+      });
+    }
+    return true;
+  }
+};
+
+}  // namespace heddle

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "machine/signal.h"
+#include "machine/shared.h"
+
+namespace heddle {
+
+/// What the other workers may see of one worker's running transaction.
+///
+/// The context is reused from transaction to transaction, so whoever refers to one carries its
+/// *incarnation*. Progress and incarnation share one word: a waiter that sees either move on sees
+/// it in one load.
+template <class M>
+class alignas(64) TransactionContext {
+ public:
+  /// Past outcomes kept for transactions that read dirty from a writer that has moved on.
+  static constexpr std::uint64_t kOutcomes = 64;
+  static constexpr std::uint64_t kAborted = 0;
+
+  explicit TransactionContext(int worker = 0) : worker_(worker) {
+    progress_.publish(pack(kFirstIncarnation, 0));
+  }
+
+  [[nodiscard]] int worker() const { return worker_; }
+  void set_worker(int worker) { worker_ = worker; }
+
+  [[nodiscard]] std::uint64_t incarnation() const { return progress_.own() >> kIncarnationShift; }
+
+  /// The owner's: it has finished `accesses` of its accesses.
+  void announce(std::uint32_t accesses) { progress_.publish(pack(incarnation(), accesses)); }
+
+  /// The owner's, last of all: the transaction committed as `version`, or aborted (kAborted).
+  void finish(std::uint64_t version) {
+    // relaxed: published by the exchange that follows.
+    outcomes_[incarnation() % kOutcomes].store(version, std::memory_order_release);
+    progress_.publish(pack(incarnation() + 1, 0));
+  }
+
+  [[nodiscard]] bool finished(std::uint64_t incarnation) const {
+    return progress_.load() >> kIncarnationShift != incarnation;
+  }
+
+  /// Whether that incarnation finished, or at least `accesses` of its accesses.
+  [[nodiscard]] bool reached(std::uint64_t incarnation, std::uint32_t accesses) const {
+    return reached(progress_.load(), incarnation, accesses);
+  }
+
+  template <class Stopped>
+  bool wait(std::uint64_t incarnation, std::uint32_t accesses, Stopped stopped) {
+    return progress_.wait(
+        [incarnation, accesses](std::uint64_t value) {
+          return reached(value, incarnation, accesses);
+        }, stopped);
+  }
+
+  /// The version a finished incarnation committed, or kAborted; also kAborted where the worker has
+  /// moved on so far that nobody remembers, which costs the asker an abort and nothing else.
+  [[nodiscard]] std::uint64_t outcome(std::uint64_t incarnation) const {
+    // acquire: if this is a later incarnation's outcome, the load below sees that it is.
+    const std::uint64_t version =
+        outcomes_[incarnation % kOutcomes].load(std::memory_order_acquire);
+    const std::uint64_t now = progress_.load() >> kIncarnationShift;
+    return now - incarnation < kOutcomes ? version : kAborted;
+  }
+
+  /// Whom this worker's transaction waits for, for the detection of cycles: 0, or a packed
+  /// (worker + 1, incarnation).
+  Shared<M, std::uint64_t> waits_for;
+
+  static constexpr std::uint64_t pack_reference(int worker, std::uint64_t incarnation) {
+    return (static_cast<std::uint64_t>(worker + 1) << kReferenceShift) |
+           (incarnation & kReferenceMask);
+  }
+  static constexpr int worker_of(std::uint64_t reference) {
+    return static_cast<int>(reference >> kReferenceShift) - 1;
+  }
+  static constexpr std::uint64_t incarnation_of(std::uint64_t reference) {
+    return reference & kReferenceMask;
+  }
+  [[nodiscard]] bool is(std::uint64_t reference) const {
+    return incarnation_of(reference) == (progress_.load() >> kIncarnationShift & kReferenceMask);
+  }
+
+ private:
+  // [ incarnation 40 | accesses finished 23 | the signal's bit ]
+  static constexpr int kIncarnationShift = 24;
+  static constexpr int kProgressShift = 1;
+  static constexpr std::uint64_t kFirstIncarnation = 1;
+  static constexpr int kReferenceShift = 40;
+  static constexpr std::uint64_t kReferenceMask = (std::uint64_t{1} << kReferenceShift) - 1;
+
+  static constexpr std::uint64_t pack(std::uint64_t incarnation, std::uint32_t accesses) {
+    return (incarnation << kIncarnationShift) |
+           (static_cast<std::uint64_t>(accesses) << kProgressShift);
+  }
+  static bool reached(std::uint64_t value, std::uint64_t incarnation, std::uint32_t accesses) {
+    const std::uint64_t progress =
+        (value >> kProgressShift) & ((std::uint64_t{1} << (kIncarnationShift - 1)) - 1);
+    return value >> kIncarnationShift != incarnation || progress >= accesses;
+  }
+
+  Signal<M> progress_;
+  std::array<Shared<M, std::uint64_t>, kOutcomes> outcomes_{};
+  int worker_;
+};
+
+/// Follows "waits for" from one transaction to the next: each waits for one other at a time, so a
+/// cycle is a chase that comes back (DESIGN §5).
+/// @return true if it leads back to `self`.
+template <class M, class Contexts>
+bool closes_cycle(const Contexts& contexts, int self, int workers) {
+  // seq_cst: every waiter stores its own pointer before it looks at others', so of the waiters that
+  // close a cycle together at least one sees it whole.
+  std::uint64_t reference = contexts[self].waits_for.load(std::memory_order_seq_cst);
+  for (int step = 0; step < workers && reference != 0; ++step) {
+    const int worker = TransactionContext<M>::worker_of(reference);
+    const TransactionContext<M>& waited_for = contexts[worker];
+    if (!waited_for.is(reference)) return false;  // it has finished: no cycle through it
+    if (worker == self) return true;
+    reference = waited_for.waits_for.load(std::memory_order_seq_cst);
+  }
+  return false;
+}
+
+}  // namespace heddle

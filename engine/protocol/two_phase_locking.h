@@ -1,0 +1,246 @@
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "protocol/lock_plan.h"
+#include "protocol/lock_table.h"
+#include "protocol/optimistic.h"
+#include "protocol/protocol.h"
+#include "protocol/stored_procedure.h"
+
+namespace heddle {
+
+/// What the workers of one run share to lock.
+template <class M>
+struct LockRuntime {
+  LockRuntime(int worker_count, const Shared<M, std::uint64_t>& stop, const Signature& signature,
+              ConflictRule conflict_rule, Storage<M>& storage)
+      : workers(worker_count),
+        rule(conflict_rule),
+        plan(plan_locks(signature)),
+        table(worker_count, stop),
+        owners(new LockOwner<M>[static_cast<std::size_t>(worker_count)]) {
+    for (int worker = 0; worker < worker_count; ++worker) owners[worker].worker = worker;
+    for (TableBase<M>* base : storage.tables()) {
+      const auto rank = plan.ranks.find(base->name());
+      const auto written = plan.written.find(base->name());
+      if (rank != plan.ranks.end()) base->set_lock_rank(rank->second);
+      // A table no state names is only ever read.
+      base->set_written(written != plan.written.end() && written->second);
+    }
+  }
+
+  int workers;
+  ConflictRule rule;
+  LockPlan plan;
+  LockTable<M> table;
+  std::unique_ptr<LockOwner<M>[]> owners;
+};
+
+/// Strict two-phase locking on records, wait-die or no-wait (LockTable), with the phantoms that
+/// record locks don't see left to the node set: a scan or a miss whose index node has changed by
+/// the time of the commit makes the transaction run again.
+///
+/// All locks are held until the commit is installed. The commit itself is Silo's: with every record
+/// locked its validation of records can't fail, and costs a compare each.
+template <class M>
+class LockingTransaction final : public OptimisticCore<M>,
+                                 public StoredProcedureApi<M, LockingTransaction<M>> {
+  using Core = OptimisticCore<M>;
+  using Core::conflict;
+  using Core::set_;
+
+ public:
+  static constexpr bool kReplays = false;
+
+  LockingTransaction(Storage<M>& storage, int worker, LockRuntime<M>& runtime)
+      : Core(storage, worker), runtime_(runtime), owner_(runtime.owners[worker]) {}
+
+  /// @param retry the same transaction again: it keeps its age
+  void begin(bool retry) {
+    assert(held_ == 0);
+    Core::begin_core();
+    if (!retry) age_ = {M::now(), this->worker()};
+    lock_of_entry_.clear();
+    highest_ = {};
+    owner_.waited = 0;
+  }
+
+  /// On false, abort() must follow.
+  bool commit() {
+    if (!Core::commit_core()) return false;
+    release_all();
+    return true;
+  }
+
+  bool validate_rollback() { return Core::validate(false); }
+
+  void abort() {
+    Core::abort_core();
+    release_all();
+  }
+
+  void passed(AccessId) {}
+
+  [[nodiscard]] typename M::Ticks waited() const { return owner_.waited; }
+
+ private:
+  friend class StoredProcedureApi<M, LockingTransaction<M>>;
+  using Request = LockRequest<M>;
+
+  Begin begin_access(AccessId) { return this->doomed_ ? Begin::stop : Begin::proceed; }
+
+  Look look(AccessId state, TableBase<M>& table, Record<M>* record, std::uint32_t bytes,
+            bool /*for_scan*/, std::uint32_t& entry) {
+    const auto place = set_.locate(record);
+    entry = place.entry;
+    if (entry != AccessSet<M>::kNone) return Core::look_again(entry, bytes);
+    Request* lock = nullptr;
+    if (table.written()) {
+      lock = acquire(state, table, record, for_update(state));
+      if (lock == nullptr) return Look::stop;
+    }
+    const Look found = Core::read_committed(state, table, record, bytes, place, entry);
+    if (found != Look::gone) lock_of_entry_.push_back(lock);
+    return found;  // the lock of a record that is gone is kept to the end, and harms nobody
+  }
+
+  static std::uint32_t position() { return 0; }
+
+  std::byte* write_buffer(std::uint32_t entry, std::uint32_t bytes) {
+    return make_exclusive(entry) ? Core::next_write_buffer(entry, bytes) : nullptr;
+  }
+
+  Look place(AccessId state, TableBase<M>& table, const InsertResult<M>& result,
+             std::uint32_t& entry) {
+    if (!result.inserted) {
+      entry = set_.find(result.record);
+      if (entry != AccessSet<M>::kNone) return Core::adopt(state, table, result, entry);
+      Request* lock = acquire(state, table, result.record, true);
+      if (lock == nullptr) return Look::stop;
+      const Look found = Core::adopt(state, table, result, entry);
+      if (found != Look::gone) lock_of_entry_.push_back(lock);
+      return found;
+    }
+    const Look placed = Core::adopt(state, table, result, entry);
+    if (placed != Look::absent) return placed;
+    lock_of_entry_.push_back(acquire(state, table, result.record, true));
+    if (lock_of_entry_.back() == nullptr) return Look::stop;
+    // Until the lock was granted somebody else may have made the placeholder a row.
+    // acquire: as new as the lock.
+    if (result.record->word.load(std::memory_order_acquire) == tid::kPlaceholder) return placed;
+    conflict(AbortReason::lock_conflict, state);
+    return Look::stop;
+  }
+
+  bool mark_removed(std::uint32_t entry) {
+    return make_exclusive(entry) && Core::set_removed(entry);
+  }
+
+  static bool end_read(AccessId) { return true; }
+  static bool end_write(AccessId, std::uint32_t) { return true; }
+  static bool replay_write() { return true; }
+
+  [[nodiscard]] bool for_update(AccessId state) const {
+    return state != kNoState && runtime_.plan.reads_for_update[state];
+  }
+
+  Request* acquire(AccessId state, TableBase<M>& table, Record<M>* record, bool exclusive) {
+    if (held_ == requests_.size()) requests_.emplace_back();
+    Request& request = requests_[held_];
+    request.record = record;
+    request.owner = &owner_;
+    request.age = age_;
+    request.exclusive = exclusive;
+    request.upgrading = false;
+    const LockOrder order{table.lock_rank(), table.order_of(record)};
+    const bool ordered = held_ == 0 || highest_ < order;
+    if (!runtime_.table.acquire(request, ordered, runtime_.rule)) {
+      conflict(AbortReason::lock_conflict, state);
+      return nullptr;
+    }
+    ++held_;
+    if (highest_ < order) highest_ = order;
+    return &request;
+  }
+
+  bool make_exclusive(std::uint32_t entry) {
+    Request* lock = lock_of_entry_[entry];
+    assert(lock != nullptr && "a table that is written is locked when read");
+    if (lock->exclusive) return true;
+    if (runtime_.table.upgrade(*lock, runtime_.rule)) return true;
+    conflict(AbortReason::lock_conflict, set_[entry].state);
+    return false;
+  }
+
+  void release_all() {
+    for (std::size_t at = 0; at < held_; ++at) {
+      runtime_.table.release(requests_[at]);
+    }
+    held_ = 0;
+  }
+
+  LockRuntime<M>& runtime_;
+  LockOwner<M>& owner_;
+  LockAge age_;
+  LockOrder highest_;
+  std::vector<Request*> lock_of_entry_;  ///< parallel to the access set; nullptr: never locked
+  // A deque: requests stay where they are while the pool grows.
+  std::deque<Request> requests_;
+  std::size_t held_ = 0;
+};
+
+/// Two-phase locking as a protocol the driver runs. Option `conflict`: wait_die (default), no_wait.
+struct TwoPhaseLocking {
+  static constexpr std::string_view kName = "two_phase_locking";
+
+  template <class M>
+  struct Runtime : LockRuntime<M> {
+    explicit Runtime(const RunSetup<M>& setup)
+        : LockRuntime<M>(setup.workers, setup.stop, setup.signature, parse_rule(setup.options),
+                         setup.storage) {}
+
+    /// The worker that `worker` waits for, or -1.
+    [[nodiscard]] int waits_for(int worker) const {
+      // relaxed: for diagnosis.
+      return static_cast<int>(this->owners[worker].waits_for.load(std::memory_order_relaxed)) - 1;
+    }
+  };
+
+  template <class M>
+  class Executor {
+   public:
+    Executor(Runtime<M>& runtime, Storage<M>& storage, int worker)
+        : txn_(storage, worker, runtime) {}
+
+    template <class W>
+    Attempt<M> attempt(W& workload, const typename W::Input& input, int /*type*/,
+                       std::uint32_t prior_aborts) {
+      txn_.begin(prior_aborts != 0);
+      return conclude<M>(txn_, workload.execute(txn_, input), 0);
+    }
+    static const CompiledPolicy* policy() { return nullptr; }
+
+   private:
+    LockingTransaction<M> txn_;
+  };
+
+ private:
+  static ConflictRule parse_rule(const std::map<std::string, std::string>& options) {
+    ConflictRule rule = ConflictRule::wait_die;
+    for (const auto& [key, value] : options) {
+      if (key == "conflict" && value == "no_wait") {
+        rule = ConflictRule::no_wait;
+      } else if (key != "conflict" || value != "wait_die") {
+        reject_protocol_option(kName, key, value, "conflict=wait_die|no_wait");
+      }
+    }
+    return rule;
+  }
+};
+
+}  // namespace heddle

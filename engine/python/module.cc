@@ -1,0 +1,204 @@
+// The compiled module engine._engine: thin bindings, no logic (DESIGN §3).
+
+#include <pybind11/functional.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "driver/session.h"
+#include "machine/threads.h"
+#include "protocol/compiled_policy.h"
+#include "protocol/policy_json.h"
+
+namespace py = pybind11;
+
+namespace heddle {
+namespace {
+
+py::object from_json(const std::string& text) {
+  return py::module_::import("json").attr("loads")(text);
+}
+
+std::string dump_json(const py::object& value) {
+  return py::module_::import("json").attr("dumps")(value).cast<std::string>();
+}
+
+/// A policy, checked and compiled.
+struct PolicyHandle {
+  PolicyHandle(const std::string& text, const py::object& signature)
+      : compiled(std::make_shared<const CompiledPolicy>(
+            parse_policy(text, parse_signature(dump_json(signature))))) {}
+  std::shared_ptr<const CompiledPolicy> compiled;
+};
+
+/// Per type: whether it runs as plain Silo, and whether others wait for its progress.
+py::dict needs(const PolicyHandle& policy) {
+  const Signature& signature = policy.compiled->policy().signature;
+  py::dict types;
+  for (int type = 0; type < policy.compiled->type_count(); ++type) {
+    const CompiledType& compiled = policy.compiled->type(type);
+    py::dict entry;
+    entry["native"] = compiled.native;
+    entry["announces"] = compiled.announces;
+    types[py::str(signature.types[static_cast<std::size_t>(type)].name)] = entry;
+  }
+  return types;
+}
+
+struct SessionHandle {
+  SessionHandle(const OptionMap& workload, int workers, std::uint64_t seed) {
+    const py::gil_scoped_release release;
+    session = open_session(workload, workers, seed);
+  }
+
+  py::object run(const RunOptions& options) {
+    std::string json;
+    bool signalled = false;
+    {
+      const py::gil_scoped_release release;
+      const auto interrupted = [&signalled] {
+        const py::gil_scoped_acquire acquire;
+        // Ctrl-C: remembered, not raised here, so that what was measured survives.
+        if (!signalled && PyErr_CheckSignals() != 0) {
+          PyErr_Clear();
+          signalled = true;
+        }
+        return signalled;
+      };
+      json = session->run(options, interrupted).to_json();
+    }
+    py::object result = from_json(json);
+    if (signalled) {
+      const py::object type = py::module_::import("engine._engine").attr("Interrupted");
+      py::object error = type("the run was interrupted");
+      error.attr("result") = result;
+      PyErr_SetObject(type.ptr(), error.ptr());
+      throw py::error_already_set();
+    }
+    return result;
+  }
+
+  std::unique_ptr<Session> session;
+};
+
+RunOptions make_options(const std::string& protocol, const PolicyHandle* policy,
+                        const std::string& backoff, double backoff_us, double seconds,
+                        double warmup, std::uint64_t seed,
+                        std::map<std::string, std::string> options, double watchdog_s) {
+  return {.protocol = protocol,
+          .protocol_options = std::move(options),
+          .policy = policy == nullptr ? nullptr : policy->compiled,
+          .backoff = backoff,
+          .backoff_us = backoff_us,
+          .seconds = seconds,
+          .warmup = warmup,
+          .seed = seed,
+          .watchdog_s = watchdog_s};
+}
+
+void bind_errors(py::module_& module) {
+  // PolicyError first: translators are tried from the last registered on.
+  static py::exception<StuckError> engine_error(module, "EngineError", PyExc_RuntimeError);
+  static py::exception<PolicyError> policy_error(module, "PolicyError", PyExc_ValueError);
+  module.attr("Interrupted") = py::reinterpret_steal<py::object>(
+      PyErr_NewExceptionWithDoc("engine.Interrupted",
+                                "A run was interrupted; `.result` holds what it had measured.",
+                                PyExc_KeyboardInterrupt, nullptr));
+  py::register_exception_translator([](std::exception_ptr pointer) {
+    try {
+      if (pointer) std::rethrow_exception(pointer);
+    } catch (const PolicyError& error) {
+      py::set_error(policy_error, error.what());
+    } catch (const StuckError& error) {
+      py::set_error(engine_error, error.what());
+    }
+  });
+}
+
+void bind_policy(py::module_& module) {
+  py::class_<PolicyHandle>(module, "Policy",
+                           "A policy table, validated against a workload's signature and compiled.")
+      .def(py::init<const std::string&, const py::object&>(), py::arg("json_text"),
+           py::arg("signature"),
+           "Validates a policy document.\n\nRaises:\n    PolicyError: names the row and field at "
+           "fault and what would be right.")
+      .def_property_readonly(
+          "json", [](const PolicyHandle& policy) { return to_json(policy.compiled->policy()); },
+          "The document, canonical: equal policies give equal texts, one row a line.")
+      .def_property_readonly(
+          "name", [](const PolicyHandle& policy) { return policy.compiled->policy().name; })
+      .def_property_readonly("needs", &needs,
+                             "Per type: `native` (runs as Silo, no access lists) and `announces` "
+                             "(others wait for its progress).");
+}
+
+void bind_session(py::module_& module) {
+  py::class_<SessionHandle>(module, "Session",
+                            "A loaded database that runs transactions, one run at a time.")
+      .def(py::init<const OptionMap&, int, std::uint64_t>(), py::arg("workload"),
+           py::arg("workers"), py::arg("seed") = 1,
+           "Builds and loads the database of a workload (`name` and its options, all texts).\n\n"
+           "Raises:\n    ValueError: an option is unknown or out of range.")
+      .def(
+          "run",
+          [](SessionHandle& self, const std::string& protocol, const PolicyHandle* policy,
+             const std::string& backoff, double backoff_us, double seconds, double warmup,
+             std::uint64_t seed, std::map<std::string, std::string> options, double watchdog_s) {
+            return self.run(make_options(protocol, policy, backoff, backoff_us, seconds, warmup,
+                                         seed, std::move(options), watchdog_s));
+          },
+          py::arg("protocol"), py::arg("policy") = nullptr, py::arg("backoff") = "exponential",
+          py::arg("backoff_us") = 0.0, py::arg("seconds") = 1.0, py::arg("warmup") = 0.0,
+          py::arg("seed") = 1, py::arg("options") = std::map<std::string, std::string>{},
+          py::arg("watchdog_s") = 10.0,
+          "Runs the workload for a measured window and returns its result (DESIGN §5).\n\n"
+          "Times in seconds, `backoff_us` in microseconds. The interpreter lock is released.\n\n"
+          "Raises:\n    Interrupted: Ctrl-C; `.result` holds what was measured.\n"
+          "    EngineError: a worker made no progress; the message says who waits for whom.\n"
+          "    ValueError: options that make no sense.")
+      .def(
+          "switch_policy",
+          [](SessionHandle& self, const PolicyHandle& policy) {
+            const py::gil_scoped_release release;
+            self.session->switch_policy(policy.compiled);
+          },
+          py::arg("policy"),
+          "Gives the running policy executor another policy, from another thread.")
+      .def("stop", [](SessionHandle& self) { self.session->stop(); },
+           "Ends the current run early, from another thread.")
+      .def("check",
+           [](SessionHandle& self) {
+             const py::gil_scoped_release release;
+             return self.session->check();
+           },
+           "The workload's consistency conditions: one line per violation.")
+      .def_property_readonly("grown_bytes",
+                             [](const SessionHandle& self) { return self.session->grown_bytes(); },
+                             "Bytes the database has grown by since it was loaded.")
+      .def_property_readonly("memory_bytes",
+                             [](const SessionHandle& self) { return self.session->memory_bytes(); },
+                             "Bytes the database holds from the system.");
+}
+
+}  // namespace
+}  // namespace heddle
+
+PYBIND11_MODULE(_engine, module) {
+  using namespace heddle;
+  module.doc() = "Heddle's transaction engine.";
+  module.attr("version") = HEDDLE_VERSION;
+  bind_errors(module);
+  bind_policy(module);
+  bind_session(module);
+  module.def("workloads", &workload_names, "The workloads this build can run.");
+  module.def("protocols", &protocol_names, "The protocols this build can run.");
+  module.def("cores", &ThreadsMachine::cores, "The cores this process may use.");
+  module.def(
+      "signature",
+      [](const OptionMap& workload) { return from_json(to_json(workload_signature(workload))); },
+      py::arg("workload"),
+      "The signature of a workload (`name` and its options): its types and accesses.");
+}

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace heddle {
+
+/// Memory of one worker: size classes cut from large chunks, each with its own free list.
+///
+/// Only its worker uses it, so it takes no lock and no atomic. Chunks go back to the system when
+/// the arena dies; blocks must therefore hold nothing that needs a destructor. A block may be
+/// released to another worker's arena than the one it came from. Under AddressSanitizer released
+/// blocks are poisoned, so that a use after reclamation is reported.
+class Arena {
+ public:
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena() {
+    for (const Chunk& chunk : chunks_) {
+      unpoison(chunk.start, chunk.bytes);
+      ::operator delete(chunk.start, std::align_val_t{kChunkAlignment});
+    }
+  }
+
+  /// A block of at least `bytes`, aligned to 16 bytes (64 where its class is a multiple of 64).
+  [[nodiscard]] void* allocate(std::size_t bytes) {
+    const std::size_t size = class_size(bytes);
+    live_bytes_ += static_cast<std::int64_t>(size);
+    if (size <= kLargestClass) [[likely]] {
+      FreeBlock*& head = free_[size / kGranule];
+      if (head != nullptr) {
+        FreeBlock* block = head;
+        unpoison(block, size);
+        head = block->next;
+        return block;
+      }
+    }
+    return carve(size);
+  }
+
+  /// Takes a block of `bytes` (as given to allocate) back, at once.
+  void release(void* block, std::size_t bytes) {
+    const std::size_t size = class_size(bytes);
+    live_bytes_ -= static_cast<std::int64_t>(size);
+    if (size > kLargestClass) {
+      large_.push_back({static_cast<std::byte*>(block), size});
+      poison(block, size);
+      return;
+    }
+    auto* node = static_cast<FreeBlock*>(block);
+    node->next = free_[size / kGranule];
+    free_[size / kGranule] = node;
+    poison(block, size);
+  }
+
+  /// Bytes handed out less bytes taken back; may be negative, for blocks travel between arenas.
+  [[nodiscard]] std::int64_t live_bytes() const { return live_bytes_; }
+  /// Bytes held from the system.
+  [[nodiscard]] std::size_t held_bytes() const { return held_bytes_; }
+
+ private:
+  struct FreeBlock {
+    FreeBlock* next;
+  };
+  struct Chunk {
+    std::byte* start;
+    std::size_t bytes;
+  };
+
+  static constexpr std::size_t kGranule = 16;
+  static constexpr std::size_t kCacheLine = 64;
+  static constexpr std::size_t kLargestClass = 8192;
+  static constexpr std::size_t kChunkBytes = std::size_t{2} << 20;
+  static constexpr std::size_t kChunkAlignment = std::size_t{2} << 20;  // a huge page
+
+  static constexpr std::size_t class_size(std::size_t bytes) {
+    const std::size_t granule = bytes >= kCacheLine ? kCacheLine : kGranule;
+    return bytes == 0 ? kGranule : (bytes + granule - 1) / granule * granule;
+  }
+
+  void* carve(std::size_t size) {
+    if (size > kLargestClass) {
+      for (Chunk& free : large_) {
+        if (free.bytes == size) {
+          std::byte* block = free.start;
+          free = large_.back();
+          large_.pop_back();
+          unpoison(block, size);
+          return block;
+        }
+      }
+    }
+    if (size > kChunkBytes / 4) return new_chunk(size);
+    const std::size_t misaligned = size % kCacheLine == 0 ? cursor_ % kCacheLine : 0;
+    const std::size_t padding = misaligned == 0 ? 0 : kCacheLine - misaligned;
+    if (cursor_ + padding + size > kChunkBytes || current_ == nullptr) {
+      current_ = new_chunk(kChunkBytes);
+      cursor_ = 0;
+    } else {
+      cursor_ += padding;
+    }
+    std::byte* block = current_ + cursor_;
+    cursor_ += size;
+    return block;
+  }
+
+  std::byte* new_chunk(std::size_t bytes) {
+    auto* start =
+        static_cast<std::byte*>(::operator new(bytes, std::align_val_t{kChunkAlignment}));
+    chunks_.push_back({start, bytes});
+    held_bytes_ += bytes;
+    return start;
+  }
+
+  static void poison([[maybe_unused]] void* block, [[maybe_unused]] std::size_t bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+    __asan_poison_memory_region(block, bytes);
+#endif
+  }
+  static void unpoison([[maybe_unused]] void* block, [[maybe_unused]] std::size_t bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+    __asan_unpoison_memory_region(block, bytes);
+#endif
+  }
+
+  std::array<FreeBlock*, kLargestClass / kGranule + 1> free_{};
+  std::vector<Chunk> chunks_;
+  std::vector<Chunk> large_;
+  std::byte* current_ = nullptr;
+  std::size_t cursor_ = 0;
+  std::int64_t live_bytes_ = 0;
+  std::size_t held_bytes_ = 0;
+};
+
+}  // namespace heddle

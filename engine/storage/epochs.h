@@ -1,0 +1,130 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <limits>
+
+#include "machine/shared.h"
+
+namespace heddle {
+
+/// Epochs (Silo §4.1), advanced by the workers themselves at transaction boundaries.
+///
+/// Each worker announces the epoch it runs in; the global epoch moves on once every running worker
+/// has announced it, so no worker ever lags more than one epoch behind. Nobody takes a lock: a
+/// worker that is stuck in a transaction delays the epoch and nothing else.
+///
+/// The oldest announced epoch is also the horizon of reclamation. Memory retired at epoch r may be
+/// reused once every running worker announced r + 2: to get from r to r + 1 the retiring worker
+/// must itself have announced a boundary after it unlinked the block, and whoever reads r + 2 has
+/// synchronised with that announcement.
+template <class M>
+class Epochs {
+ public:
+  static constexpr double kPeriodUs = 10'000;
+  /// A snapshot is taken every so many epochs (Silo §4.9).
+  static constexpr std::uint64_t kEpochsPerSnapshot = 16;
+  static constexpr std::uint64_t kIdle = 0;
+
+  explicit Epochs(int workers) : workers_(workers), slots_(new Slot[static_cast<std::size_t>(workers)]) {}
+
+  [[nodiscard]] std::uint64_t current() const noexcept {
+    // seq_cst: a commit reads its epoch after it locked its write set, and Silo's argument needs
+    // the two in one order with every other worker's.
+    return global_.load(std::memory_order_seq_cst);
+  }
+
+  /// Announces a transaction boundary of `worker`; cheap while the epoch stands still.
+  /// Returns true if the epoch moved since the worker's last boundary.
+  bool enter(int worker) noexcept {
+    Shared<M, std::uint64_t>& announced = slots_[worker].announced;
+    // acquire: with the advancing worker's release, for what it saw unlinked.
+    std::uint64_t epoch = global_.load(std::memory_order_acquire);
+    if (announced.peek() == epoch) [[likely]] return false;
+    while (true) {
+      // seq_cst exchange: the announcement must be visible before this worker reads any pointer;
+      // and whoever computed a horizon without it must be noticed by the second look below.
+      announced.exchange(epoch, std::memory_order_seq_cst);
+      const std::uint64_t again = global_.load(std::memory_order_seq_cst);
+      if (again == epoch) return true;
+      epoch = again;
+    }
+  }
+
+  /// The worker holds no reference and will announce itself before it takes one.
+  void leave(int worker) noexcept {
+    // release: everything it read or unlinked happened before it left.
+    slots_[worker].announced.store(kIdle, std::memory_order_release);
+  }
+
+  [[nodiscard]] std::uint64_t announced(int worker) const noexcept {
+    return slots_[worker].announced.peek();
+  }
+
+  /// Moves the epoch on if it is due and every running worker has reached it.
+  void advance_if_due(typename M::Ticks now) noexcept {
+    // relaxed: only decides when to try.
+    const auto last = last_advance_.load(std::memory_order_relaxed);
+    if (now - last < period_) [[likely]] return;
+    advance(now);
+  }
+
+  /// Moves the epoch on if every running worker has reached it, due or not.
+  bool advance(typename M::Ticks now) noexcept {
+    std::uint64_t epoch = global_.load(std::memory_order_seq_cst);
+    if (oldest_announced() < epoch) return false;
+    last_advance_.store(now, std::memory_order_relaxed);  // relaxed: a hint
+    // acq_rel: passes on what the announcements published; see the class comment.
+    return global_.compare_exchange(epoch, epoch + 1, std::memory_order_seq_cst);
+  }
+
+  /// Blocks retired at or before this epoch are out of every worker's reach.
+  [[nodiscard]] std::uint64_t reclaimable() const noexcept {
+    const std::uint64_t oldest = std::min(oldest_announced(), current());
+    return oldest < 2 ? 0 : oldest - 2;
+  }
+
+  /// The snapshot a read-only transaction that runs in `epoch` reads: a multiple of
+  /// kEpochsPerSnapshot whose every commit has been installed.
+  /// A worker that runs in epoch e proves that commits of e - 2 and before are complete.
+  [[nodiscard]] static std::uint64_t snapshot_of(std::uint64_t epoch) noexcept {
+    const std::uint64_t complete = epoch < 2 ? 0 : epoch - 2;
+    // Epoch 1 is the loaded database: the first snapshot.
+    return std::max<std::uint64_t>(1, complete / kEpochsPerSnapshot * kEpochsPerSnapshot);
+  }
+
+  /// Commits of two epochs that no snapshot separates: the older version is of no use to readers.
+  [[nodiscard]] static bool same_snapshot(std::uint64_t a, std::uint64_t b) noexcept {
+    return snapshot_ceiling(a) == snapshot_ceiling(b);
+  }
+
+ private:
+  struct alignas(64) Slot {
+    Shared<M, std::uint64_t> announced{kIdle};
+  };
+
+  /// The first snapshot that includes a commit of `epoch`.
+  static std::uint64_t snapshot_ceiling(std::uint64_t epoch) noexcept {
+    if (epoch <= 1) return 1;
+    return (epoch + kEpochsPerSnapshot - 1) / kEpochsPerSnapshot * kEpochsPerSnapshot;
+  }
+
+  [[nodiscard]] std::uint64_t oldest_announced() const noexcept {
+    std::uint64_t oldest = std::numeric_limits<std::uint64_t>::max();
+    for (int worker = 0; worker < workers_; ++worker) {
+      // seq_cst: pairs with the exchange and second look in enter().
+      const std::uint64_t epoch = slots_[worker].announced.load(std::memory_order_seq_cst);
+      if (epoch != kIdle) oldest = std::min(oldest, epoch);
+    }
+    return oldest;
+  }
+
+  int workers_;
+  std::unique_ptr<Slot[]> slots_;
+  const typename M::Ticks period_ = M::ticks(kPeriodUs);
+  alignas(64) Shared<M, std::uint64_t> global_{2};
+  alignas(64) Shared<M, typename M::Ticks> last_advance_{0};
+};
+
+}  // namespace heddle

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+
+#include "machine/shared.h"
+
+namespace heddle {
+
+template <class M>
+struct Record;
+
+/// The direction of a scan.
+enum class Order : std::uint8_t { ascending, descending };
+
+/// What a scan or a miss saw of an index node: still true at commit iff `*word == value`.
+template <class M>
+struct NodeVersion {
+  const Shared<M, std::uint64_t>* word = nullptr;
+  std::uint64_t value = 0;
+};
+
+/// What an insert did to the index, in the terms of a transaction's node set.
+template <class M>
+struct InsertResult {
+  Record<M>* record = nullptr;  ///< The one now in the index: yours, or the one that was there.
+  bool inserted = false;
+  /// The node as it was just before. A transaction whose node set holds exactly this may replace
+  /// the value by `after` and add `created`: nothing but its own insert came between.
+  NodeVersion<M> before{};
+  std::uint64_t after = 0;
+  /// Nodes split off, which now cover part of the range `before` covered: only a leaf that splits
+  /// makes one.
+  static constexpr int kCreatedMax = 1;
+  NodeVersion<M> created[kCreatedMax]{};
+  int created_count = 0;
+};
+
+/// The word that guards an index node: bit 0 is the lock, the rest counts changes.
+///
+/// It is a sequence lock. A reader loads the word, reads the node's payload with *acquire* loads
+/// and loads the word again: had any payload load seen a writer's (*release*) store, it would have
+/// brought that writer's lock bit with it, and the second load would differ. So no fence is needed.
+/// The count only grows, and only when the node's keys change, which is what makes an observed
+/// value fit for a transaction's node set. A node taken out of the index counts one change and is
+/// never locked again: who still holds its last value fails at the next check.
+template <class M>
+class VersionLock {
+ public:
+  static constexpr std::uint64_t kLocked = 1;
+  static constexpr std::uint64_t kChange = 2;
+
+  /// The current value; waits while the node is locked.
+  [[nodiscard]] std::uint64_t await_unlocked() const noexcept {
+    // acquire: payload loads that follow see at least the node of this version.
+    std::uint64_t value = word_.load(std::memory_order_acquire);
+    for (int spins = 0; (value & kLocked) != 0;) [[unlikely]] {
+      M::relax(spins);
+      value = word_.load(std::memory_order_acquire);  // acquire: as above
+    }
+    return value;
+  }
+
+  /// Whether all that was read from the node since `seen` was loaded belongs to one version of it.
+  [[nodiscard]] bool unchanged(std::uint64_t seen) const noexcept {
+    // relaxed: the payload loads before it are acquire, so it cannot be read ahead of them.
+    return word_.load(std::memory_order_relaxed) == seen;
+  }
+
+  /// Takes the lock if the node is still at `seen`; then all that was read since holds.
+  [[nodiscard]] bool try_lock(std::uint64_t seen) noexcept {
+    assert((seen & kLocked) == 0);
+    // seq_cst: of two transactions that each change a node and then validate the node the other
+    // changed (also seq_cst), at least one must see the other; acquire alone lets both miss.
+    return word_.compare_exchange(seen, seen | kLocked, std::memory_order_seq_cst);
+  }
+
+  /// Returns the new value.
+  std::uint64_t unlock_changed() noexcept {
+    const std::uint64_t next = (word_.peek() & ~kLocked) + kChange;
+    assert((word_.peek() & kLocked) != 0);
+    word_.store(next, std::memory_order_release);  // release: publishes the payload stores
+    return next;
+  }
+
+  void unlock_unchanged() noexcept {
+    assert((word_.peek() & kLocked) != 0);
+    // release: keeps the holder's payload loads inside the lock.
+    word_.store(word_.peek() & ~kLocked, std::memory_order_release);
+  }
+
+  [[nodiscard]] const Shared<M, std::uint64_t>* word() const noexcept { return &word_; }
+
+ private:
+  Shared<M, std::uint64_t> word_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,354 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "storage/key.h"
+#include "storage/node_version.h"
+#include "storage/ordered_node.h"
+#include "storage/ordered_trail.h"
+#include "storage/record.h"
+#include "storage/storage.h"
+
+namespace heddle {
+
+/// Maps keys to records in key order: a B+tree with optimistic lock coupling (Leis, Haubenschild,
+/// Neumann, 2019) whose node versions detect phantoms (Silo §4.6).
+///
+/// Readers write nothing: they check a node's version after what they read from it, and the
+/// parent's after the child's was read. A writer reads its way down likewise and then locks, top
+/// down and at the versions it saw, only the nodes it will change: usually one leaf.
+///
+/// - The tree is split bottom up. Keys inserted in ascending order, at one place of the tree or at
+///   many, fill the leaves they leave behind.
+/// - A leaf is removed with its last key, and with it the ancestors that led to nothing else; nodes
+///   are not merged. Memory is in proportion to the leaves in use, whatever passed through them.
+///   The last leaf stays, empty.
+/// - There are no sibling links: a scan goes on by descending to the next key after its last leaf.
+///
+/// Only leaves are observed: inner versions guard structure and never enter a node set. Callers
+/// are inside an epoch, so that nodes they meet stay readable.
+template <class M, class K>
+class OrderedIndex {
+ public:
+  struct Entry {
+    K key;
+    Record<M>* record;
+  };
+
+  /// `expected_rows` is not needed here; it makes the two kinds of index exchangeable.
+  OrderedIndex(Storage<M>& storage, [[maybe_unused]] std::size_t expected_rows)
+      : storage_{storage}, root_{make<Leaf>(kSetupWorker)} {}
+
+  OrderedIndex(const OrderedIndex&) = delete;
+  OrderedIndex& operator=(const OrderedIndex&) = delete;
+
+  /// The record of `key`; or nullptr, and then `seen` is what guards the key's absence.
+  [[nodiscard]] Record<M>* find(const K& key, NodeVersion<M>& seen) const {
+    for (int spins = 0;; M::relax(spins)) {
+      NoTrail trail;
+      const Reached at = reach(key, trail);
+      Record<M>* const record = at.leaf->find(key);
+      if (!at.leaf->version.unchanged(at.version)) [[unlikely]] continue;
+      if (record == nullptr) seen = at.seen();
+      return record;
+    }
+  }
+
+  /// Maps `key` to `record` unless it is mapped already.
+  InsertResult<M> insert(int worker, const K& key, Record<M>* record) {
+    assert(record != nullptr);
+    for (int spins = 0;; M::relax(spins)) {
+      NoTrail trail;
+      const Reached at = reach(key, trail);
+      const int position = at.leaf->keys.lower_bound(key);
+      if (position < Leaf::kSlots) {
+        if (Record<M>* const present = at.leaf->record_at(position, key); present != nullptr) {
+          if (!at.leaf->version.unchanged(at.version)) continue;
+          return {.record = present};
+        }
+      }
+      if (at.leaf->size() == Leaf::kSlots) [[unlikely]] {
+        const InsertResult<M> result = insert_splitting(worker, key, record);
+        if (result.inserted) return result;
+        continue;  // the leaf changed meanwhile
+      }
+      if (!at.leaf->version.try_lock(at.version)) continue;
+      at.leaf->insert(position, key, record);
+      return {.record = record,
+              .inserted = true,
+              .before = at.seen(),
+              .after = at.leaf->version.unlock_changed()};
+    }
+  }
+
+  /// Unmaps `key` if it is mapped to `record`.
+  bool remove(int worker, const K& key, const Record<M>* record) {
+    assert(record != nullptr);
+    for (int spins = 0;; M::relax(spins)) {
+      NoTrail trail;
+      const Reached at = reach(key, trail);
+      if (at.leaf->find(key) != record) {
+        if (!at.leaf->version.unchanged(at.version)) continue;
+        return false;
+      }
+      if (at.leaf->size() == 1) [[unlikely]] {
+        if (remove_last(worker, key, record)) return true;
+        continue;  // the leaf changed meanwhile
+      }
+      if (!at.leaf->version.try_lock(at.version)) continue;
+      at.leaf->erase(key);
+      at.leaf->version.unlock_changed();
+      return true;
+    }
+  }
+
+  /// Visits the leaves that cover [lo, hi], bounds inclusive, in the order asked for.
+  ///
+  /// Calls `on_leaf(NodeVersion<M> seen, std::span<const Entry> entries) -> bool`, where true asks
+  /// for more: `entries` are those of the leaf within the bounds, in the order of the scan, as they
+  /// were at version `seen`. A leaf is reported even if it has none, for `seen` guards the gap.
+  /// Each entry is reported once. A leaf's report is consistent; the scan as a whole is so if all
+  /// versions reported still hold.
+  template <class F>
+  void scan(const K& lo, const K& hi, Order order, F on_leaf) const {
+    if (hi < lo) return;
+    if (order == Order::ascending) {
+      scan_ascending(lo, hi, on_leaf);
+    } else {
+      scan_descending(lo, hi, on_leaf);
+    }
+  }
+
+  /// Calls `f(key, record)` for every record in key order. Quiescent only.
+  template <class F>
+  void for_each(F f) const {
+    scan(K::min(), K::max(), Order::ascending, [&f](const NodeVersion<M>&, auto entries) {
+      for (const Entry& entry : entries) f(entry.key, entry.record);
+      return true;
+    });
+  }
+
+ private:
+  using Node = OrderedNode<M>;
+  using Leaf = OrderedLeaf<M, K>;
+  using Inner = OrderedInner<M, K>;
+  using Range = RangeTrail<M, K>;
+  using Path = PathTrail<M, K>;
+  static_assert(std::is_trivially_destructible_v<Leaf> && std::is_trivially_destructible_v<Inner>);
+
+  static constexpr int kSetupWorker = 0;
+
+  /// A leaf, and its version at a moment at which it was the leaf of the key asked for.
+  struct Reached {
+    Leaf* leaf = nullptr;
+    std::uint64_t version = 0;
+
+    [[nodiscard]] NodeVersion<M> seen() const { return {leaf->version.word(), version}; }
+  };
+
+  template <class Trail>
+  [[nodiscard, gnu::always_inline]] Reached reach(const K& key, Trail& trail) const {
+    for (int spins = 0;; M::relax(spins)) {
+      trail.restart();
+      const Reached at = try_reach(key, trail);
+      if (at.leaf != nullptr) [[likely]] return at;
+    }
+  }
+
+  /// One descent to the leaf that covers `key`; a null leaf if a writer got in the way.
+  template <class Trail>
+  [[nodiscard, gnu::always_inline]] Reached try_reach(const K& key, Trail& trail) const {
+    Node* node = root_.load(std::memory_order_acquire);  // acquire: the node's contents
+    std::uint64_t version = node->version.await_unlocked();
+    // A root is replaced under its lock, so this version is the root's if it is the root now.
+    // relaxed: cannot be read ahead of the version, which was an acquire load.
+    if (root_.load(std::memory_order_relaxed) != node) [[unlikely]] return {};
+    while (node->level > 0) {
+      auto* const inner = static_cast<Inner*>(node);
+      const int index = inner->keys.lower_bound(key);
+      trail.pass(inner, version, index);
+      // acquire: payload (VersionLock); and the child's contents
+      Node* const child = inner->children[index].load(std::memory_order_acquire);
+      if (child == nullptr) [[unlikely]] return {};  // met in the middle of a change
+      child->prefetch();
+      const std::uint64_t child_version = child->version.await_unlocked();
+      // Only now is the child's version one that it had as the child of this node.
+      if (!inner->version.unchanged(version)) [[unlikely]] return {};
+      node = child;
+      version = child_version;
+    }
+    return {static_cast<Leaf*>(node), version};
+  }
+
+  /// Inserts into a full leaf, splitting it and its full ancestors. Not inserted if the leaf turns
+  /// out to have room, to have the key, or to have changed while it was being locked.
+  InsertResult<M> insert_splitting(int worker, const K& key, Record<M>* record) {
+    Path path;
+    const Reached at = reach(key, path);
+    Leaf* const left = at.leaf;
+    if (left->size() < Leaf::kSlots || left->find(key) != nullptr) return {};
+    // The lowest ancestor with room takes the last separator; if none has, the root gets a parent.
+    const int top = path.lowest([](const Inner& node) { return node.size() < Inner::kSlots; });
+    if (!try_lock(path, top, at)) return {};
+
+    Leaf* const right = make<Leaf>(worker);
+    const K separator = left->split(key, *right);
+    (separator < key ? right : left)->insert(key, record);
+    const NodeVersion<M> created{right->version.word(), right->version.word()->peek()};
+    insert_child(worker, path, top, separator, left, right);
+    path.unlock_changed(top);
+    return {.record = record,
+            .inserted = true,
+            .before = at.seen(),
+            .after = left->version.unlock_changed(),
+            .created = {created},
+            .created_count = 1};
+  }
+
+  /// Hangs `right`, split off `left` at `separator`, into the part of `path` locked, from `top` on.
+  void insert_child(int worker, const Path& path, int top, K separator, Node* left, Node* right) {
+    for (int i = path.depth() - 1; i >= top; --i) {
+      Inner* const node = path[i].node;
+      const int index = path[i].index;
+      if (node->size_held() < Inner::kSlots) {
+        assert(i == top);
+        node->insert(index, separator, right);
+        return;
+      }
+      if (index == Inner::kSlots) {  // append: the full node stays full
+        right = make<Inner>(worker, node->level, right);
+      } else {
+        // The node that split, `left`, is child `index`, and goes to the side its index says.
+        constexpr int kFirst = Inner::kSlots / 2;
+        auto* const sibling = make<Inner>(worker, node->level, node->children[kFirst].peek());
+        const K between = node->move_tail(kFirst, *sibling);
+        if (index < kFirst) {
+          node->insert(index, separator, right);
+        } else {
+          sibling->insert(index - kFirst, separator, right);
+        }
+        separator = between;
+        right = sibling;
+      }
+      left = node;
+    }
+    assert(root_.peek() == left);
+    auto* const root = make<Inner>(worker, left->level + 1, left);
+    root->insert(0, separator, right);
+    root_.store(root, std::memory_order_release);  // release: the node's contents
+  }
+
+  /// Removes the only key of a leaf, with the leaf and the ancestors that lead only there. False if
+  /// the leaf turns out to hold anything else, or has changed while it was being locked.
+  bool remove_last(int worker, const K& key, const Record<M>* record) {
+    Path path;
+    const Reached at = reach(key, path);
+    if (at.leaf->size() != 1 || at.leaf->find(key) != record) return false;
+    const int top = path.lowest([](const Inner& node) { return node.size() > 0; });
+    if (!try_lock(path, top, at)) return false;
+
+    at.leaf->erase(key);
+    // The lowest ancestor that has other children; if none has, this is the tree's last leaf.
+    Inner* const ancestor = path.depth() == 0 ? nullptr : path[top].node;
+    const bool last_leaf = ancestor == nullptr || ancestor->size_held() == 0;
+    if (!last_leaf) ancestor->erase(path[top].index);
+    // A root with one child is not needed: the child takes its place. Of the last leaf's ancestors
+    // none is needed, and the leaf itself stays.
+    const bool drop_root = top == 0 && ancestor != nullptr && ancestor->size_held() == 0;
+    if (drop_root) {
+      Node* const root = last_leaf ? at.leaf : ancestor->children[0].peek();
+      root_.store(root, std::memory_order_release);  // release: the node's contents
+    }
+    path.unlock_changed(top);
+    at.leaf->version.unlock_changed();
+    for (int i = drop_root ? 0 : top + 1; i < path.depth(); ++i) {
+      storage_.retire(worker, path[i].node, sizeof(Inner));
+    }
+    if (!last_leaf) storage_.retire(worker, at.leaf, sizeof(Leaf));
+    return true;
+  }
+
+  /// Locks the nodes of `path` from `top` down and the leaf, if none has changed since it was seen.
+  [[nodiscard]] static bool try_lock(const Path& path, int top, const Reached& at) {
+    if (!path.try_lock(top)) return false;
+    if (at.leaf->version.try_lock(at.version)) return true;
+    path.unlock_unchanged(top);
+    return false;
+  }
+
+  template <class F>
+  void scan_ascending(K from, const K& hi, F& on_leaf) const {
+    std::array<Entry, Leaf::kSlots> entries;
+    for (int spins = 0;;) {
+      Range range;
+      const Reached at = reach(from, range);
+      // The leaf may since have taken over the range of a neighbour removed: the rest is for later.
+      const K last = std::min(hi, range.upper);
+      const int size = at.leaf->size();
+      int count = 0;
+      for (int i = at.leaf->keys.lower_bound(from); i < size; ++i) {
+        const Entry entry = entry_of(*at.leaf, i);
+        if (last < entry.key) break;
+        entries[count++] = entry;
+      }
+      if (!at.leaf->version.unchanged(at.version)) {
+        M::relax(spins);
+        continue;
+      }
+      if (!on_leaf(at.seen(), std::span<const Entry>(entries.data(), count))) return;
+      if (hi <= range.upper) return;
+      from = range.upper.successor();
+      spins = 0;
+    }
+  }
+
+  template <class F>
+  void scan_descending(const K& lo, K from, F& on_leaf) const {
+    std::array<Entry, Leaf::kSlots> entries;
+    for (int spins = 0;;) {
+      Range range;
+      const Reached at = reach(from, range);
+      const bool last_leaf = !range.bounded_below || range.lower < lo;
+      const int size = at.leaf->size();
+      int at_or_below = at.leaf->keys.lower_bound(from);
+      if (at_or_below < size && at.leaf->keys[at_or_below].equals(from)) ++at_or_below;
+      int count = 0;
+      for (int i = std::min(at_or_below, size) - 1; i >= 0; --i) {
+        const Entry entry = entry_of(*at.leaf, i);
+        if (entry.key < lo || (!last_leaf && entry.key <= range.lower)) break;
+        entries[count++] = entry;
+      }
+      if (!at.leaf->version.unchanged(at.version)) {
+        M::relax(spins);
+        continue;
+      }
+      if (!on_leaf(at.seen(), std::span<const Entry>(entries.data(), count))) return;
+      if (last_leaf) return;
+      from = range.lower;
+      spins = 0;
+    }
+  }
+
+  [[nodiscard]] static Entry entry_of(const Leaf& leaf, int i) {
+    // acquire: payload (VersionLock); and the record's own contents
+    return {leaf.keys[i].load(), leaf.records[i].load(std::memory_order_acquire)};
+  }
+
+  template <class T, class... Arguments>
+  [[nodiscard]] T* make(int worker, Arguments&&... arguments) {
+    return new (storage_.allocate(worker, sizeof(T))) T(std::forward<Arguments>(arguments)...);
+  }
+
+  Storage<M>& storage_;
+  Shared<M, Node*> root_;  // the nodes are owned by storage_
+};
+
+}  // namespace heddle

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "storage/record.h"
+#include "storage/storage.h"
+
+namespace heddle {
+
+/// Takes `record` out of its table if its TID word still is `word`: if not, an insert has brought it
+/// back to life (or, for a placeholder, committed it).
+template <class M>
+void Storage<M>::unlink_if_still(int worker, TableBase<M>* table, Record<M>* record,
+                                 std::uint64_t word) {
+  const std::uint64_t now = lock_record(*record);
+  if (now != word) {
+    unlock_record(*record, now);
+    return;
+  }
+  // Whoever saw the record absent must fail its validation from here on: the key's next insert
+  // will be another record.
+  unlock_record(*record, now | tid::kDead);
+  table->unlink(worker, record);
+}
+
+/// Frees what `worker` has put aside and nobody can reach any more. The lists are in epoch order,
+/// so each call costs only what it frees.
+template <class M>
+void Storage<M>::reclaim(int worker, std::uint64_t horizon) {
+  Share& share = shares_[worker];
+  while (!share.retired.empty() && share.retired.front().epoch <= horizon) {
+    const Retired block = share.retired.front();
+    share.retired.pop_front();
+    share.arena.release(block.block, block.bytes);
+  }
+  // Every running reader's snapshot is at least this one.
+  const std::uint64_t oldest_snapshot =
+      horizon == kEverything ? kEverything : Epochs<M>::snapshot_of(horizon + 1);
+  while (!share.versions.empty() && share.versions.front().epoch <= oldest_snapshot) {
+    const Retired block = share.versions.front();
+    share.versions.pop_front();
+    share.arena.release(block.block, block.bytes);
+  }
+  const std::uint64_t unlinkable = keeps_snapshots_ ? oldest_snapshot : horizon;
+  while (!share.unlinks.empty() && share.unlinks.front().epoch <= unlinkable) {
+    const Unlink job = share.unlinks.front();
+    share.unlinks.pop_front();
+    unlink_if_still(worker, job.table, job.record, job.word);
+  }
+}
+
+}  // namespace heddle

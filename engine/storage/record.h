@@ -1,0 +1,108 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "machine/shared.h"
+#include "storage/tid.h"
+
+namespace heddle {
+
+/// An overwritten version, kept for snapshot readers. The payload follows the header.
+template <class M>
+struct Version {
+  std::uint64_t word;  ///< the TID word it was committed with
+  Version* previous;
+  [[nodiscard]] const std::byte* payload() const {
+    return reinterpret_cast<const std::byte*>(this + 1);
+  }
+  [[nodiscard]] std::byte* payload() { return reinterpret_cast<std::byte*>(this + 1); }
+};
+
+/// A record: TID word, chain of past versions, then the payload in place and behind it the key.
+///
+/// The header holds nothing for protocols beyond Silo's: what they need beside it lives in tables
+/// of their own, so that a protocol that is not running costs no memory and no cache line.
+template <class M>
+struct Record {
+  Shared<M, std::uint64_t> word;
+  Shared<M, Version<M>*> previous;
+
+  [[nodiscard]] std::byte* payload() { return reinterpret_cast<std::byte*>(this + 1); }
+  [[nodiscard]] const std::byte* payload() const {
+    return reinterpret_cast<const std::byte*>(this + 1);
+  }
+};
+
+/// Copies `bytes` (a multiple of 8) out of a record that another core may be overwriting.
+/// acquire on each word keeps the caller's second look at the TID word behind the copy, without a
+/// fence; on x86 each is a plain load.
+template <class M>
+[[gnu::always_inline]] inline void copy_from_record(void* to, const std::byte* from, std::size_t bytes) noexcept {
+  M::on_load(from);
+  auto* target = static_cast<std::byte*>(to);
+#pragma GCC unroll 8
+  for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t)) {
+    auto* word = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(from + at));
+    const std::uint64_t value = std::atomic_ref(*word).load(std::memory_order_acquire);
+    std::memcpy(target + at, &value, sizeof(value));
+  }
+}
+
+/// Copies `bytes` (a multiple of 8) into a record whose TID word the caller has locked.
+/// release on each word keeps it behind the lock, so a reader that sees it also sees the lock.
+template <class M>
+inline void copy_to_record(std::byte* to, const void* from, std::size_t bytes) noexcept {
+  M::on_store(to);
+  const auto* source = static_cast<const std::byte*>(from);
+#pragma GCC unroll 8
+  for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t)) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, source + at, sizeof(value));
+    auto* word = reinterpret_cast<std::uint64_t*>(to + at);
+    std::atomic_ref(*word).store(value, std::memory_order_release);
+  }
+}
+
+/// A consistent copy of the first `bytes` of the record; returns the TID word it was committed
+/// with (never locked). The payload of an absent record is not meaningful.
+template <class M>
+[[gnu::always_inline]] inline std::uint64_t read_stable(const Record<M>& record, void* to, std::size_t bytes) noexcept {
+  int spins = 0;
+  while (true) {
+    // acquire: the payload read below is at least as new as this word.
+    const std::uint64_t before = record.word.load(std::memory_order_acquire);
+    if (!tid::locked(before)) [[likely]] {
+      copy_from_record<M>(to, record.payload(), bytes);
+      // acquire is not needed: the copy's acquire loads keep this one behind them.
+      if (record.word.load(std::memory_order_relaxed) == before) [[likely]] return before;
+    }
+    M::relax(spins);
+  }
+}
+
+/// Locks the record's TID word; returns the word without the lock bit.
+template <class M>
+inline std::uint64_t lock_record(Record<M>& record) noexcept {
+  int spins = 0;
+  while (true) {
+    std::uint64_t word = record.word.load(std::memory_order_relaxed);  // relaxed: the CAS decides
+    // seq_cst: Silo's validation needs this lock ordered before the loads that validate.
+    if (!tid::locked(word) &&
+        record.word.compare_exchange(word, word | tid::kLock, std::memory_order_seq_cst)) {
+      return word;
+    }
+    M::relax(spins);
+  }
+}
+
+/// Replaces the TID word of a record the caller has locked, and so unlocks it.
+template <class M>
+inline void unlock_record(Record<M>& record, std::uint64_t word) noexcept {
+  // release: what was installed under the lock is seen by whoever sees this word.
+  record.word.store(word, std::memory_order_release);
+}
+
+}  // namespace heddle

@@ -1,0 +1,172 @@
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/arena.h"
+#include "storage/epochs.h"
+
+namespace heddle {
+
+template <class M>
+struct Record;
+
+/// What storage needs to know of a table of any type.
+template <class M>
+class TableBase {
+ public:
+  TableBase() = default;
+  TableBase(const TableBase&) = delete;
+  TableBase& operator=(const TableBase&) = delete;
+  virtual ~TableBase() = default;
+
+  /// Takes a record that is marked dead out of the index and retires it.
+  virtual void unlink(int worker, Record<M>* record) = 0;
+  [[nodiscard]] virtual std::size_t payload_bytes() const = 0;
+  [[nodiscard]] virtual std::size_t record_bytes() const = 0;
+  /// The record's place in its table for an order of locking: equal words, unknown order.
+  [[nodiscard]] virtual std::uint64_t order_of(const Record<M>* record) const = 0;
+  [[nodiscard]] virtual const std::string& name() const = 0;
+
+  /// Whether snapshot transactions may read this table.
+  [[nodiscard]] bool in_snapshots() const { return in_snapshots_; }
+
+  /// The table's place in the workload's order of locking (see LockOrder); set once, at set-up.
+  [[nodiscard]] std::uint32_t lock_rank() const { return lock_rank_; }
+  void set_lock_rank(std::uint32_t rank) { lock_rank_ = rank; }
+  /// Some transaction type writes the table; one that nobody writes needs no locks.
+  [[nodiscard]] bool written() const { return written_; }
+  void set_written(bool written) { written_ = written; }
+
+ protected:
+  bool in_snapshots_ = true;
+
+ private:
+  std::uint32_t lock_rank_ = 0;
+  bool written_ = true;
+};
+
+/// Memory, epochs and reclamation of one database.
+///
+/// Worker numbers run from 0; each is used by one thread at a time. Everything handed out is freed
+/// when the storage dies, without running destructors.
+template <class M>
+class Storage {
+ public:
+  explicit Storage(int max_workers)
+      : workers_(max_workers),
+        epochs_(max_workers),
+        shares_(new Share[static_cast<std::size_t>(max_workers)]) {}
+
+  [[nodiscard]] int max_workers() const { return workers_; }
+
+  /// Every table registers itself.
+  void add_table(TableBase<M>* table) { tables_.push_back(table); }
+  [[nodiscard]] const std::vector<TableBase<M>*>& tables() const { return tables_; }
+
+  [[nodiscard]] Epochs<M>& epochs() { return epochs_; }
+
+  /// Whether overwritten versions are kept for snapshot readers. Set before any transaction runs.
+  [[nodiscard]] bool keeps_snapshots() const { return keeps_snapshots_; }
+  void keep_snapshots() { keeps_snapshots_ = true; }
+
+  [[nodiscard]] void* allocate(int worker, std::size_t bytes) {
+    return shares_[worker].arena.allocate(bytes);
+  }
+
+  /// Frees a block nobody else has seen.
+  void release(int worker, void* block, std::size_t bytes) {
+    shares_[worker].arena.release(block, bytes);
+  }
+
+  /// Frees a block that is no longer reachable, once every worker that may still hold it is done.
+  void retire(int worker, void* block, std::size_t bytes) {
+    shares_[worker].retired.push_back({epochs_.current(), block, bytes});
+  }
+
+  /// Frees a version that snapshot readers before `epoch` still need, once there are none.
+  void retire_version(int worker, void* block, std::size_t bytes, std::uint64_t epoch) {
+    shares_[worker].versions.push_back({epoch, block, bytes});
+  }
+
+  /// Takes a deleted record out of its table once no snapshot reader can want its past.
+  /// `word` is the TID word the deletion left: if it has changed by then, the record lives again.
+  void unlink_later(int worker, TableBase<M>* table, Record<M>* record, std::uint64_t word) {
+    shares_[worker].unlinks.push_back({epochs_.current(), table, record, word});
+  }
+
+  /// Takes a record that is absent under `word` out of its table, at once.
+  void unlink_if_still(int worker, TableBase<M>* table, Record<M>* record, std::uint64_t word);
+
+  /// A transaction boundary: announces it, advances the epoch if due, reclaims what has come due.
+  void boundary(int worker, typename M::Ticks now) {
+    epochs_.advance_if_due(now);
+    if (epochs_.enter(worker)) [[unlikely]] reclaim(worker);
+  }
+
+  void leave(int worker) { epochs_.leave(worker); }
+
+  /// Reclaims everything the workers left behind. Quiescent: no transaction is running.
+  void drain() {
+    // The versions go; so later snapshots must include every commit there has been.
+    const std::uint64_t newest = epochs_.current();
+    while (Epochs<M>::snapshot_of(epochs_.current()) < newest) {
+      const bool advanced = epochs_.advance(M::now());
+      assert(advanced && "no worker is running");
+      if (!advanced) return;
+    }
+    for (int round = 0; round < 4; ++round) {
+      for (int worker = 0; worker < workers_; ++worker) reclaim(worker, kEverything);
+    }
+  }
+
+  [[nodiscard]] std::int64_t live_bytes() const {
+    std::int64_t bytes = 0;
+    for (int worker = 0; worker < workers_; ++worker) bytes += shares_[worker].arena.live_bytes();
+    return bytes;
+  }
+  [[nodiscard]] std::size_t held_bytes() const {
+    std::size_t bytes = 0;
+    for (int worker = 0; worker < workers_; ++worker) bytes += shares_[worker].arena.held_bytes();
+    return bytes;
+  }
+
+ private:
+  static constexpr std::uint64_t kEverything = ~std::uint64_t{0};
+
+  struct Retired {
+    std::uint64_t epoch;
+    void* block;
+    std::size_t bytes;
+  };
+  struct Unlink {
+    std::uint64_t epoch;
+    TableBase<M>* table;
+    Record<M>* record;
+    std::uint64_t word;
+  };
+  struct alignas(64) Share {
+    Arena arena;
+    std::deque<Retired> retired;
+    std::deque<Retired> versions;
+    std::deque<Unlink> unlinks;
+  };
+
+  void reclaim(int worker) { reclaim(worker, epochs_.reclaimable()); }
+  void reclaim(int worker, std::uint64_t horizon);
+
+  int workers_;
+  Epochs<M> epochs_;
+  std::unique_ptr<Share[]> shares_;
+  bool keeps_snapshots_ = false;
+  std::vector<TableBase<M>*> tables_;
+};
+
+}  // namespace heddle
+
+#include "storage/reclaim.h"

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+
+namespace heddle {
+
+/// The TID word of a record (Silo, SOSP 2013, §4.2): lock and status bits beside a version that
+/// grows with every commit and carries the commit's epoch.
+///
+///     63            32 31         7 6        3    2       1       0
+///     [   epoch 32   ][ sequence 25 ][ writes 4 ][dead][absent][lock]
+///
+/// `writes` counts how often the committing transaction wrote the record (Polyjuice, OSDI 2021,
+/// §4.4: a unique id for uncommitted versions): whoever read the first of two uncommitted versions
+/// of one writer sees that the one committed is another. `absent` marks a record that does not
+/// exist (not yet, or no longer); `dead` one that has left its index and must not be used again.
+namespace tid {
+
+inline constexpr std::uint64_t kLock = 1;
+inline constexpr std::uint64_t kAbsent = 2;
+inline constexpr std::uint64_t kDead = 4;
+inline constexpr int kWritesShift = 3;
+inline constexpr std::uint64_t kMaxWrites = 15;
+inline constexpr int kSequenceShift = 7;
+inline constexpr int kEpochShift = 32;
+inline constexpr std::uint64_t kStep = std::uint64_t{1} << kSequenceShift;
+inline constexpr std::uint64_t kVersionMask = ~(kStep - 1);
+
+/// What populating a table leaves behind: epoch 1, before any transaction.
+inline constexpr std::uint64_t kLoaded = std::uint64_t{1} << kEpochShift;
+/// A placeholder that an insert puts into the index before it commits.
+inline constexpr std::uint64_t kPlaceholder = kAbsent;
+
+constexpr bool locked(std::uint64_t word) { return (word & kLock) != 0; }
+constexpr bool absent(std::uint64_t word) { return (word & kAbsent) != 0; }
+constexpr bool dead(std::uint64_t word) { return (word & kDead) != 0; }
+constexpr std::uint64_t version(std::uint64_t word) { return word & kVersionMask; }
+constexpr std::uint64_t epoch(std::uint64_t word) { return word >> kEpochShift; }
+constexpr std::uint64_t first_of_epoch(std::uint64_t epoch) { return epoch << kEpochShift; }
+
+/// The word a commit leaves: its version, how often it wrote the record, and whether it deleted it.
+constexpr std::uint64_t committed(std::uint64_t version, std::uint64_t writes, bool removed) {
+  const std::uint64_t count = writes < kMaxWrites ? writes : kMaxWrites;
+  return version | (count << kWritesShift) | (removed ? kAbsent : 0);
+}
+
+}  // namespace tid
+}  // namespace heddle

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "driver/session.h"
+#include "tables.h"
+
+/// Runs through a session, as the tests in this folder make them.
+namespace heddle::session_runs {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+/// What a run is made under, and how to say so.
+struct Way {
+  std::string name;
+  RunOptions options;
+};
+
+inline Way with_policy(const tables::Compiled& policy) {
+  return {policy->policy().name, {.protocol = "policy_table", .policy = policy}};
+}
+
+inline std::vector<Way> protocols() {
+  return {{"silo", {}},
+          {"2pl, wait-die", {.protocol = "two_phase_locking"}},
+          {"2pl, no-wait", {.protocol = "two_phase_locking",
+                            .protocol_options = {{"conflict", "no_wait"}}}}};
+}
+
+inline std::vector<Way> seed_tables(const Signature& signature) {
+  Way backing_off = with_policy(tables::two_phase_locking_star(signature));
+  backing_off.name += ", its own backoff";
+  backing_off.options.backoff = "policy";
+  return {with_policy(tables::occ(signature)),
+          with_policy(tables::two_phase_locking_star(signature)), backing_off,
+          with_policy(tables::ic3(signature)), with_policy(tables::reckless(signature))};
+}
+
+inline std::vector<Way> random_tables(const Signature& signature, std::uint64_t count) {
+  std::vector<Way> ways;
+  for (std::uint64_t seed = 0; seed < count; ++seed) {
+    ways.push_back(with_policy(tables::random(signature, seed)));
+  }
+  return ways;
+}
+
+inline std::vector<Way> all_ways(const Signature& signature) {
+  std::vector<Way> ways = protocols();
+  for (Way& way : seed_tables(signature)) ways.push_back(std::move(way));
+  for (Way& way : random_tables(signature, kSanitized ? 4 : 10)) ways.push_back(std::move(way));
+  return ways;
+}
+
+inline Result run(Session& session, const RunOptions& options) {
+  return session.run(options, [] { return false; });
+}
+
+/// One short run in each way, after each of which the database must be consistent.
+inline void expect_consistent(Session& session, const std::vector<Way>& ways, double seconds) {
+  std::uint64_t seed = 1;
+  for (Way way : ways) {
+    SCOPED_TRACE(way.name);
+    way.options.seconds = kSanitized ? seconds / 2 : seconds;
+    way.options.seed = seed++;
+    const Result result = run(session, way.options);
+    EXPECT_GT(result.commits, 0u);
+    EXPECT_FALSE(result.interrupted);
+    for (const std::string& violation : session.check()) ADD_FAILURE() << violation;
+  }
+}
+
+}  // namespace heddle::session_runs

@@ -1,0 +1,60 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "driver/session.h"
+#include "driver/session_runs.h"
+
+namespace heddle {
+namespace {
+
+using session_runs::kSanitized;
+
+std::unique_ptr<Session> open_tpcc(int warehouses, const std::string& mix, int workers) {
+  return open_session({{"name", "tpcc"}, {"warehouses", std::to_string(warehouses)}, {"mix", mix}},
+                      workers, 1);
+}
+
+void expect_consistent_every_way(int warehouses, const std::string& mix, int workers) {
+  const auto session = open_tpcc(warehouses, mix, workers);
+  session_runs::expect_consistent(*session, session_runs::all_ways(session->signature()), 0.2);
+}
+
+TEST(SessionTpcc, StaysConsistentOnOneWarehouse) { expect_consistent_every_way(1, "read_write", 2); }
+
+TEST(SessionTpcc, StaysConsistentWithManyWorkersOnOneWarehouse) {
+  expect_consistent_every_way(1, "read_write", 8);
+}
+
+TEST(SessionTpcc, StaysConsistentWithQueries) { expect_consistent_every_way(2, "full", 2); }
+
+TEST(SessionTpcc, StaysConsistentWithQueriesAndManyWorkers) {
+  expect_consistent_every_way(1, "full", 8);
+}
+
+TEST(SessionTpcc, StaysConsistentWhereTheKernelPreemptsAnywhere) {
+  const auto session = open_tpcc(1, "full", 8);
+  std::vector<session_runs::Way> ways = session_runs::all_ways(session->signature());
+  for (session_runs::Way& way : ways) way.options.take_turns = false;
+  session_runs::expect_consistent(*session, ways, 0.2);
+}
+
+/// Whatever the table asks for, no type starves.
+TEST(SessionTpcc, EveryTypeKeepsCommitting) {
+  const auto session = open_tpcc(1, "full", 4);
+  const Signature& signature = session->signature();
+  std::vector<session_runs::Way> ways = session_runs::seed_tables(signature);
+  for (auto& way : session_runs::random_tables(signature, kSanitized ? 1 : 4)) ways.push_back(way);
+  for (session_runs::Way& way : ways) {
+    SCOPED_TRACE(way.name);
+    way.options.seconds = 1.0;
+    const Result result = session_runs::run(*session, way.options);
+    ASSERT_EQ(result.types.size(), 5u);
+    for (const TypeResult& type : result.types) EXPECT_GT(type.commits, 0u) << type.name;
+  }
+}
+
+}  // namespace
+}  // namespace heddle

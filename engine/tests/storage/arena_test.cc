@@ -1,0 +1,139 @@
+#include "storage/arena.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "workload/random.h"
+
+namespace heddle {
+namespace {
+
+struct Block {
+  void* start;
+  std::size_t bytes;
+  unsigned char mark;
+};
+
+void fill(const Block& block) { std::memset(block.start, block.mark, block.bytes); }
+
+testing::AssertionResult intact(const Block& block) {
+  const auto* bytes = static_cast<const unsigned char*>(block.start);
+  for (std::size_t at = 0; at < block.bytes; ++at) {
+    if (bytes[at] != block.mark) {
+      return testing::AssertionFailure() << block.bytes << " bytes, changed at " << at;
+    }
+  }
+  return testing::AssertionSuccess();
+}
+
+TEST(Arena, BlocksAreAligned) {
+  Arena arena;
+  for (std::size_t bytes = 1; bytes <= 1000; ++bytes) {
+    (void)arena.allocate(8);  // so that none is where it ought to be by chance
+    const auto address = reinterpret_cast<std::uintptr_t>(arena.allocate(bytes));
+    EXPECT_EQ(address % (bytes >= 64 ? 64 : 16), 0U) << bytes;
+  }
+}
+
+/// Blocks of all sizes, allocated and released at random, never overlap.
+TEST(Arena, BlocksStayApart) {
+  Arena arena;
+  Random random(1);
+  std::deque<Block> blocks;
+  std::int64_t asked = 0;
+  for (int step = 0; step < 4000; ++step) {
+    const bool large = random.below(50) == 0;
+    const std::size_t bytes = 1 + random.below(large ? 100'000 : 300);
+    blocks.push_back({arena.allocate(bytes), bytes, static_cast<unsigned char>(step)});
+    fill(blocks.back());
+    asked += static_cast<std::int64_t>(bytes);
+    if (blocks.size() > 500) {
+      const std::size_t at = random.below(blocks.size());
+      ASSERT_TRUE(intact(blocks[at]));
+      asked -= static_cast<std::int64_t>(blocks[at].bytes);
+      arena.release(blocks[at].start, blocks[at].bytes);
+      blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    ASSERT_GE(arena.live_bytes(), asked);
+  }
+  for (const Block& block : blocks) {
+    ASSERT_TRUE(intact(block));
+    arena.release(block.start, block.bytes);
+  }
+  EXPECT_EQ(arena.live_bytes(), 0);
+}
+
+/// Of any size, what was released is handed out again before the system is asked for more.
+TEST(Arena, ReleasedBlocksAreReused) {
+  for (const std::size_t bytes :
+       {0U, 1U, 16U, 63U, 64U, 100U, 8192U, 8193U, 300'000U, 3'000'000U}) {
+    Arena arena;
+    std::set<void*> first;
+    for (int i = 0; i < 10; ++i) first.insert(arena.allocate(bytes));
+    ASSERT_EQ(first.size(), 10U) << bytes;
+    const std::size_t held = arena.held_bytes();
+    for (void* block : first) arena.release(block, bytes);
+    EXPECT_EQ(arena.live_bytes(), 0);
+    std::set<void*> second;
+    for (int i = 0; i < 10; ++i) second.insert(arena.allocate(bytes));
+    EXPECT_EQ(second, first) << bytes;
+    EXPECT_EQ(arena.held_bytes(), held);
+  }
+}
+
+TEST(Arena, ReusedBlockIsLargeEnoughForItsClass) {
+  Arena arena;
+  void* small = arena.allocate(65);
+  arena.release(small, 65);
+  EXPECT_EQ(arena.allocate(128), small) << "65 to 128 bytes are one class";
+  EXPECT_NE(arena.allocate(129), small);
+}
+
+TEST(Arena, LargeBlockIsKeptForItsOwnSize) {
+  Arena arena;
+  void* large = arena.allocate(300'000);
+  arena.release(large, 300'000);
+  EXPECT_NE(arena.allocate(100'000), large) << "most of it would be lost";
+  EXPECT_EQ(arena.allocate(300'000), large);
+}
+
+TEST(Arena, MemoryIsTakenInChunks) {
+  Arena arena;
+  EXPECT_EQ(arena.held_bytes(), 0U);
+  (void)arena.allocate(8);
+  const std::size_t chunk = arena.held_bytes();
+  for (std::size_t taken = 0; taken + 1024 < chunk / 2; taken += 1024) (void)arena.allocate(1024);
+  EXPECT_EQ(arena.held_bytes(), chunk);
+  for (std::size_t taken = 0; taken < chunk; taken += 1024) (void)arena.allocate(1024);
+  EXPECT_EQ(arena.held_bytes(), 2 * chunk);
+}
+
+/// Blocks travel: a record made by one worker is freed by the one that deleted it.
+TEST(Arena, TakesBlocksOfAnother) {
+  Arena from;
+  Arena to;
+  void* block = from.allocate(100);
+  to.release(block, 100);
+  EXPECT_EQ(to.live_bytes(), -from.live_bytes());
+  EXPECT_EQ(to.allocate(100), block);
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+TEST(Arena, ReleasedBlocksArePoisoned) {
+  Arena arena;
+  auto* block = static_cast<std::byte*>(arena.allocate(100));
+  EXPECT_FALSE(__asan_address_is_poisoned(block + 50));
+  arena.release(block, 100);
+  EXPECT_TRUE(__asan_address_is_poisoned(block + 50));
+  EXPECT_FALSE(__asan_address_is_poisoned(static_cast<std::byte*>(arena.allocate(100)) + 50));
+}
+#endif
+
+}  // namespace
+}  // namespace heddle

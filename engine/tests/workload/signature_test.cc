@@ -1,0 +1,105 @@
+#include "workload/signature.h"
+
+#include <gtest/gtest.h>
+
+#include "machine/threads.h"
+#include "workload/micro.h"
+#include "workload/tpcc.h"
+#include "workload/ycsb.h"
+
+namespace heddle {
+namespace {
+
+using M = ThreadsMachine;
+
+TEST(Signature, NumbersStatesThroughTheTypes) {
+  const Signature signature = Tpcc<M>::signature({});
+  EXPECT_EQ(signature.state_count(), 26U);
+  EXPECT_EQ(signature.first_state(0), 0U);
+  EXPECT_EQ(signature.first_state(1), 11U);
+  EXPECT_EQ(signature.first_state(2), 18U);
+  EXPECT_EQ(signature.type_of(10), 0U);
+  EXPECT_EQ(signature.type_of(11), 1U);
+  EXPECT_EQ(signature.type_of(25), 2U);
+  EXPECT_EQ(signature.access(17).name, "insert_history");
+  EXPECT_THROW((void)signature.access(26), std::out_of_range);
+}
+
+TEST(Signature, ComparesEveryField) {
+  const Signature signature = Tpcc<M>::signature({});
+  EXPECT_EQ(signature, Tpcc<M>::signature({.warehouses = 4, .mix = TpccOptions::Mix::full}));
+  Signature other = signature;
+  other.types[1].accesses[0].loop = true;
+  EXPECT_NE(signature, other);
+}
+
+/// The 26 states of the paper, in its order: another numbering could not read its policies.
+TEST(TpccSignature, IsThePapers) {
+  using enum AccessKind;
+  const std::vector<TypeSpec> expected{
+      {"new_order",
+       {{"read_warehouse", "WAREHOUSE", read, false},
+        {"read_district", "DISTRICT", read, false},
+        {"update_district", "DISTRICT", update, false},
+        {"read_item", "ITEM", read, true},
+        {"read_stock", "STOCK", read, true},
+        {"update_stock", "STOCK", update, true},
+        {"insert_new_order", "NEW_ORDER", insert, false},
+        {"insert_oorder", "OORDER", insert, false},
+        {"insert_oorder_c_id_idx", "OORDER_C_ID_IDX", insert, false},
+        {"insert_order_line", "ORDER_LINE", insert, true},
+        {"read_customer", "CUSTOMER", read, false}}},
+      {"payment",
+       {{"read_warehouse", "WAREHOUSE", read, false},
+        {"update_warehouse", "WAREHOUSE", update, false},
+        {"read_district", "DISTRICT", read, false},
+        {"update_district", "DISTRICT", update, false},
+        {"read_customer", "CUSTOMER", read, false},
+        {"update_customer", "CUSTOMER", update, false},
+        {"insert_history", "HISTORY", insert, false}}},
+      {"delivery",
+       {{"scan_new_order", "NEW_ORDER", scan, true},
+        {"remove_new_order", "NEW_ORDER", remove, true},
+        {"read_oorder", "OORDER", read, true},
+        {"update_oorder", "OORDER", update, true},
+        {"scan_order_line", "ORDER_LINE", scan, true},
+        {"update_order_line", "ORDER_LINE", update, true},
+        {"read_customer", "CUSTOMER", read, true},
+        {"update_customer", "CUSTOMER", update, true}}}};
+  const Signature signature = Tpcc<M>::signature({});
+  EXPECT_EQ(signature.workload, "tpcc");
+  EXPECT_EQ(signature.types, expected);
+}
+
+TEST(TpccSignature, NamesTheQueriesAfterThePolicyTypes) {
+  const std::vector<std::string> three{"new_order", "payment", "delivery"};
+  EXPECT_EQ(Tpcc<M>::type_names({}), three);
+  const std::vector<std::string> five{"new_order", "payment", "delivery", "order_status",
+                                      "stock_level"};
+  EXPECT_EQ(Tpcc<M>::type_names({.mix = TpccOptions::Mix::full}), five);
+  EXPECT_FALSE(Tpcc<M>::is_snapshot(2));
+  EXPECT_TRUE(Tpcc<M>::is_snapshot(3));
+}
+
+TEST(YcsbSignature, IsTheSameForEveryOption) {
+  YcsbOptions options;
+  options.index = YcsbOptions::Index::ordered;
+  EXPECT_EQ(Ycsb<M>::signature({}), Ycsb<M>::signature(options));
+  EXPECT_EQ(Ycsb<M>::signature({}).state_count(), 7U);
+  EXPECT_EQ(Ycsb<M>::signature({}).access(ycsb::kRemove).kind, AccessKind::remove);
+}
+
+TEST(MicroSignature, HasTenTypesOfEight) {
+  const Signature signature = Micro<M>::signature({});
+  EXPECT_EQ(signature.types.size(), 10U);
+  EXPECT_EQ(signature.state_count(), 80U);
+  EXPECT_EQ(signature.access(0).table, "HOT");
+  EXPECT_EQ(signature.access(6).table, "COLD");
+  EXPECT_EQ(signature.access(79).table, "OWN_9");
+  for (std::size_t state = 0; state < 80; ++state) {
+    EXPECT_EQ(signature.access(state).kind, AccessKind::read_modify_write);
+  }
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+
+#include "storage/hash_index.h"
+#include "storage/key.h"
+#include "storage/ordered_index.h"
+#include "storage/storage.h"
+#include "storage/table.h"
+#include "workload/tpcc/keys.h"
+#include "workload/tpcc/schema.h"
+
+namespace heddle::tpcc {
+
+/// The nine tables of TPC-C, two secondary indexes, and STOCK's vertical partition.
+///
+/// What never grows is hashed; what grows, or is scanned, is ordered.
+template <class M>
+struct Tables {
+  template <class V>
+  using Hashed = Table<M, Key1, V, HashIndex>;
+  template <class V>
+  using Ordered = Table<M, Key1, V, OrderedIndex>;
+
+  Tables(Storage<M>& storage, std::size_t warehouses)
+      : warehouse(storage, "WAREHOUSE", warehouses),
+        district(storage, "DISTRICT", warehouses * kDistrictsPerWarehouse),
+        item(storage, "ITEM", kItems),
+        stock(storage, "STOCK", warehouses * kItems),
+        stock_text(storage, "STOCK_TEXT", warehouses * kItems),
+        customer(storage, "CUSTOMER", customers(warehouses)),
+        customer_name(storage, "CUSTOMER_NAME", warehouses * kDistrictsPerWarehouse * kLastNames),
+        history(storage, "HISTORY", customers(warehouses)),
+        order(storage, "OORDER", customers(warehouses)),
+        customer_order(storage, "OORDER_C_ID_IDX", customers(warehouses)),
+        order_line(storage, "ORDER_LINE", customers(warehouses) * 10),
+        new_order(storage, "NEW_ORDER", customers(warehouses)) {
+    // OrderStatus and StockLevel do not look at these.
+    warehouse.skip_snapshots();
+    item.skip_snapshots();
+    history.skip_snapshots();
+    new_order.skip_snapshots();
+  }
+
+  Hashed<Warehouse> warehouse;
+  Hashed<District> district;
+  Hashed<Item> item;
+  Hashed<Stock> stock;
+  Hashed<StockText> stock_text;
+  Hashed<Customer> customer;
+  Table<M, NameKey, Namesakes, HashIndex> customer_name;
+  Ordered<History> history;
+  Ordered<OOrder> order;
+  Ordered<CustomerOrder> customer_order;
+  Ordered<OrderLine> order_line;
+  Ordered<NewOrder> new_order;
+
+ private:
+  static constexpr std::size_t customers(std::size_t warehouses) {
+    return warehouses * kDistrictsPerWarehouse * kCustomersPerDistrict;
+  }
+};
+
+}  // namespace heddle::tpcc

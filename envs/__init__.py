@@ -1,0 +1,48 @@
+"""The engine as an environment: measure subjects, compare them, and step through tables.
+
+`PolicyEnv` is also registered with Gymnasium as `heddle/Policy-v0`, its vectorised form with it.
+"""
+
+from __future__ import annotations
+
+from envs.backoff_sweep import BackoffSweep, Run, SweepPlan, sweep_static_backoff
+from envs.baselines import BASELINES, TUNED, UnknownPolicyError, policy_names, subject_of
+from envs.comparison import Comparison, ComparisonPlan, Row, compare
+from envs.evaluator import Evaluation, Evaluator, Interrupted, MeasuringError
+from envs.registration import register
+from envs.result import Latency, Machine, Result, TypeResult
+from envs.subject import NATIVE, Subject, of_policy, static_silo
+from envs.table import comparison_table, machine_words
+
+register()
+
+__all__ = [
+    "BASELINES",
+    "NATIVE",
+    "TUNED",
+    "BackoffSweep",
+    "Comparison",
+    "ComparisonPlan",
+    "Evaluation",
+    "Evaluator",
+    "Interrupted",
+    "Latency",
+    "Machine",
+    "MeasuringError",
+    "Result",
+    "Row",
+    "Run",
+    "Subject",
+    "SweepPlan",
+    "TypeResult",
+    "UnknownPolicyError",
+    "compare",
+    "comparison_table",
+    "machine_words",
+    "of_policy",
+    "policy_names",
+    "register",
+    "static_silo",
+    "subject_of",
+    "sweep_static_backoff",
+]

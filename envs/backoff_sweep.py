@@ -1,0 +1,103 @@
+"""`silo_tuned`: find the constant backoff that suits Silo best on this workload and machine."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Protocol
+
+from envs.result import Result
+from envs.subject import Subject, static_silo
+from policies import INITIAL_US
+
+
+class Run(Protocol):
+    """How sweeps and comparisons measure: one subject, once (`Evaluator.run`)."""
+
+    def __call__(self, subject: Subject, seconds: float, *, warmup: float, seed: int) -> Result:
+        """Run the subject for `seconds` after `warmup`."""
+
+
+@dataclass(frozen=True)
+class BackoffSweep:
+    """The outcome of a sweep.
+
+    Attributes:
+        best_us: the constant that won, µs.
+        throughput: median throughput by constant, in µs, of those measured to the end.
+    """
+
+    best_us: float
+    throughput: dict[float, float]
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """How much a sweep measures.
+
+    Attributes:
+        seconds: length of a slice.
+        warmup: unmeasured seconds before each.
+        rounds: slices of every constant in the coarse pass.
+        finalists: how many of the best are repeated.
+        final_rounds: further slices of each of those.
+        levels_us: the constants to try, µs.
+    """
+
+    seconds: float = 0.1
+    warmup: float = 0.01
+    rounds: int = 3
+    finalists: int = 4
+    final_rounds: int = 9
+    levels_us: Sequence[float] = INITIAL_US
+
+    @property
+    def slices(self) -> int:
+        """Runs in all."""
+        finalists = min(self.finalists, len(self.levels_us))
+        return len(self.levels_us) * self.rounds + finalists * self.final_rounds
+
+
+def sweep_static_backoff(
+    run: Run, plan: SweepPlan, seed: int, on_slice: Callable[[], None] = lambda: None
+) -> BackoffSweep:
+    """Measure Silo under each constant, in turns, then repeat the best few and take the best.
+
+    Every round runs all constants on common inputs in a new order, so that drift of the machine
+    falls on all of them alike; a constant's worth is the median over rounds of its throughput
+    relative to the round's mean.
+
+    Args:
+        run: measures one subject.
+        plan: how much to measure.
+        seed: of the inputs and of the order.
+        on_slice: called after every run.
+    """
+    order = Random(seed)
+    throughput: dict[float, list[float]] = {level: [] for level in plan.levels_us}
+    relative: dict[float, list[float]] = {level: [] for level in plan.levels_us}
+
+    def measure_round(levels: Sequence[float], number: int) -> None:
+        measured = {}
+        for level in order.sample(list(levels), len(levels)):
+            result = run(static_silo(level), plan.seconds, warmup=plan.warmup, seed=seed + number)
+            measured[level] = result.throughput
+            on_slice()
+        mean = statistics.fmean(measured.values()) or 1.0
+        for level, value in measured.items():
+            throughput[level].append(value)
+            relative[level].append(value / mean)
+
+    for number in range(plan.rounds):
+        measure_round(plan.levels_us, number)
+    ranked = sorted(plan.levels_us, key=lambda level: -statistics.median(relative[level]))
+    finalists = ranked[: plan.finalists]
+    # Relative to the finalists' own mean from here on: the coarse rounds had another mean.
+    for level in finalists:
+        relative[level] = []
+    for number in range(plan.rounds, plan.rounds + plan.final_rounds):
+        measure_round(finalists, number)
+    best = max(finalists, key=lambda level: statistics.median(relative[level] or [0.0]))
+    return BackoffSweep(best, {level: statistics.median(v) for level, v in throughput.items()})

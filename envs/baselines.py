@@ -1,0 +1,57 @@
+"""What each name after `policy=` runs."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from pathlib import Path
+
+from envs.subject import NATIVE, Subject, of_policy, static_silo
+from policies import Signature, is_seed, resolve, seed_names, to_json
+
+TUNED = "silo_tuned"
+"""Silo under the constant backoff that a sweep in the same run found best."""
+
+BASELINES = ("silo", TUNED, "two_phase_locking", "occ", "two_phase_locking_star", "ic3")
+"""What a learned policy is compared with."""
+
+
+class UnknownPolicyError(ValueError):
+    """A name that is no protocol, seed policy or policy file; the message lists what there is."""
+
+
+def subject_of(name: str, signature: Signature, tuned_us: Callable[[], float]) -> Subject:
+    """What a name stands for.
+
+    Args:
+        name: a native protocol, `silo_tuned`, a seed policy, or the path of a policy file.
+        signature: the workload that a table must fit.
+        tuned_us: gives the constant of `silo_tuned`, µs; called only when it is needed.
+
+    Raises:
+        UnknownPolicyError: the name is none of these.
+        PolicyFileError: the file is not a valid policy for the workload.
+    """
+    if name in NATIVE:
+        return NATIVE[name]
+    if name == TUNED:
+        return static_silo(tuned_us())
+    if not is_seed(name):
+        _refuse_unknown(name)
+    return of_policy(name, to_json(resolve(name, signature)))
+
+
+def policy_names() -> list[str]:
+    """Every name that needs no file, for help texts and messages."""
+    return ["silo", TUNED, *(name for name in NATIVE if name != "silo"), *seed_names()]
+
+
+def _refuse_unknown(name: str) -> None:
+    if "/" in name or name.endswith(".json") or Path(name).exists():
+        return
+    close = difflib.get_close_matches(name, policy_names(), n=1)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    raise UnknownPolicyError(
+        f"policy={name}: no such policy{hint}\n"
+        f"There are {', '.join(policy_names())}, or the path of a policy file."
+    )

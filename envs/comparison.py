@@ -1,0 +1,231 @@
+"""Comparing policies side by side: interleaved repeats in one run, and what they add up to."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from envs.backoff_sweep import Run
+from envs.evaluator import Interrupted
+from envs.result import Latency, Machine, Result
+from envs.subject import Subject
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class ComparisonPlan:
+    """How much a comparison measures.
+
+    Attributes:
+        seconds: length of one run.
+        repeats: runs of each policy.
+        warmup: unmeasured seconds before each run.
+    """
+
+    seconds: float
+    repeats: int
+    warmup: float
+
+
+@dataclass
+class Row:
+    """One policy's runs, and their summary.
+
+    Attributes:
+        subject: what ran.
+        repeats: its runs, in order.
+        ratios: per repeat, its throughput ÷ the first policy's in the same repeat.
+    """
+
+    subject: Subject
+    repeats: list[Result] = field(default_factory=list)
+    ratios: list[float] = field(default_factory=list)
+
+    @property
+    def throughput(self) -> float:
+        """Median over the repeats, commits a second."""
+        return statistics.median(result.throughput for result in self.repeats)
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        """First and third quartile of the throughput."""
+        values = [result.throughput for result in self.repeats]
+        if len(values) == 1:
+            return values[0], values[0]
+        first, _, third = statistics.quantiles(values, n=4, method="inclusive")
+        return first, third
+
+    @property
+    def spread(self) -> float:
+        """Half the distance between the quartiles, relative to the median."""
+        low, high = self.quartiles
+        return (high - low) / 2 / self.throughput if self.throughput else 0.0
+
+    @property
+    def ratio(self) -> float | None:
+        """Median ratio to the first policy, paired by repeat; None without a pair."""
+        return statistics.median(self.ratios) if self.ratios else None
+
+    @property
+    def abort_rate(self) -> float:
+        """Aborted attempts ÷ all attempts, median over the repeats."""
+        return statistics.median(result.abort_rate for result in self.repeats)
+
+    @property
+    def types(self) -> list[str]:
+        """The transaction types, in the engine's order."""
+        return list(self.repeats[0].types)
+
+    @property
+    def machine(self) -> Machine:
+        """Where it ran."""
+        return self.repeats[0].machine
+
+    def throughput_of(self, type_name: str) -> float:
+        """Median throughput of one type, commits a second."""
+        return statistics.median(r.types[type_name].throughput for r in self.repeats)
+
+    def latency_of(self, type_name: str) -> Latency:
+        """Latency of one type, µs: each figure's median over the repeats."""
+        runs = [result.types[type_name].latency_us for result in self.repeats]
+        return Latency(
+            **{
+                name: statistics.median(getattr(latency, name) for latency in runs)
+                for name in Latency.__dataclass_fields__
+            }
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row as `heddle evaluate` writes it."""
+        low, high = self.quartiles
+        return {
+            "policy": self.subject.name,
+            "throughput": self.throughput,
+            "throughput_quartiles": [low, high],
+            "ratio_to_first": self.ratio,
+            "throughput_by_type": {name: self.throughput_of(name) for name in self.types},
+            "abort_rate": self.abort_rate,
+            "latency_us": {name: _main_figures(self.latency_of(name)) for name in self.types},
+            "machine": {"kind": self.machine.kind, "cores": self.machine.cores},
+            "protocol": self.subject.protocol,
+            "backoff": self.subject.backoff,
+            "backoff_us": self.subject.backoff_us if self.subject.backoff == "static" else None,
+            "repeats": [result.as_dict() for result in self.repeats],
+        }
+
+
+@dataclass
+class Comparison:
+    """Every policy's row.
+
+    Attributes:
+        rows: in the order asked for; those without a finished run are left out.
+        interrupted: whether Ctrl-C cut it short.
+        violations: consistency violations found in the database afterwards.
+    """
+
+    rows: list[Row]
+    interrupted: bool = False
+    violations: list[str] = field(default_factory=list)
+
+    def row(self, name: str) -> Row | None:
+        """The row of a policy, if it has one."""
+        return next((row for row in self.rows if row.subject.name == name), None)
+
+    def scores(self, name: str) -> dict[str, float]:
+        """A policy's throughput relative to each other one: the median over shared repeats."""
+        mine = self.row(name)
+        if mine is None:
+            return {}
+        scores = {}
+        for row in self.rows:
+            ratios = paired_ratios(mine, row)
+            if row is not mine and ratios:
+                scores[row.subject.name] = statistics.median(ratios)
+        return scores
+
+    def as_dict(self, **more: Any) -> dict[str, Any]:
+        """The JSON document that `heddle evaluate output=FILE` writes, with further fields."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            **more,
+            "interrupted": self.interrupted,
+            "violations": self.violations,
+            "results": [row.as_dict() for row in self.rows],
+        }
+
+
+def compare(
+    run: Run,
+    subjects: Sequence[Subject],
+    plan: ComparisonPlan,
+    seed: int,
+    on_slice: Callable[[Subject, Result], None] = lambda subject, result: None,
+) -> Comparison:
+    """Measure policies in turns: every repeat runs all of them once, in a new order.
+
+    A repeat's runs share their inputs, and ratios are taken within a repeat, so that drift of the
+    machine falls on all alike. Ctrl-C ends the comparison and keeps what was measured; a run that
+    was cut short counts only for a policy that has no other.
+
+    Args:
+        run: measures one subject.
+        subjects: what to compare; the first is what ratios are taken to.
+        plan: how much to measure.
+        seed: of the inputs and of the order.
+        on_slice: called after every run.
+    """
+    rows = [Row(subject) for subject in subjects]
+    order = Random(seed)
+    interrupted = False
+    try:
+        for repeat in range(plan.repeats):
+            _measure_repeat(run, order.sample(rows, len(rows)), plan, seed + repeat, on_slice)
+    except KeyboardInterrupt:
+        interrupted = True
+    for row in rows:
+        row.ratios = paired_ratios(row, rows[0])
+    return Comparison([row for row in rows if row.repeats], interrupted)
+
+
+def paired_ratios(row: Row, other: Row) -> list[float]:
+    """Throughput of one policy ÷ another's, for every repeat that both have."""
+    beside = {result.seed: result.throughput for result in other.repeats}
+    return [
+        result.throughput / beside[result.seed]
+        for result in row.repeats
+        if beside.get(result.seed, 0.0) > 0.0
+    ]
+
+
+def _measure_repeat(
+    run: Run,
+    rows: Sequence[Row],
+    plan: ComparisonPlan,
+    seed: int,
+    on_slice: Callable[[Subject, Result], None],
+) -> None:
+    for row in rows:
+        try:
+            result = run(row.subject, plan.seconds, warmup=plan.warmup, seed=seed)
+        except Interrupted as stop:
+            if stop.result is not None and stop.result.commits and not row.repeats:
+                row.repeats.append(stop.result)
+            raise
+        row.repeats.append(result)
+        on_slice(row.subject, result)
+
+
+def _main_figures(latency: Latency) -> Mapping[str, float]:
+    return {
+        "mean": latency.mean,
+        "p50": latency.p50,
+        "p90": latency.p90,
+        "p99": latency.p99,
+        "p999": latency.p999,
+        "max": latency.max,
+    }

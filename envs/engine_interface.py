@@ -1,0 +1,65 @@
+"""The part of the compiled engine's interface that Python code here relies on."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any, Protocol, cast
+
+
+class EngineSession(Protocol):
+    """One loaded database and its workers; see `engine.Session`."""
+
+    @property
+    def grown_bytes(self) -> int:
+        """Memory that the database grew by since it was loaded, bytes."""
+
+    def run(
+        self,
+        protocol: str,
+        policy: Any,
+        backoff: str,
+        backoff_us: float,
+        seconds: float,
+        warmup: float,
+        seed: int,
+        options: Mapping[str, str],
+    ) -> dict[str, Any]:
+        """Run the workload for `seconds` after `warmup`; the result as a dictionary."""
+
+    def check(self) -> list[str]:
+        """The workload's consistency violations, empty when there are none."""
+
+    def stop(self) -> None:
+        """End the workers and free the database."""
+
+
+class EngineModule(Protocol):
+    """The module `engine`, or one that stands in for it."""
+
+    EngineError: type[Exception]
+    PolicyError: type[Exception]
+    Interrupted: type[BaseException]
+
+    def Session(  # noqa: N802
+        self, workload: Mapping[str, str], workers: int, seed: int
+    ) -> EngineSession:
+        """Build and load a database."""
+
+    def Policy(self, json_text: str, signature: Mapping[str, Any]) -> Any:  # noqa: N802
+        """Validate and compile a policy file's text."""
+
+    def signature(self, workload: Mapping[str, str]) -> dict[str, Any]:
+        """The workload's transaction types and accesses."""
+
+
+def load_engine(module: str = "engine") -> EngineModule:
+    """Import the engine by its module's name.
+
+    Raises:
+        ImportError: the module is missing; for the compiled engine the message says how to build.
+    """
+    try:
+        return cast(EngineModule, importlib.import_module(module))
+    except ImportError as error:
+        raise ImportError(f"the engine can't be loaded ({error}); run `make setup`") from error

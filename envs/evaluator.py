@@ -1,0 +1,209 @@
+"""Measuring on one machine: single runs, and candidates beside a reference policy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from envs.engine_interface import EngineSession, load_engine
+from envs.result import Result
+from envs.subject import Subject
+from policies import Signature
+
+GROWN_BYTES_MAX = 1536 << 20
+"""Growth after which a database is loaded anew: a larger one is a slower one (ARTIFACTS: 15 %)."""
+
+REFERENCE_ATTEMPTS = 10
+"""On a machine that is busy with other things a whole slice may pass without a turn."""
+
+
+class MeasuringError(RuntimeError):
+    """A run failed in the engine; the message is the engine's."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a run.
+
+    Attributes:
+        result: what was measured of the run that was cut short, or None.
+    """
+
+    def __init__(self, result: Result | None) -> None:
+        super().__init__("interrupted")
+        self.result = result
+
+
+@dataclass
+class Evaluation:
+    """What a candidate reached beside the reference.
+
+    Attributes:
+        ratios: one a slice: its throughput ÷ the mean of the reference slices around it.
+        results: the candidate's slices.
+        error: why it could not be measured, or None. Slices before the failure are kept.
+    """
+
+    ratios: list[float] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+    error: str | None = None
+
+
+class Evaluator:
+    """Owns one database on this machine and runs subjects on it, one at a time.
+
+    The database is loaded on first use, and again once it grew by more than `grown_bytes_max`.
+
+    Args:
+        workload: its name under "name", and its options; all values strings.
+        cores: workers, one a core; None for every core that this process may use.
+        seed: of the population.
+        grown_bytes_max: growth, in bytes, after which the database is loaded anew.
+        engine_module: the module that offers the engine's interface.
+
+    Raises:
+        ImportError: the engine is not built.
+        ValueError: the engine does not know the workload or an option of it.
+    """
+
+    def __init__(
+        self,
+        workload: Mapping[str, str],
+        cores: int | None = None,
+        *,
+        seed: int = 1,
+        grown_bytes_max: int = GROWN_BYTES_MAX,
+        engine_module: str = "engine",
+    ) -> None:
+        self._engine = load_engine(engine_module)
+        self.workload = dict(workload)
+        self.cores = cores or len(os.sched_getaffinity(0))
+        self.signature = Signature.from_dict(self._engine.signature(self.workload))
+        self._seed = seed
+        self._grown_bytes_max = grown_bytes_max
+        self._session: EngineSession | None = None
+
+    def run(self, subject: Subject, seconds: float, *, warmup: float, seed: int) -> Result:
+        """Run one subject: `warmup` seconds unmeasured, then `seconds` measured.
+
+        Raises:
+            PolicyError: (the engine's) its policy is not valid for the workload.
+            MeasuringError: the run failed; the next one gets a new database.
+            Interrupted: Ctrl-C; carries what was measured.
+        """
+        policy = None
+        if subject.policy is not None:
+            policy = self._engine.Policy(subject.policy, self.signature.to_dict())
+        session = self._ready_session()
+        try:
+            raw = session.run(
+                subject.protocol,
+                policy,
+                subject.backoff,
+                subject.backoff_us,
+                seconds,
+                warmup,
+                seed,
+                dict(subject.options),
+            )
+        except self._engine.Interrupted as interrupted:
+            partial = getattr(interrupted, "result", None)
+            raise Interrupted(Result.from_dict(partial) if partial else None) from None
+        except self._engine.EngineError as error:
+            self.close()
+            raise MeasuringError(f"{subject.name}: {error}") from error
+        return Result.from_dict(raw)
+
+    def evaluate(
+        self,
+        candidates: Sequence[Subject],
+        reference: Subject,
+        *,
+        slices: int,
+        seconds: float,
+        warmup: float,
+        seed: int,
+        reference_every: int = 1,
+    ) -> list[Evaluation]:
+        """Measure candidates in short slices beside a reference: A B A C A …, A the reference.
+
+        Machines drift and other programs disturb, so only the ratio to the reference slices just
+        before and after counts. Round `i` runs every candidate and the reference on the inputs of
+        seed `seed + i` (common random numbers).
+
+        Args:
+            candidates: what to measure; one that fails costs only itself.
+            reference: what to measure them against.
+            slices: of each candidate.
+            seconds: length of a slice.
+            warmup: unmeasured seconds before each slice.
+            seed: of the first round's inputs.
+            reference_every: candidates between two reference slices.
+
+        Returns:
+            One evaluation a candidate, in order.
+
+        Raises:
+            MeasuringError: the reference itself failed.
+        """
+        evaluations = [Evaluation() for _ in candidates]
+        for turn in range(slices):
+            before = self._reference(reference, seconds, warmup, seed + turn)
+            for block in _blocks(range(len(candidates)), reference_every):
+                measured: list[tuple[Evaluation, Result]] = []
+                for index in block:
+                    if evaluations[index].error is None:
+                        result = self._candidate(
+                            candidates[index], evaluations[index], seconds, warmup, seed + turn
+                        )
+                        if result is not None:
+                            measured.append((evaluations[index], result))
+                if not measured:
+                    continue
+                after = self._reference(reference, seconds, warmup, seed + turn)
+                for evaluation, result in measured:
+                    evaluation.results.append(result)
+                    evaluation.ratios.append(2 * result.throughput / (before + after))
+                before = after
+        return evaluations
+
+    def check(self) -> list[str]:
+        """The workload's consistency violations in the database as it is now; empty is fine."""
+        return [] if self._session is None else self._session.check()
+
+    def close(self) -> None:
+        """Free the database. The evaluator may be used again and then loads a new one."""
+        if self._session is not None:
+            self._session.stop()
+            self._session = None
+
+    def _ready_session(self) -> EngineSession:
+        if self._session is not None and self._session.grown_bytes > self._grown_bytes_max:
+            self.close()
+        if self._session is None:
+            self._session = self._engine.Session(self.workload, self.cores, self._seed)
+        return self._session
+
+    def _reference(self, reference: Subject, seconds: float, warmup: float, seed: int) -> float:
+        for _ in range(REFERENCE_ATTEMPTS):
+            throughput = self.run(reference, seconds, warmup=warmup, seed=seed).throughput
+            if throughput > 0:
+                return throughput
+        raise MeasuringError(
+            f"the reference {reference.name} committed nothing in {seconds} s, "
+            f"{REFERENCE_ATTEMPTS} times; use longer slices, or a machine with less else to do"
+        )
+
+    def _candidate(
+        self, subject: Subject, evaluation: Evaluation, seconds: float, warmup: float, seed: int
+    ) -> Result | None:
+        try:
+            return self.run(subject, seconds, warmup=warmup, seed=seed)
+        except (self._engine.PolicyError, MeasuringError) as error:
+            evaluation.error = str(error)
+            return None
+
+
+def _blocks(indices: range, size: int) -> Iterator[range]:
+    for start in range(0, len(indices), size):
+        yield indices[start : start + size]

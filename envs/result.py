@@ -1,0 +1,133 @@
+"""The engine's `Result`, typed: what one measured run of one protocol or policy tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Latency of one type in µs, from first start to commit, aborts and backoff included."""
+
+    mean: float = 0.0
+    p50: float = 0.0
+    p90: float = 0.0
+    p99: float = 0.0
+    p999: float = 0.0
+    max: float = 0.0
+
+    @classmethod
+    def from_dict(cls, source: Mapping[str, Any]) -> Latency:
+        """Read the engine's `latency_us`; a figure it does not give is 0."""
+        return cls(**{name: float(source.get(name, 0.0)) for name in cls.__dataclass_fields__})
+
+
+@dataclass(frozen=True)
+class TypeResult:
+    """What one transaction type did: counts, throughput (commits a second) and latency (µs)."""
+
+    commits: int = 0
+    rollbacks: int = 0
+    aborts: int = 0
+    throughput: float = 0.0
+    latency_us: Latency = field(default_factory=Latency)
+
+    @classmethod
+    def from_dict(cls, source: Mapping[str, Any]) -> TypeResult:
+        """Read one entry of the engine's `types`."""
+        return cls(
+            commits=int(source.get("commits", 0)),
+            rollbacks=int(source.get("rollbacks", 0)),
+            aborts=int(source.get("aborts", 0)),
+            throughput=float(source.get("throughput", 0.0)),
+            latency_us=Latency.from_dict(source.get("latency_us", {})),
+        )
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where a result was measured: `threads` are real cores, `virtual` are simulated ones."""
+
+    kind: str
+    cores: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """One measured run.
+
+    Attributes:
+        protocol: the concurrency control algorithm that ran.
+        policy: name of the policy table, "" for a native protocol.
+        workload: the workload's options, all strings.
+        machine: where it ran.
+        seed: of the workload's inputs.
+        duration_s: length of the measured window, seconds.
+        commits: transactions committed in the window.
+        throughput: commits a second.
+        abort_rate: aborted attempts ÷ all attempts, 0..1.
+        types: by transaction type.
+        aborts_by_reason: aborted attempts by reason.
+        aborts_by_state: aborted attempts by policy state; the last element is those at commit.
+        time_s: where the workers' time went, seconds summed over workers (`useful`, `waiting`,
+            `wasted`, `backoff`, `commit`).
+        waiting_by_state_s: seconds waited before each state's access, summed over workers.
+    """
+
+    protocol: str
+    policy: str
+    workload: dict[str, str]
+    machine: Machine
+    seed: int
+    duration_s: float
+    commits: int
+    throughput: float
+    abort_rate: float
+    types: dict[str, TypeResult]
+    aborts_by_reason: dict[str, int]
+    aborts_by_state: list[int]
+    time_s: dict[str, float]
+    waiting_by_state_s: list[float]
+
+    @classmethod
+    def from_dict(cls, source: Mapping[str, Any]) -> Result:
+        """Read the dictionary that `engine.Session.run` returns.
+
+        Raises:
+            ValueError: if it carries a schema version that this code does not know.
+        """
+        version = source.get("schema_version", SCHEMA_VERSION)
+        if version != SCHEMA_VERSION:
+            raise ValueError(
+                f"the engine's result has schema_version {version}; this code reads "
+                f"{SCHEMA_VERSION}: rebuild the engine from the same source"
+            )
+        machine = source.get("machine", {})
+        aborts = source.get("aborts", {})
+        return cls(
+            protocol=str(source.get("protocol", "")),
+            policy=str(source.get("policy", "")),
+            workload={str(k): str(v) for k, v in source.get("workload", {}).items()},
+            machine=Machine(str(machine.get("kind", "threads")), int(machine.get("cores", 0))),
+            seed=int(source.get("seed", 0)),
+            duration_s=float(source.get("duration_s", 0.0)),
+            commits=int(source.get("commits", 0)),
+            throughput=float(source.get("throughput", 0.0)),
+            abort_rate=float(source.get("abort_rate", 0.0)),
+            types={name: TypeResult.from_dict(t) for name, t in source.get("types", {}).items()},
+            aborts_by_reason={k: int(v) for k, v in aborts.get("by_reason", {}).items()},
+            aborts_by_state=[int(n) for n in aborts.get("by_state", [])],
+            time_s={k: float(v) for k, v in source.get("time_s", {}).items()},
+            waiting_by_state_s=[float(s) for s in source.get("waiting_by_state_s", [])],
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result in the engine's own schema, which `from_dict` reads."""
+        plain = asdict(self)
+        reasons, states = plain.pop("aborts_by_reason"), plain.pop("aborts_by_state")
+        aborts = {"by_reason": reasons, "by_state": states}
+        return {"schema_version": SCHEMA_VERSION, **plain, "aborts": aborts}

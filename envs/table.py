@@ -1,0 +1,83 @@
+"""A comparison as people read it."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.table import Table
+
+from envs.comparison import Comparison, Row
+from envs.result import Machine
+
+WIDE_TYPES = 5
+"""With more transaction types than this, latency is shown for the slowest one only."""
+
+
+def comparison_table(comparison: Comparison, title: str) -> Table:
+    """A row a policy: throughput with its spread, ratio to the first, aborts, latency by type.
+
+    The best throughput is bold. Latencies are p50 and p99 in µs.
+    """
+    rows = comparison.rows
+    types = rows[0].types if rows else []
+    shown = types if len(types) <= WIDE_TYPES else []
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("policy", no_wrap=True)
+    table.add_column("commits/s", justify="right", no_wrap=True)
+    table.add_column("spread", justify="right", no_wrap=True)
+    first = rows[0].subject.name if rows else "first"
+    table.add_column(f"× {first}", justify="right")
+    table.add_column("aborts", justify="right", no_wrap=True)
+    for name in shown or ["slowest type"]:
+        table.add_column(f"{name}\np50 / p99 µs", justify="right")
+    best = max((row.throughput for row in rows), default=0.0)
+    for row in rows:
+        table.add_row(
+            _label(row),
+            f"{row.throughput:,.0f}",
+            f"± {row.spread:.1%}",
+            "–" if row.ratio is None else f"{row.ratio:.3f}",
+            f"{row.abort_rate:.1%}",
+            *(_latencies(row, shown)),
+            style="bold" if row.throughput == best else None,
+        )
+    table.caption = _caption(comparison)
+    table.caption_justify = "left"
+    return table
+
+
+def machine_words(machine: Machine) -> str:
+    """The machine as tables name it: figures of virtual cores never pass for real ones."""
+    kind = "real" if machine.kind == "threads" else machine.kind
+    return f"{machine.cores} {kind} core{'' if machine.cores == 1 else 's'}"
+
+
+def _label(row: Row) -> str:
+    subject = row.subject
+    return (
+        f"{subject.name} ({subject.backoff_us:g} µs)"
+        if subject.backoff == "static"
+        else (subject.name)
+    )
+
+
+def _latencies(row: Row, types: list[str]) -> list[str]:
+    if not types:
+        slowest = max(row.types, key=lambda name: row.latency_of(name).p99)
+        types = [slowest]
+    figures = [row.latency_of(name) for name in types]
+    return [f"{latency.p50:,.0f} / {latency.p99:,.0f}" for latency in figures]
+
+
+def _caption(comparison: Comparison) -> str:
+    if not comparison.rows:
+        return "nothing was measured"
+    repeats = [len(row.repeats) for row in comparison.rows]
+    seconds = comparison.rows[0].repeats[0].duration_s
+    count = f"{min(repeats)}" if min(repeats) == max(repeats) else f"{min(repeats)}–{max(repeats)}"
+    parts = [
+        f"median of {count} interleaved runs of {seconds:.2g} s each; spread: half the distance "
+        "between the quartiles"
+    ]
+    if comparison.interrupted:
+        parts.append("interrupted: not all runs were made")
+    return "; ".join(parts)

@@ -1,0 +1,49 @@
+"""Policy tables: the file format, the vector encoding, the seeds, and how people read them."""
+
+from __future__ import annotations
+
+from policies.document import (
+    ALPHAS,
+    BINARY_EXPONENTIAL,
+    INITIAL_US,
+    BackoffRow,
+    CcRow,
+    PolicyDocument,
+    WaitAction,
+)
+from policies.encoding import ACTION_GROUPS, Cell, Encoding, action_group
+from policies.errors import PolicyFileError
+from policies.format import from_json, load, save, to_json, validate
+from policies.resolve import resolve
+from policies.seeds import SEEDED, SEEDS, build_seed, is_seed, seed_names
+from policies.signature import Access, Signature, TransactionType, workload_signature
+
+__all__ = [
+    "ACTION_GROUPS",
+    "ALPHAS",
+    "BINARY_EXPONENTIAL",
+    "INITIAL_US",
+    "SEEDED",
+    "SEEDS",
+    "Access",
+    "BackoffRow",
+    "CcRow",
+    "Cell",
+    "Encoding",
+    "PolicyDocument",
+    "PolicyFileError",
+    "Signature",
+    "TransactionType",
+    "WaitAction",
+    "action_group",
+    "build_seed",
+    "from_json",
+    "is_seed",
+    "load",
+    "resolve",
+    "save",
+    "seed_names",
+    "to_json",
+    "validate",
+    "workload_signature",
+]

@@ -1,0 +1,252 @@
+"""`heddle policy`: show, validate, compare and convert policies.
+
+Exit codes, as diff(1): 0 fine (or no difference), 1 the policies differ, 2 bad input.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, TypeVar
+
+import click
+from rich.console import Console, RenderableType
+
+from policies.document import PolicyDocument
+from policies.errors import PolicyFileError
+from policies.explain import differences, differences_table, render
+from policies.format import load, save, to_json
+from policies.format import validate as check
+from policies.published_text import import_published
+from policies.resolve import checked_path, resolve
+from policies.seeds import is_seed
+from policies.signature import Signature, workload_signature
+
+BAD_INPUT = 2
+DIFFERENT = 1
+
+# Click keeps the line breaks of a paragraph that begins with \b.
+SHOW_EXAMPLES = """
+\b
+Examples:
+  heddle policy show runs/2026-11-21/policy.json
+  heddle policy show ic3
+  heddle policy show ic3 --workload ycsb -o operations=16
+  heddle policy show two_phase_locking_star --json > start.json
+"""
+
+VALIDATE_EXAMPLES = """
+\b
+Examples:
+  heddle policy validate runs/*/policy.json
+  heddle policy validate policy.json --workload tpcc -o warehouses=4
+"""
+
+DIFF_EXAMPLES = """
+\b
+Examples:
+  heddle policy diff ic3 runs/2026-11-21/policy.json
+  heddle policy diff occ two_phase_locking_star --workload ycsb
+"""
+
+CONVERT_EXAMPLES = """
+\b
+Example:
+  heddle policy convert 48th-1wh.txt published.json --workload tpcc
+"""
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def workload_options(default: str | None) -> Callable[[Command], Command]:
+    """The options `--workload` and `-o`, for commands that need a signature."""
+
+    def decorate(command: Command) -> Command:
+        shown = f" [default: {default}]" if default else ""
+        option = click.option(
+            "-o",
+            "--option",
+            "options",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="An option of the workload, such as warehouses=1; may be repeated.",
+        )
+        name = click.option(
+            "-w", "--workload", default=default, help=f"The workload to fit.{shown}"
+        )
+        return name(option(command))
+
+    return decorate
+
+
+def one_message(command: Command) -> Command:
+    """Turn what people can get wrong into one message on stderr and exit code 2."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return command(*args, **kwargs)
+        except PolicyFileError as error:
+            _fail(str(error))
+        except ImportError as error:
+            _fail(f"the compiled engine is needed for this and can't be loaded: {error}")
+
+    return run  # type: ignore[return-value]
+
+
+@click.group("policy", context_settings={"help_option_names": ["-h", "--help"]})
+def policy() -> None:
+    """Show, validate, compare and convert policies.
+
+    POLICY is the path of a policy file, or the name of a seed policy: occ,
+    two_phase_locking_star, ic3, random:SEED. A seed is a table for one workload, by default tpcc.
+    """
+
+
+@policy.command(epilog=SHOW_EXAMPLES)
+@click.argument("policy_name", metavar="POLICY")
+@click.option("--json", "as_json", is_flag=True, help="Write the policy file's text instead.")
+@workload_options("tpcc")
+@click.pass_context
+@one_message
+def show(
+    context: click.Context,
+    policy_name: str,
+    as_json: bool,
+    workload: str,
+    options: tuple[str, ...],
+) -> None:
+    """Draw a policy as a table: a row an access, the waits by name."""
+    document = _open(policy_name, _wanted(context, workload, options))
+    if as_json:
+        click.echo(to_json(document), nl=False)
+    else:
+        _print(render(document))
+
+
+@policy.command(epilog=VALIDATE_EXAMPLES)
+@click.argument("policies", metavar="POLICY...", nargs=-1, required=True)
+@workload_options(None)
+@one_message
+def validate(policies: tuple[str, ...], workload: str | None, options: tuple[str, ...]) -> None:
+    """Check policies; each that is not valid gets one message with the row and field at fault.
+
+    With --workload a policy must also fit that workload, else only its own signature.
+    """
+    wanted = _Workload(workload or "tpcc", options, given=workload is not None)
+    failed = False
+    for name in policies:
+        try:
+            document = _open(name, wanted)
+        except PolicyFileError as error:
+            failed = True
+            click.echo(f"error: {error}", err=True)
+        else:
+            signature = document.signature
+            click.echo(
+                f"{name}: valid: {document.name} for {signature.workload}, "
+                f"{signature.state_count} states"
+            )
+    if failed:
+        raise SystemExit(BAD_INPUT)
+
+
+@policy.command(epilog=DIFF_EXAMPLES)
+@click.argument("one", metavar="A")
+@click.argument("other", metavar="B")
+@workload_options("tpcc")
+@click.pass_context
+@one_message
+def diff(
+    context: click.Context, one: str, other: str, workload: str, options: tuple[str, ...]
+) -> None:
+    """Say in words which cells of B differ from A.
+
+    Exit code 0: no cell differs; 1: some do; 2: bad input. Names and provenance don't count. A
+    seed is built for the workload of the file that it is compared with.
+    """
+    wanted = _wanted(context, workload, options)
+    first, second = _open_pair(one, other, wanted)
+    if differences(first, second):
+        _print(differences_table(first, second))
+        raise SystemExit(DIFFERENT)
+
+
+@policy.command(epilog=CONVERT_EXAMPLES)
+@click.argument("source", metavar="IN")
+@click.argument("target", metavar="OUT")
+@workload_options("tpcc")
+@one_message
+def convert(source: str, target: str, workload: str, options: tuple[str, ...]) -> None:
+    """Convert Polyjuice's published text format for TPC-C into a policy file.
+
+    IN must be exactly of that form; files of the older form, with one more block, are refused.
+    OUT is replaced if it exists.
+    """
+    signature = _Workload(workload, options).signature()
+    document = import_published(source, signature)
+    check(document)
+    save(document, target)
+    click.echo(f"{target}: written")
+
+
+class _Workload:
+    """The workload that was asked for; its signature is fetched when it is first needed."""
+
+    def __init__(self, name: str, options: tuple[str, ...], given: bool = True) -> None:
+        self.name = name
+        self.options = _key_values(options)
+        self.given = given or bool(options)
+
+    def signature(self) -> Signature:
+        try:
+            return workload_signature(self.name, self.options)
+        except (ValueError, RuntimeError) as error:
+            raise PolicyFileError(str(error)) from None
+
+
+def _wanted(context: click.Context, workload: str, options: tuple[str, ...]) -> _Workload:
+    source = context.get_parameter_source("workload")
+    return _Workload(workload, options, given=source is click.core.ParameterSource.COMMANDLINE)
+
+
+def _open(name: str, wanted: _Workload) -> PolicyDocument:
+    if is_seed(name):
+        return resolve(name, wanted.signature())
+    return load(checked_path(name), wanted.signature() if wanted.given else None)
+
+
+def _open_pair(one: str, other: str, wanted: _Workload) -> tuple[PolicyDocument, PolicyDocument]:
+    if is_seed(one) and not is_seed(other) and not wanted.given:
+        second = _open(other, wanted)
+        return resolve(one, second.signature), second
+    first = _open(one, wanted)
+    if is_seed(other):
+        return first, resolve(other, first.signature)
+    return first, _open(other, wanted)
+
+
+def _key_values(options: tuple[str, ...]) -> Mapping[str, str]:
+    pairs = {}
+    for option in options:
+        key, equals, value = option.partition("=")
+        if not (key and equals):
+            raise PolicyFileError(f"-o {option}: write KEY=VALUE, such as -o warehouses=1")
+        pairs[key] = value
+    return pairs
+
+
+def _print(what: RenderableType) -> None:
+    # Names come from files: brackets and colons in them are no markup.
+    plain = functools.partial(Console, markup=False, emoji=False, highlight=False)
+    console = plain()
+    if not console.is_terminal:
+        # No one can widen a pipe: give the table the room it asks for.
+        wide = plain(width=1000)
+        console = plain(width=max(80, wide.measure(what).maximum))
+    console.print(what)
+
+
+def _fail(message: str) -> NoReturn:
+    click.echo(f"error: {message}", err=True)
+    raise SystemExit(BAD_INPUT)

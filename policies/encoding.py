@@ -1,0 +1,294 @@
+"""A policy table as a flat vector of integers, the form that searches work on, and back.
+
+Layout: for each state one wait cell per type (0 = `NO_WAIT`, 1..d = the type's d accesses in
+order, d + 1 = `COMMIT`), then read version (1 = `DIRTY`), write visibility (1 = `PUBLIC`), early
+validation (1 = yes); after all states, for each type the index into `INITIAL_US`, three indexes
+into `ALPHAS` for abort and three for commit. A cell that its access has no use for (the read
+version of a write, the visibility of a read) is *masked*: it holds 0 and has that one choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, cast
+
+from policies.document import (
+    ALPHAS,
+    BINARY_EXPONENTIAL,
+    INITIAL_US,
+    PRIOR_ABORTS,
+    BackoffRow,
+    CcRow,
+    PolicyDocument,
+    WaitAction,
+)
+from policies.errors import PolicyFileError
+from policies.signature import Access, Signature
+
+CellKind = Literal[
+    "wait", "read_version", "write_visibility", "early_validation", "initial_us", "alpha"
+]
+Choice = int | float | str | bool | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of the table, as a position of the vector.
+
+    Attributes:
+        name: such as `payment.read_customer.wait.new_order` or `backoff.payment.abort[0]`.
+        kind: which action the cell holds.
+        choices: what each value stands for in the document; value v means `choices[v]`.
+        default: the value of the OCC table with binary exponential backoff.
+        state: the state number, or None for a backoff cell.
+        type: the type waited for (wait cells) or backed off (backoff cells), else None.
+    """
+
+    name: str
+    kind: CellKind
+    choices: tuple[Choice, ...]
+    default: int = 0
+    state: int | None = None
+    type: str | None = None
+
+    @property
+    def mutable(self) -> bool:
+        """Whether there is a choice at all; false where the cell is masked."""
+        return len(self.choices) > 1
+
+    @property
+    def binary(self) -> bool:
+        """Whether it is a yes/no action, which a mutation flips (paper §5.1)."""
+        return self.kind in ("read_version", "write_visibility", "early_validation")
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The vector form of every policy of one signature.
+
+    Attributes:
+        signature: the workload.
+    """
+
+    signature: Signature
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """Every cell, in the vector's order."""
+        waits = {name: _wait_choices(self.signature, name) for name in self.signature.type_names}
+        cells: list[Cell] = []
+        for kind, access in self.signature.rows():
+            cells.extend(_row_cells(f"{kind.name}.{access.name}", access, waits))
+        for name in self.signature.type_names:
+            cells.extend(_backoff_cells(name))
+        return tuple(cells)
+
+    @property
+    def size(self) -> int:
+        """The length of the vector."""
+        return len(self.cells)
+
+    @cached_property
+    def nvec(self) -> tuple[int, ...]:
+        """How many values each cell has, masked ones 1; the form of Gymnasium's MultiDiscrete."""
+        return tuple(len(cell.choices) for cell in self.cells)
+
+    @cached_property
+    def mask(self) -> tuple[bool, ...]:
+        """Which cells may change."""
+        return tuple(cell.mutable for cell in self.cells)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The cells' names."""
+        return tuple(cell.name for cell in self.cells)
+
+    @property
+    def row_width(self) -> int:
+        """Cells a state: the state `s` has the positions `s * row_width` up to its next."""
+        return len(self.signature.types) + 3
+
+    @cached_property
+    def _values(self) -> tuple[dict[Choice, int], ...]:
+        # bool is an int in Python, so True and 1 would share a key; no cell mixes the two.
+        return tuple({choice: v for v, choice in enumerate(cell.choices)} for cell in self.cells)
+
+    def encode(self, document: PolicyDocument) -> list[int]:
+        """The vector of a document.
+
+        Raises:
+            PolicyFileError: The document is for another signature, or a cell holds a value that
+                the table does not allow; the message names the cell and what it may be.
+        """
+        if document.signature != self.signature:
+            raise PolicyFileError(
+                f"policy {document.name!r} is for a workload {document.signature.workload!r} with "
+                f"other types or accesses than this {self.signature.workload!r}; "
+                "encode it with the encoding of its own signature"
+            )
+        vector: list[int] = []
+        for cell, values, choice in zip(
+            self.cells, self._values, self._choices_of(document), strict=True
+        ):
+            if choice not in values or isinstance(choice, bool) != isinstance(
+                cell.choices[0], bool
+            ):
+                allowed = ", ".join(map(str, cell.choices))
+                raise PolicyFileError(f"{cell.name} is {choice!r}; it must be one of {allowed}")
+            vector.append(values[choice])
+        return vector
+
+    def decode(
+        self,
+        vector: Sequence[int],
+        name: str,
+        provenance: Mapping[str, Any] | None = None,
+        schedule: Mapping[str, Any] | None = None,
+    ) -> PolicyDocument:
+        """The document of a vector. Accepts any sequence of integers, NumPy's too.
+
+        Args:
+            vector: `size` values, each below its cell's entry of `nvec`.
+            name: the document's name.
+            provenance: where the policy came from.
+            schedule: schedule parameters to carry along.
+
+        Raises:
+            ValueError: The vector has another length, or a value is out of its cell's range; the
+                message names the cell.
+        """
+        values = iter(self._look_up(vector))
+        cc = []
+        for kind, access in self.signature.rows():
+            wait = {name: cast(WaitAction, next(values)) for name in self.signature.type_names}
+            read, write, validate = next(values), next(values), next(values)
+            cc.append(
+                CcRow(access.state, kind.name, access.name, wait, read, write, validate)  # type: ignore[arg-type]
+            )
+        backoff = {}
+        for kind in self.signature.types:
+            initial, *alphas = (cast(float, next(values)) for _ in range(1 + 2 * PRIOR_ABORTS))
+            abort, commit = tuple(alphas[:PRIOR_ABORTS]), tuple(alphas[PRIOR_ABORTS:])
+            backoff[kind.name] = BackoffRow(initial, abort, commit)  # type: ignore[arg-type]
+        return PolicyDocument(
+            name, self.signature, tuple(cc), backoff, schedule, dict(provenance or {})
+        )
+
+    def allowed(self, groups: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+        """Which values each cell may take when only these action groups are in the space.
+
+        Without any group only the OCC table with binary exponential backoff is left; each group
+        adds its values (the paper's factor analysis, §7.2 and figure 6, adds them one by one).
+
+        Args:
+            groups: names out of `ACTION_GROUPS`.
+
+        Raises:
+            ValueError: A name is not an action group; the message lists them.
+        """
+        chosen = set(groups)
+        if unknown := sorted(chosen - set(ACTION_GROUPS)):
+            raise ValueError(
+                f"no action group {', '.join(map(repr, unknown))}; "
+                f"there are {', '.join(ACTION_GROUPS)}"
+            )
+        return tuple(
+            tuple(
+                value
+                for value in range(len(cell.choices))
+                if value == cell.default or action_group(cell, value) in chosen
+            )
+            for cell in self.cells
+        )
+
+    def _look_up(self, vector: Sequence[int]) -> list[Choice]:
+        if len(vector) != self.size:
+            raise ValueError(
+                f"the vector has {len(vector)} values; a policy for {self.signature.workload} "
+                f"has {self.size}"
+            )
+        choices: list[Choice] = []
+        for cell, value in zip(self.cells, vector, strict=True):
+            if not 0 <= value < len(cell.choices) or value != int(value):
+                raise ValueError(
+                    f"{cell.name} is {value}; it must be a whole number from 0 to "
+                    f"{len(cell.choices) - 1}"
+                )
+            choices.append(cell.choices[int(value)])
+        return choices
+
+    def _choices_of(self, document: PolicyDocument) -> list[Choice]:
+        if len(document.cc) != self.signature.state_count:
+            raise PolicyFileError(
+                f"policy {document.name!r} has {len(document.cc)} CC rows; "
+                f"{self.signature.workload} has {self.signature.state_count} states"
+            )
+        if missing := set(self.signature.type_names) - set(document.backoff):
+            raise PolicyFileError(
+                f"policy {document.name!r} has no backoff row for {', '.join(sorted(missing))}"
+            )
+        choices: list[Choice] = []
+        for row in document.cc:
+            choices.extend(row.wait.get(name) for name in self.signature.type_names)
+            choices += [row.read_version, row.write_visibility, row.early_validation]
+        for name in self.signature.type_names:
+            row_of_type = document.backoff[name]
+            choices += [row_of_type.initial_us, *row_of_type.abort, *row_of_type.commit]
+        return choices
+
+
+ACTION_GROUPS: dict[str, str] = {
+    "wait_coarse": "wait until dependencies committed or aborted",
+    "wait_fine": "wait until dependencies finished a certain access",
+    "dirty_read": "read the latest uncommitted version",
+    "public_write": "publish writes before commit",
+    "early_validation": "validate before commit",
+    "backoff": "learn how long an aborted transaction waits",
+}
+"""The action groups by which a search can be narrowed, and what each adds."""
+
+
+def action_group(cell: Cell, value: int) -> str | None:
+    """The group that owns this value of the cell, or None where it is OCC's own choice."""
+    if cell.kind in ("initial_us", "alpha"):
+        return "backoff"
+    if value == 0:
+        return None
+    if cell.kind == "wait":
+        return "wait_coarse" if value == len(cell.choices) - 1 else "wait_fine"
+    groups = {"read_version": "dirty_read", "write_visibility": "public_write"}
+    return groups.get(cell.kind, cell.kind)
+
+
+def _wait_choices(signature: Signature, type_name: str) -> tuple[WaitAction, ...]:
+    return ("NO_WAIT", *signature.type_named(type_name).states, "COMMIT")
+
+
+def _row_cells(
+    prefix: str, access: Access, waits: Mapping[str, tuple[WaitAction, ...]]
+) -> list[Cell]:
+    cells = [
+        Cell(f"{prefix}.wait.{name}", "wait", choices, state=access.state, type=name)
+        for name, choices in waits.items()
+    ]
+    read = ("CLEAN", "DIRTY") if access.has_read_version else (None,)
+    write = ("PRIVATE", "PUBLIC") if access.writes else (None,)
+    cells.append(Cell(f"{prefix}.read_version", "read_version", read, state=access.state))
+    cells.append(Cell(f"{prefix}.write_visibility", "write_visibility", write, state=access.state))
+    cells.append(
+        Cell(f"{prefix}.early_validation", "early_validation", (False, True), state=access.state)
+    )
+    return cells
+
+
+def _backoff_cells(type_name: str) -> list[Cell]:
+    prefix, start = f"backoff.{type_name}", BINARY_EXPONENTIAL
+    initial = INITIAL_US.index(start.initial_us)
+    cells = [Cell(f"{prefix}.initial_us", "initial_us", INITIAL_US, initial, type=type_name)]
+    for outcome, alphas in (("abort", start.abort), ("commit", start.commit)):
+        for prior, alpha in enumerate(alphas):
+            name = f"{prefix}.{outcome}[{prior}]"
+            cells.append(Cell(name, "alpha", ALPHAS, ALPHAS.index(alpha), type=type_name))
+    return cells

@@ -1,0 +1,218 @@
+"""Policies as people read them: tables with names for numbers, and differences in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from policies.document import CcRow, PolicyDocument, WaitAction
+from policies.encoding import Cell, Choice, Encoding
+from policies.errors import PolicyFileError
+from policies.signature import Access, AccessKind, Signature
+
+KIND_MARKS: Mapping[AccessKind, str] = {
+    "read": "r",
+    "update": "w",
+    "insert": "ins",
+    "remove": "del",
+    "scan": "scan",
+    "read_modify_write": "rw",
+}
+"""How a kind of access is written before its table: `w CUSTOMER`, `ins HISTORY`."""
+
+WAIT_COLUMNS = 4
+"""With more types than this, the waits of a row share one column."""
+
+
+def access_label(access: Access) -> str:
+    """A short name that tells the access apart: its state number, kind and table."""
+    return f"{access.state} {KIND_MARKS[access.kind]} {access.table}"
+
+
+def wait_label(signature: Signature, wait: WaitAction) -> str:
+    """A wait action by name: `-`, `commit`, or the access that must be finished."""
+    if isinstance(wait, int):
+        return access_label(signature.accesses[wait])
+    return {"NO_WAIT": "-", "COMMIT": "commit"}[wait]
+
+
+def render(document: PolicyDocument) -> RenderableType:
+    """The whole policy for a terminal: heading, CC table, backoff table, schedule, provenance."""
+    signature = document.signature
+    heading = Text.assemble(
+        (document.name, "bold"),
+        f"  for {signature.workload}: {len(signature.types)} types, {signature.state_count} states",
+    )
+    parts: list[RenderableType] = [heading, cc_table(document), backoff_table(document)]
+    for title, fields in (("schedule", document.schedule), ("provenance", document.provenance)):
+        if fields:
+            words = ", ".join(f"{key} {value}" for key, value in fields.items())
+            parts.append(Text.assemble((f"{title}: ", "bold"), words))
+    return Group(*parts)
+
+
+def cc_table(document: PolicyDocument) -> Table:
+    """A row an access, with its name, table and actions; a rule between types."""
+    signature = document.signature
+    wide = len(signature.types) <= WAIT_COLUMNS
+    table = Table(title="CC table: before the access wait for …, then read, publish, validate")
+    table.add_column("state", justify="right")
+    table.add_column("access")
+    table.add_column("on")
+    waits = [f"wait {name}" for name in signature.type_names] if wide else ["waits"]
+    for column in (*waits, "read", "write", "validate"):
+        table.add_column(column)
+    for row in document.cc:
+        access = signature.accesses[row.state]
+        table.add_row(
+            str(row.state),
+            f"{row.type}.{row.access}",
+            f"{KIND_MARKS[access.kind]} {access.table}{' *' if access.loop else ''}",
+            *(_wait_cells(row, signature) if wide else [_wait_words(row, signature)]),
+            (row.read_version or "").lower(),
+            (row.write_visibility or "").lower(),
+            "early" if row.early_validation else "-",
+            end_section=row.state == signature.type_of(row.state).states[-1],
+        )
+    table.caption = "* in a loop: one row for all rounds"
+    return table
+
+
+def backoff_table(document: PolicyDocument) -> Table:
+    """A row a type: where the backoff starts and by what it is multiplied or divided."""
+    table = Table(title="Backoff: after 0, 1, ≥ 2 aborted attempts")
+    table.add_column("type")
+    table.add_column("starts at", justify="right")
+    table.add_column("abort multiplies by")
+    table.add_column("commit divides by")
+    for name, row in document.backoff.items():
+        factors = [
+            " ".join(f"{1 + alpha:g}" for alpha in cells) for cells in (row.abort, row.commit)
+        ]
+        table.add_row(name, f"{row.initial_us:g} µs", *factors)
+    return table
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One cell in which two policies differ.
+
+    Attributes:
+        cell: the cell's name, such as `payment.read_customer.wait.new_order`.
+        where: the row, for people: `15 payment.read_customer` or `backoff of payment`.
+        what: the field, for people: `wait for new_order`.
+        before: the first policy's choice, in words.
+        after: the second policy's choice, in words.
+    """
+
+    cell: str
+    where: str
+    what: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}: {self.before} → {self.after}"
+
+
+def differences(one: PolicyDocument, other: PolicyDocument) -> list[Difference]:
+    """The cells in which two policies differ, in the table's order; schedules are compared too.
+
+    Names and provenance are not compared.
+
+    Raises:
+        PolicyFileError: The policies are for different workloads.
+    """
+    _refuse_other_workload(one.signature, other.signature)
+    encoding = Encoding(one.signature)
+    found = [
+        _difference(one.signature, cell, cell.choices[before], cell.choices[after])
+        for cell, before, after in zip(
+            encoding.cells, encoding.encode(one), encoding.encode(other), strict=True
+        )
+        if before != after
+    ]
+    if one.schedule != other.schedule:
+        before, after = (str(schedule) for schedule in (one.schedule, other.schedule))
+        found.append(Difference("schedule", "schedule", "parameters", before, after))
+    return found
+
+
+def differences_table(one: PolicyDocument, other: PolicyDocument) -> Table:
+    """The differences as a table, a row a cell."""
+    found = differences(one, other)
+    table = Table(title=f"{len(found)} of {Encoding(one.signature).size} cells differ")
+    for column in ("where", "what", one.name, other.name):
+        table.add_column(column)
+    for difference in found:
+        table.add_row(difference.where, difference.what, difference.before, difference.after)
+    return table
+
+
+def _difference(signature: Signature, cell: Cell, before: Choice, after: Choice) -> Difference:
+    if cell.state is None:
+        where = f"backoff of {cell.type}"
+        what = cell.name.rpartition(".")[2]
+    else:
+        access = signature.accesses[cell.state]
+        where = f"{cell.state} {signature.type_of(cell.state).name}.{access.name}"
+        what = f"wait for {cell.type}" if cell.kind == "wait" else cell.kind.replace("_", " ")
+    words = [_choice_words(signature, cell, choice) for choice in (before, after)]
+    return Difference(cell.name, where, what, *words)
+
+
+def _choice_words(signature: Signature, cell: Cell, choice: Choice) -> str:
+    if cell.kind == "wait":
+        assert isinstance(choice, int | str)
+        return wait_label(signature, choice)  # type: ignore[arg-type]
+    if cell.kind == "initial_us":
+        return f"{choice:g} µs"
+    if cell.kind == "alpha":
+        return f"alpha {choice:g}"
+    if isinstance(choice, bool):
+        return "yes" if choice else "no"
+    return str(choice).lower()
+
+
+def _factors(alphas: Iterable[float]) -> str:
+    return " ".join(f"{1 + alpha:g}" for alpha in alphas)
+
+
+def _wait_cells(row: CcRow, signature: Signature) -> Iterator[str]:
+    return (wait_label(signature, row.wait[name]) for name in signature.type_names)
+
+
+def _wait_words(row: CcRow, signature: Signature) -> str:
+    """All waits of a row in one cell, types with the same wait taken together."""
+    types_by_label: dict[str, list[str]] = {}
+    for name in signature.type_names:
+        label = wait_label(signature, row.wait[name])
+        if label != "-":
+            types_by_label.setdefault(label, []).append(name)
+    if not types_by_label:
+        return "-"
+    everyone = len(signature.types)
+    return "; ".join(
+        f"{'all' if len(types) == everyone else ', '.join(types)}: {label}"
+        for label, types in types_by_label.items()
+    )
+
+
+def _refuse_other_workload(one: Signature, other: Signature) -> None:
+    if one == other:
+        return
+    if one.workload != other.workload:
+        detail = f"{one.workload} and {other.workload}"
+    elif one.type_names != other.type_names:
+        detail = f"types {', '.join(one.type_names)} and {', '.join(other.type_names)}"
+    else:
+        pairs = zip(one.accesses, other.accesses, strict=False)
+        first = next((f"{a} and {b}" for a, b in pairs if a != b), "different access counts")
+        detail = f"{one.workload} with {first}"
+    raise PolicyFileError(
+        f"the policies are for different workloads ({detail}); compare policies of one workload"
+    )

@@ -1,0 +1,259 @@
+"""Load, check and save policy files (DESIGN §6).
+
+A policy file is one JSON document in UTF-8. The text written here is canonical: the same document
+always gives the same text, one row of a table a line, so that two policies can be compared with
+any line-based tool. Which values are allowed is decided in one place, the engine's validator.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from policies.document import PolicyDocument
+from policies.errors import PolicyFileError
+from policies.json_text import JsonPath, line_of, parse
+from policies.reading import ShapeError, read_document
+from policies.signature import Signature
+
+MAX_BYTES = 16 << 20
+"""A file larger than this is refused unread: the largest tables are below 1 MiB."""
+
+
+def load(
+    path: str | os.PathLike[str], signature: Signature | None = None, *, check: bool = True
+) -> PolicyDocument:
+    """Load a policy file.
+
+    Args:
+        path: the file.
+        signature: the workload that the policy must fit; by default the file's own signature.
+        check: pass the file through the engine's validator. Without it only the shape is read,
+            and the compiled engine is not needed.
+
+    Raises:
+        PolicyFileError: The file can't be read, is no policy, is not valid, or is for another
+            workload. The message names the file, line, row and field at fault, and the cure.
+        ImportError: `check` is set and the compiled engine is not installed.
+    """
+    return from_json(read_text(Path(path)), str(path), signature, check=check)
+
+
+def from_json(
+    text: str, source: str = "policy", signature: Signature | None = None, *, check: bool = True
+) -> PolicyDocument:
+    """Read a policy out of its JSON text; see `load`.
+
+    Args:
+        text: the JSON text.
+        source: how messages call it.
+        signature: as for `load`.
+        check: as for `load`.
+
+    Raises:
+        PolicyFileError: As for `load`.
+    """
+    value = parse(text, source)
+    try:
+        document = read_document(value)
+    except ShapeError as error:
+        line = line_of(text, error.path)
+        place = _describe(error.path, value)
+        raise PolicyFileError(f"{source}:{line}: {place}{error}") from None
+    if check:
+        _validate(text, document.signature if signature is None else signature, source)
+    elif signature is not None and signature != document.signature:
+        raise PolicyFileError(
+            f"{source}: the policy is for another workload: its signature "
+            f"({document.signature.workload}, {document.signature.state_count} states) is not that "
+            f"of {signature.workload} ({signature.state_count} states); train one for this workload"
+        )
+    return document
+
+
+def validate(
+    document: PolicyDocument, signature: Signature | None = None, source: str | None = None
+) -> None:
+    """Pass a document through the engine's validator.
+
+    Args:
+        document: the policy.
+        signature: the workload that it must fit; by default its own.
+        source: how messages call it; by default its name.
+
+    Raises:
+        PolicyFileError: It is not valid; the message names the row and field, and the cure.
+        ImportError: The compiled engine is not installed.
+    """
+    _validate(to_json(document), signature or document.signature, source or document.name)
+
+
+def to_json(document: PolicyDocument) -> str:
+    """The canonical text of a document, one row a line, ending in a newline.
+
+    Raises:
+        PolicyFileError: The schedule or the provenance holds what JSON can't hold, such as NaN.
+    """
+    top = document.to_dict()
+    body = ",\n".join(f' "{key}": {_section(key, value)}' for key, value in top.items())
+    return f"{{\n{body}\n}}\n"
+
+
+def save(document: PolicyDocument, path: str | os.PathLike[str]) -> None:
+    """Write a policy file atomically: a reader sees the old file or the new, never a part.
+
+    The text goes to a new file in the same directory, is forced to the disk and then renamed.
+    A symbolic link is followed.
+
+    Raises:
+        PolicyFileError: The file can't be written, or the document holds what JSON can't.
+    """
+    data = to_json(document).encode()
+    try:
+        target = Path(os.path.realpath(path))
+        beside = target.parent / f".{secrets.token_hex(8)}.tmp"
+        try:
+            _write_durably(beside, data)
+            beside.replace(target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                beside.unlink()
+            raise
+        _sync_directory(target.parent)
+    except (OSError, ValueError) as error:
+        raise PolicyFileError(f"{path}: can't be written: {_reason(error)}") from error
+
+
+def read_text(path: Path) -> str:
+    """Read a text file that people may have got wrong.
+
+    Raises:
+        PolicyFileError: It is missing, a directory, too large, binary, not UTF-8, or unreadable.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise PolicyFileError(f"{path}: there is no such file; check the path") from None
+    except IsADirectoryError:
+        raise PolicyFileError(
+            f"{path}: is a directory; name the policy file in it, such as {path / 'policy.json'}"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise PolicyFileError(f"{path}: can't be read: {_reason(error)}") from error
+    if len(data) > MAX_BYTES:
+        raise PolicyFileError(
+            f"{path}: is larger than {MAX_BYTES >> 20} MiB; this is no policy file"
+        )
+    if b"\0" in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise PolicyFileError(f"{path}: holds binary data; a policy file is JSON text in UTF-8")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise PolicyFileError(
+            f"{path}:{line}: byte {error.start} is not UTF-8; save the file as UTF-8 text"
+        ) from None
+
+
+def _validate(text: str, signature: Signature, source: str) -> None:
+    import engine
+
+    try:
+        engine.Policy(text, signature.to_dict())
+    except engine.PolicyError as error:
+        row = re.search(r"\brow (\d+)", str(error))
+        line = f":{line_of(text, ('cc', int(row[1])))}" if row else ""
+        raise PolicyFileError(f"{source}{line}: {error}") from None
+
+
+def _describe(path: JsonPath, value: Any) -> str:
+    """Name a place as people do: the row, with its type and access, and the field."""
+    match path:
+        case ():
+            return ""
+        case ("cc", int(number), *rest):
+            row = value["cc"][number]
+            names = [row.get(key) for key in ("type", "access")] if isinstance(row, dict) else []
+            known = ".".join(name for name in names if isinstance(name, str))
+            where = f"row {number} ({known})" if known else f"row {number}"
+        case ("backoff", str(name), *rest):
+            where = f"backoff row {name}"
+        case _:
+            where, rest = "", list(path)
+    field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in rest)[1:]
+    parts = [where] if where else []
+    if field:
+        parts.append(f"field {field}")
+    return f"{', '.join(parts)}: " if not field else f"{', '.join(parts)} "
+
+
+def _section(key: str, value: Any) -> str:
+    match key:
+        case "signature":
+            types = ",\n".join(_type_lines(entry) for entry in value["types"])
+            return f'{{"workload": {_line(value["workload"])}, "types": [\n{types}\n ]}}'
+        case "cc":
+            return f"[\n{_lines(_line(row) for row in value)}\n ]"
+        case "backoff":
+            rows = (f"{_line(name)}: {_line(_short(row))}" for name, row in value.items())
+            return f"{{\n{_lines(rows)}\n }}"
+        case "schedule" | "provenance" if value:
+            fields = (f"{_line(name)}: {_line(entry, name)}" for name, entry in value.items())
+            return f"{{\n{_lines(fields)}\n }}"
+    return _line(value)
+
+
+def _type_lines(entry: Mapping[str, Any]) -> str:
+    accesses = _lines((_line(access) for access in entry["accesses"]), indent=3)
+    return f'  {{"name": {_line(entry["name"])}, "accesses": [\n{accesses}\n  ]}}'
+
+
+def _lines(rows: Iterator[str], indent: int = 2) -> str:
+    return ",\n".join(" " * indent + row for row in rows)
+
+
+def _line(value: Any, field: str = "") -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise PolicyFileError(f"field {field} can't be written as JSON: {error}") from None
+
+
+def _short(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Whole numbers without `.0`, as people write them."""
+
+    def short(number: float) -> float:
+        return int(number) if number == int(number) else number
+
+    return {
+        key: [short(cell) for cell in entry] if isinstance(entry, list) else short(entry)
+        for key, entry in row.items()
+    }
+
+
+def _write_durably(path: Path, data: bytes) -> None:
+    # O_EXCL with mode 0666 lets the umask decide, where tempfile would give 0600.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return getattr(error, "strerror", None) or str(error)

@@ -1,0 +1,185 @@
+"""From JSON values to a typed document: fields present, of the right JSON type, none unknown.
+
+Whether the values are allowed is for the engine's validator to say; here only the shape is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from policies.document import (
+    DOCUMENT_KIND,
+    PRIOR_ABORTS,
+    SCHEMA_VERSION,
+    BackoffRow,
+    CcRow,
+    PolicyDocument,
+)
+from policies.errors import PolicyFileError
+from policies.json_text import JsonPath
+from policies.signature import Signature
+
+
+class ShapeError(Exception):
+    """A field is missing, unknown or of the wrong JSON type.
+
+    Attributes:
+        path: where, from the top of the document.
+    """
+
+    def __init__(self, path: JsonPath, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+_TOP = (
+    "schema_version",
+    "kind",
+    "name",
+    "signature",
+    "cc",
+    "backoff",
+    "schedule",
+    "provenance",
+)
+_CC_ROW = (
+    "state",
+    "type",
+    "access",
+    "wait",
+    "read_version",
+    "write_visibility",
+    "early_validation",
+)
+_BACKOFF_ROW = ("initial_us", "abort", "commit")
+
+
+def read_document(value: Any) -> PolicyDocument:
+    """Read a whole document out of parsed JSON.
+
+    Raises:
+        ShapeError: A field is missing, unknown, or of the wrong JSON type.
+    """
+    top = _object(value, (), "the document")
+    if top.get("kind") != DOCUMENT_KIND:
+        raise ShapeError(("kind",), f'must be "{DOCUMENT_KIND}"; this is no policy file')
+    version = top.get("schema_version")
+    if version != SCHEMA_VERSION or isinstance(version, bool):
+        raise ShapeError(
+            ("schema_version",),
+            f"is {version!r}, and this version of heddle reads {SCHEMA_VERSION}; use the version "
+            "of heddle that wrote the file",
+        )
+    _exact_keys(top, _TOP, (), optional=("schedule", "provenance"))
+    try:
+        signature = Signature.from_dict(_object(top["signature"], ("signature",), "it"))
+    except PolicyFileError as error:
+        raise ShapeError(("signature",), str(error)) from None
+    rows = _list(top["cc"], ("cc",))
+    backoff = _object(top["backoff"], ("backoff",), "it")
+    schedule = top.get("schedule")
+    return PolicyDocument(
+        name=_text(top["name"], ("name",)),
+        signature=signature,
+        cc=tuple(_cc_row(row, number) for number, row in enumerate(rows)),
+        backoff={name: _backoff_row(row, name) for name, row in backoff.items()},
+        schedule=None if schedule is None else _object(schedule, ("schedule",), "it"),
+        provenance=_object(top.get("provenance") or {}, ("provenance",), "it"),
+    )
+
+
+def _cc_row(value: Any, number: int) -> CcRow:
+    path = ("cc", number)
+    row = _object(value, path, "the row")
+    _exact_keys(row, _CC_ROW, path)
+    wait = _object(row["wait"], (*path, "wait"), "it")
+    for name, until in wait.items():
+        if isinstance(until, bool) or not isinstance(until, int | str):
+            raise ShapeError(
+                (*path, "wait", name),
+                f'is {until!r}; it must be "NO_WAIT", "COMMIT" or a state number',
+            )
+    for field in ("read_version", "write_visibility"):
+        if row[field] is not None:
+            _text(row[field], (*path, field))
+    if not isinstance(row["early_validation"], bool):
+        raise ShapeError(
+            (*path, "early_validation"), f"is {row['early_validation']!r}; it must be true or false"
+        )
+    return CcRow(
+        state=_whole(row["state"], (*path, "state")),
+        type=_text(row["type"], (*path, "type")),
+        access=_text(row["access"], (*path, "access")),
+        wait=wait,
+        read_version=row["read_version"],
+        write_visibility=row["write_visibility"],
+        early_validation=row["early_validation"],
+    )
+
+
+def _backoff_row(value: Any, name: str) -> BackoffRow:
+    path = ("backoff", name)
+    row = _object(value, path, "the row")
+    _exact_keys(row, _BACKOFF_ROW, path)
+    return BackoffRow(
+        initial_us=_number(row["initial_us"], (*path, "initial_us")),
+        abort=_alphas(row["abort"], (*path, "abort")),
+        commit=_alphas(row["commit"], (*path, "commit")),
+    )
+
+
+def _alphas(value: Any, path: JsonPath) -> tuple[float, float, float]:
+    cells = _list(value, path)
+    if len(cells) != PRIOR_ABORTS:
+        raise ShapeError(
+            path, f"has {len(cells)} cells; it must have 3, for 0, 1, and 2 or more prior aborts"
+        )
+    numbers = tuple(_number(cell, (*path, place)) for place, cell in enumerate(cells))
+    return cast(tuple[float, float, float], numbers)
+
+
+def _exact_keys(
+    data: Mapping[str, Any],
+    keys: tuple[str, ...],
+    path: JsonPath,
+    optional: tuple[str, ...] = (),
+) -> None:
+    for key in keys:
+        if key not in data and key not in optional:
+            raise ShapeError((*path, key), "is missing; add it")
+    for key in data:
+        if key not in keys:
+            raise ShapeError(
+                (*path, key), f"is unknown; remove it (the fields are {', '.join(keys)})"
+            )
+
+
+def _object(value: Any, path: JsonPath, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ShapeError(path, f"{what} must be a JSON object")
+    return value
+
+
+def _list(value: Any, path: JsonPath) -> list[Any]:
+    if not isinstance(value, list):
+        raise ShapeError(path, "must be a JSON list")
+    return value
+
+
+def _text(value: Any, path: JsonPath) -> str:
+    if not isinstance(value, str):
+        raise ShapeError(path, f"is {value!r}; it must be a text")
+    return value
+
+
+def _whole(value: Any, path: JsonPath) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ShapeError(path, f"is {value!r}; it must be a whole number")
+    return value
+
+
+def _number(value: Any, path: JsonPath) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ShapeError(path, f"is {value!r}; it must be a number")
+    return float(value)

@@ -1,0 +1,40 @@
+"""2PL* as a table (paper table 1 and §3.2): wait for every dependency to commit.
+
+Each write is exposed at once and each access validated at once, so a conflict makes a
+dependency as soon as it happens, and every access and validation waits until all dependencies
+have committed. Two details:
+
+- Reads are `DIRTY`. Only a dirty read makes its transaction depend on the writer and thus wait for
+  it; by the time the read is validated that writer has committed, so what was read is the latest
+  committed version, as the table asks. A clean read would not wait and fail at commit instead.
+- A read whose own type writes the same table next is validated with that write, as 2PL takes the
+  exclusive lock once for a read-modify-write.
+"""
+
+from __future__ import annotations
+
+from policies.document import PolicyDocument
+from policies.seeds.table import Actions, make_table
+from policies.signature import Access, Signature, TransactionType
+
+
+def build(signature: Signature) -> PolicyDocument:
+    """The 2PL* table of the workload."""
+
+    def actions(kind: TransactionType, access: Access) -> Actions:
+        return Actions(
+            wait=dict.fromkeys(signature.type_names, "COMMIT"),
+            dirty_read=True,
+            public_write=True,
+            early_validation=access.writes or not _written_next(kind, access),
+        )
+
+    return make_table("two_phase_locking_star", signature, actions)
+
+
+def _written_next(kind: TransactionType, access: Access) -> bool:
+    following = access.state + 1
+    if following not in kind.states:
+        return False
+    other = kind.accesses[following - kind.states.start]
+    return other.writes and other.table == access.table

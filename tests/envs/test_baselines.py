@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from envs import (
+    BASELINES,
+    Evaluator,
+    SweepPlan,
+    UnknownPolicyError,
+    policy_names,
+    subject_of,
+    sweep_static_backoff,
+)
+from policies import PolicyFileError, Signature, build_seed, save
+
+
+def constant() -> float:
+    return 4.0
+
+
+def never() -> float:
+    raise AssertionError("the sweep is not needed")
+
+
+def test_every_baseline_is_a_subject(tpcc: Signature) -> None:
+    subjects = [subject_of(name, tpcc, constant) for name in BASELINES]
+    assert [subject.name for subject in subjects] == list(BASELINES)
+    assert {subject.protocol for subject in subjects} == {
+        "silo",
+        "two_phase_locking",
+        "policy_table",
+    }
+
+
+def test_only_the_tuned_one_asks_for_the_constant(tpcc: Signature) -> None:
+    for name in ("silo", "two_phase_locking_no_wait", "random:3", "ic3"):
+        subject_of(name, tpcc, never)
+    assert subject_of("silo_tuned", tpcc, constant).backoff_us == 4.0
+
+
+def test_a_path_is_loaded(tpcc: Signature, tmp_path: Path, fake_engine: ModuleType) -> None:
+    path = tmp_path / "mine.json"
+    save(build_seed("ic3", tpcc), path)
+    subject = subject_of(str(path), tpcc, never)
+    assert (subject.name, subject.protocol, subject.backoff) == (
+        str(path),
+        "policy_table",
+        "policy",
+    )
+
+
+def test_a_mistyped_name_gets_a_suggestion(tpcc: Signature) -> None:
+    with pytest.raises(UnknownPolicyError, match="did you mean silo_tuned") as caught:
+        subject_of("silo_tund", tpcc, never)
+    assert all(name in str(caught.value) for name in policy_names())
+
+
+def test_a_missing_file_is_named(tpcc: Signature) -> None:
+    with pytest.raises(PolicyFileError, match=r"no/such\.json"):
+        subject_of("no/such.json", tpcc, never)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+def test_the_sweep_finds_the_best_constant(
+    evaluator: Evaluator, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch, noise: float
+) -> None:
+    monkeypatch.setattr(fake_engine, "NOISE", noise)
+    plan = SweepPlan(seconds=0.1)
+    calls = []
+    sweep = sweep_static_backoff(evaluator.run, plan, 1, lambda: calls.append(1))
+    assert sweep.best_us == fake_engine.BEST_BACKOFF_US
+    assert len(calls) == plan.slices

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from envs import (
+    NATIVE,
+    Comparison,
+    ComparisonPlan,
+    Evaluator,
+    Interrupted,
+    Result,
+    Subject,
+    compare,
+    comparison_table,
+    static_silo,
+)
+from trainer.command.output import as_text
+
+SUBJECTS = [NATIVE["silo"], static_silo(4.0), NATIVE["two_phase_locking"]]
+PLAN = ComparisonPlan(seconds=0.1, repeats=4, warmup=0.0)
+
+
+def test_every_policy_runs_in_every_repeat_on_the_same_inputs(evaluator: Evaluator) -> None:
+    comparison = compare(evaluator.run, SUBJECTS, PLAN, seed=10)
+    for row in comparison.rows:
+        assert [result.seed for result in row.repeats] == [10, 11, 12, 13]
+    assert [row.ratio for row in comparison.rows] == pytest.approx([1.0, 1.2, 0.7])
+    assert comparison.scores("silo_tuned") == pytest.approx(
+        {"silo": 1.2, "two_phase_locking": 1.2 / 0.7}
+    )
+
+
+def test_the_order_changes_between_repeats(evaluator: Evaluator) -> None:
+    order: list[str] = []
+    plan = ComparisonPlan(0.1, 12, 0.0)
+    compare(evaluator.run, SUBJECTS, plan, 1, lambda subject, result: order.append(subject.name))
+    repeats = {tuple(order[i : i + 3]) for i in range(0, len(order), 3)}
+    assert len(repeats) > 2
+    assert all(len(set(repeat)) == 3 for repeat in repeats)
+
+
+def test_the_json_has_what_the_format_names(evaluator: Evaluator) -> None:
+    comparison = compare(evaluator.run, SUBJECTS, PLAN, seed=1)
+    document = json.loads(json.dumps(comparison.as_dict(seed=1)))
+    assert document["schema_version"] == 1
+    first = document["results"][0]
+    assert first["policy"] == "silo"
+    assert set(first["throughput_by_type"]) == {"new_order", "payment", "delivery"}
+    assert {"mean", "p50", "p99"} <= set(first["latency_us"]["payment"])
+    assert first["machine"] == {"kind": "threads", "cores": 2}
+    assert len(first["repeats"]) == 4
+    assert document["results"][1]["backoff_us"] == 4.0
+
+
+def interrupt_after(run: Any, slices: int, partial: Result | None) -> Any:
+    left = [slices]
+
+    def cut(subject: Subject, seconds: float, *, warmup: float, seed: int) -> Result:
+        if left[0] == 0:
+            raise Interrupted(partial)
+        left[0] -= 1
+        found: Result = run(subject, seconds, warmup=warmup, seed=seed)
+        return found
+
+    return cut
+
+
+def test_ctrl_c_keeps_what_was_measured(evaluator: Evaluator) -> None:
+    partial = evaluator.run(NATIVE["silo"], 0.05, warmup=0.0, seed=1)
+    comparison = compare(interrupt_after(evaluator.run, 5, partial), SUBJECTS, PLAN, seed=1)
+    assert comparison.interrupted
+    # Two of the second repeat ran; the run that was cut short adds nothing to a row that has one.
+    assert sorted(len(row.repeats) for row in comparison.rows) == [1, 2, 2]
+    assert "interrupted" in as_text(comparison_table(comparison, "x"))
+
+
+def test_a_run_cut_short_counts_when_there_is_no_other(evaluator: Evaluator) -> None:
+    partial = evaluator.run(NATIVE["silo"], 0.05, warmup=0.0, seed=1)
+    comparison = compare(interrupt_after(evaluator.run, 0, partial), SUBJECTS, PLAN, seed=1)
+    assert [row.repeats for row in comparison.rows] == [[partial]]
+    nothing = compare(interrupt_after(evaluator.run, 0, None), SUBJECTS, PLAN, seed=1)
+    assert nothing.rows == []
+
+
+def test_the_table_shows_every_policy_and_tuned_constants(evaluator: Evaluator) -> None:
+    text = as_text(comparison_table(compare(evaluator.run, SUBJECTS, PLAN, seed=1), "title"))
+    assert "silo_tuned (4 µs)" in text
+    assert "120,000" in text
+    assert "1.200" in text
+    assert "new_order" in text
+
+
+def test_an_empty_comparison_has_a_table_too() -> None:
+    assert "nothing was measured" in as_text(comparison_table(Comparison([], True), "title"))

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import settings
+
+from policies import Signature, workload_signature
+
+# Machines are shared and slow at times; a time limit an example would fail tests for no fault.
+settings.register_profile("heddle", deadline=None)
+settings.load_profile("heddle")
+
+WORKLOADS = ("micro", "tpcc", "ycsb")
+
+
+@pytest.fixture(scope="session", params=WORKLOADS)
+def signature(request: pytest.FixtureRequest) -> Signature:
+    """The signature of each workload in turn."""
+    return workload_signature(request.param)
+
+
+@pytest.fixture(scope="session")
+def tpcc() -> Signature:
+    """TPC-C's signature: three types, 26 states."""
+    return workload_signature("tpcc")

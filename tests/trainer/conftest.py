@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from envs import Evaluator  # noqa: E402
+from policies import Encoding, Signature  # noqa: E402
+from tests.trainer import fake_engine as stand_in  # noqa: E402
+
+
+@pytest.fixture
+def fake_engine(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The stand-in for the compiled engine, wherever `engine` is imported; without noise."""
+    monkeypatch.setitem(sys.modules, "engine", stand_in)
+    monkeypatch.setattr(stand_in, "NOISE", 0.0)
+    monkeypatch.setattr(stand_in, "NOISE_BY_RUN", True)
+    monkeypatch.setattr(stand_in, "SECONDS_PER_RUN", 0.0)
+    return stand_in
+
+
+@pytest.fixture
+def evaluator(fake_engine: ModuleType) -> Iterator[Evaluator]:
+    evaluator = Evaluator({"name": "tpcc"}, 2)
+    yield evaluator
+    evaluator.close()
+
+
+@pytest.fixture
+def tpcc() -> Signature:
+    return Signature.from_dict(stand_in.signature({"name": "tpcc"}))
+
+
+@pytest.fixture
+def encoding(tpcc: Signature) -> Encoding:
+    return Encoding(tpcc)

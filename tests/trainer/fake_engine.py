@@ -1,0 +1,166 @@
+"""A stand-in for the compiled engine: throughput is a known function of the table.
+
+`silo` commits 100 000 a second. A table commits 100 000 × (1 + gain): half of the gain grows with
+the PUBLIC writes in even states, half with how near the backoff is to `BEST_BACKOFF_US`. Runs take
+no time. A table named `die` ends the process, `explode` fails in the engine. With `NOISE` the
+throughput is disturbed; with `NOISE_BY_RUN` in every run of a session in another way, without
+it the same way for the same inputs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import time
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from tests.trainer.fake_signatures import SIGNATURES
+
+BASE = 100_000.0
+BEST_BACKOFF_US = 4.0
+NOISE = 0.0
+NOISE_BY_RUN = True
+SECONDS_PER_RUN = 0.0
+
+
+class EngineError(RuntimeError):
+    pass
+
+
+class PolicyError(ValueError):
+    pass
+
+
+class Interrupted(KeyboardInterrupt):
+    result: dict[str, Any] | None = None
+
+
+def workloads() -> list[str]:
+    return sorted(SIGNATURES)
+
+
+def protocols() -> list[str]:
+    return ["silo", "two_phase_locking", "policy_table"]
+
+
+def signature(workload: Mapping[str, str]) -> dict[str, Any]:
+    if workload["name"] not in SIGNATURES:
+        raise ValueError(f"no workload {workload['name']!r}; there are {', '.join(workloads())}")
+    return SIGNATURES[workload["name"]]
+
+
+class Policy:
+    def __init__(self, json_text: str, signature: Mapping[str, Any]) -> None:
+        self.document = json.loads(json_text)
+        self.json = json_text
+        if self.document["signature"] != signature:
+            raise PolicyError("the policy is for another workload")
+
+
+class Session:
+    def __init__(self, workload: Mapping[str, str], workers: int, seed: int = 1) -> None:
+        self.workload, self.workers, self.seed = dict(workload), workers, seed
+        self.grown_bytes = 0
+        self.memory_bytes = 1 << 20
+        self.runs = 0
+
+    def run(
+        self,
+        protocol: str,
+        policy: Policy | None,
+        backoff: str,
+        backoff_us: float,
+        seconds: float,
+        warmup: float,
+        seed: int,
+        options: Mapping[str, str],
+    ) -> dict[str, Any]:
+        self.runs += 1
+        self.grown_bytes += 1 << 20
+        time.sleep(SECONDS_PER_RUN)
+        assert (policy is not None) == (protocol == "policy_table")
+        name = policy.document["name"] if policy else ""
+        if name == "die":
+            os._exit(1)
+        if name == "explode":
+            raise EngineError("worker 0 is stuck")
+        relative = _relative(protocol, policy, backoff, backoff_us)
+        if NOISE:
+            number = self.runs if NOISE_BY_RUN else 0
+            text = f"{seed} {number} {protocol} {backoff_us} {policy and policy.json}"
+            draw = Random(hashlib.sha256(text.encode()).digest())
+            relative *= max(0.1, draw.gauss(1.0, NOISE))
+        return self._result(protocol, name, BASE * relative, seconds, seed)
+
+    def check(self) -> list[str]:
+        return []
+
+    def stop(self) -> None:
+        pass
+
+    def _result(
+        self, protocol: str, name: str, throughput: float, seconds: float, seed: int
+    ) -> dict[str, Any]:
+        types = [entry["name"] for entry in signature(self.workload)["types"]]
+        states = sum(len(entry["accesses"]) for entry in signature(self.workload)["types"])
+        commits = int(throughput * seconds)
+        share = commits // len(types)
+        latency = {"mean": 10.0, "p50": 8.0, "p90": 20.0, "p99": 40.0, "p999": 80.0, "max": 99.0}
+        return {
+            "schema_version": 1,
+            "protocol": protocol,
+            "policy": name,
+            "workload": self.workload,
+            "machine": {"kind": "threads", "cores": self.workers},
+            "seed": seed,
+            "duration_s": seconds,
+            "commits": commits,
+            "throughput": throughput,
+            "abort_rate": 0.1,
+            "types": {
+                type_name: {
+                    "commits": share,
+                    "rollbacks": 0,
+                    "aborts": share // 9,
+                    "throughput": throughput / len(types),
+                    "latency_us": latency,
+                }
+                for type_name in types
+            },
+            "aborts": {
+                "by_reason": {"read_validation": commits // 9},
+                "by_state": [0] * states + [commits // 9],
+            },
+            "time_s": {"useful": 1.0, "waiting": 0.1, "wasted": 0.1, "backoff": 0.1, "commit": 0.1},
+            "waiting_by_state_s": [seconds / states / 10] * states,
+        }
+
+
+def _relative(protocol: str, policy: Policy | None, backoff: str, backoff_us: float) -> float:
+    if protocol == "two_phase_locking":
+        return 0.7
+    if policy is None:
+        return 1.0 + (0.2 * _nearness(backoff_us) if backoff == "static" else 0.0)
+    rows = policy.document["backoff"].values()
+    near = sum(_nearness(row["initial_us"]) * (sum(row["abort"]) == 0.0) for row in rows)
+    return 1.0 + 0.2 * near / len(rows) + 0.2 * _agreement(policy.document["cc"])
+
+
+def _nearness(backoff_us: float) -> float:
+    """1 at the best constant, falling by a half a factor of two away from it."""
+    return 0.5 ** abs(math.log2(backoff_us / BEST_BACKOFF_US))
+
+
+def _agreement(rows: list[dict[str, Any]]) -> float:
+    """From -1 to 1: PUBLIC writes are good in even states, early validation is bad, waits too."""
+    points = 0.0
+    for row in rows:
+        public = row["write_visibility"] == "PUBLIC"
+        points += (1.0 if row["state"] % 2 == 0 else -1.0) if public else 0.0
+        points -= 0.5 * row["early_validation"] + 0.2 * (row["read_version"] == "DIRTY")
+        points -= sum(0.1 for wait in row["wait"].values() if wait != "NO_WAIT")
+    return points / len(rows)

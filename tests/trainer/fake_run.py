@@ -1,0 +1,75 @@
+"""A training run on the stand-in engine: a function for tests, a program for those that kill it.
+
+python -m tests.trainer.fake_run FOLDER GENERATIONS SECONDS_PER_RUN
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from policies import Signature
+from tests.trainer import fake_engine
+from trainer.config import (
+    ChampionConfig,
+    EvaluationConfig,
+    MachineConfig,
+    MlflowConfig,
+    RunConfig,
+    TrainConfig,
+    TuningConfig,
+)
+from trainer.evaluation import MachineSpec, build_backend
+from trainer.progress import LineDisplay
+from trainer.record import Record
+from trainer.run import Outcome, Training
+from trainer.run_folder import RunFolder
+from trainer.search.evolution import EvolutionConfig
+
+MODULE = "tests.trainer.fake_engine"
+
+
+def settings(generations: int | None, **changed: Any) -> TrainConfig:
+    """A small run: in process, without a record."""
+    values: dict[str, Any] = {
+        "workload": {"name": "tpcc", "warehouses": 1},
+        "machine": MachineConfig("threads", 2),
+        "search": EvolutionConfig(name="evolution", generations=generations),
+        "evaluation": EvaluationConfig(backend="in_process"),
+        "tuning": TuningConfig(rounds=1, finalists=2, final_rounds=2),
+        "champion": ChampionConfig(rounds=4),
+        "run": RunConfig(seconds=0.1, repeats=3, warmup=0.0),
+        "mlflow": MlflowConfig(enabled=False),
+        "seed": 3,
+    }
+    return TrainConfig(**{**values, **changed})
+
+
+def make_training(config: TrainConfig, folder: Path) -> Training:
+    """A run in a folder, on the stand-in engine."""
+    folder.mkdir(parents=True, exist_ok=True)
+    display = LineDisplay(Console(file=io.StringIO()))
+    spec = MachineSpec({"name": "tpcc", "warehouses": "1"}, 2, config.seed, 1 << 30, MODULE)
+    return Training(
+        config,
+        Signature.from_dict(fake_engine.signature({"name": "tpcc"})),
+        RunFolder(folder),
+        build_backend(config.evaluation, spec),
+        display,
+        Record(config.mlflow, folder.parent, display.say),
+    )
+
+
+def train(config: TrainConfig, folder: Path) -> Outcome:
+    """Run it to its end."""
+    return make_training(config, folder).run()
+
+
+if __name__ == "__main__":
+    sys.modules["engine"] = fake_engine
+    fake_engine.SECONDS_PER_RUN = float(sys.argv[3])
+    train(settings(int(sys.argv[2])), Path(sys.argv[1]))

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from trainer.checkpoint import Checkpoint
+from trainer.command.main import heddle
+
+QUICK = [
+    "evaluation.backend=in_process",
+    "mlflow.enabled=false",
+    "tuning.rounds=1",
+    "tuning.final_rounds=1",
+    "champion.rounds=2",
+    "run.repeats=2",
+    "run.seconds=0.1",
+]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(
+    fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> ModuleType:
+    monkeypatch.chdir(tmp_path)
+    return fake_engine
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(heddle, arguments, catch_exceptions=False)
+
+
+def interrupt_after(engine: ModuleType, monkeypatch: pytest.MonkeyPatch, runs: int) -> None:
+    """From the given run on, Ctrl-C comes in the middle of it."""
+    left, measure = [runs], engine.Session.run
+
+    def cut(*arguments: Any) -> Any:
+        if left[0] == 0:
+            error = engine.Interrupted()
+            error.result = measure(*arguments)
+            raise error
+        left[0] -= 1
+        return measure(*arguments)
+
+    monkeypatch.setattr(engine.Session, "run", cut)
+
+
+def only_run() -> Path:
+    (folder,) = Path("runs").glob("*seed*")
+    return folder
+
+
+def test_evaluate_writes_a_table_and_json() -> None:
+    done = run("evaluate", "policy=silo,silo_tuned,occ", "run.repeats=3", "output=out.json")
+    assert done.exit_code == 0
+    assert "silo_tuned (4 µs)" in done.output
+    document = json.loads(Path("out.json").read_text())
+    assert [row["policy"] for row in document["results"]] == ["silo", "silo_tuned", "occ"]
+    assert all(len(row["repeats"]) == 3 for row in document["results"])
+    assert document["workload"] == {"name": "tpcc", "warehouses": "1", "mix": "read_write"}
+
+
+def test_evaluate_interrupted_shows_what_it_has(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupt_after(elsewhere, monkeypatch, 4)
+    done = run("evaluate", "policy=silo,occ,ic3", "run.repeats=5", "output=out.json")
+    assert done.exit_code == 130
+    assert "interrupted" in done.output
+    document = json.loads(Path("out.json").read_text())
+    assert document["interrupted"]
+    assert sum(len(row["repeats"]) for row in document["results"]) == 4
+
+
+def test_evaluate_interrupted_at_once(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupt_after(elsewhere, monkeypatch, 0)
+    done = run("evaluate", "policy=silo_tuned,occ", "output=out.json")
+    assert done.exit_code == 130
+    assert not Path("out.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["evaluate", "policy=silo,sillo"], "did you mean silo?"),
+        (["evaluate", "policy=silo,no/such.json"], "no/such.json"),
+        (["evaluate", "policy="], "names no policy"),
+        (["evaluate", "output=no/such/out.json"], "no directory no/such"),
+        (["evaluate", "worload=tpcc"], "did you mean workload?"),
+        (["evaluate", "workload=ycsb"], "no workload 'ycsb'"),
+        (["train", "search.generatons=3"], "did you mean search.generations?"),
+        (["train", "resume=gone"], "resume=gone: no such run; there are none"),
+        (["train", "evaluation.backend=dask"], "there are ray, in_process"),
+        (["train", *QUICK, "search.parents=0"], "search.parents=0: must be at least 1"),
+        (["train", *QUICK, "search.generations=null"], "would never end"),
+        (["train", "-m", "seed=1,2", "sed=3"], "did you mean seed?"),
+    ],
+)
+def test_mistakes_are_one_message_and_exit_2(arguments: list[str], message: str) -> None:
+    done = run(*arguments)
+    assert done.exit_code == 2, done.output
+    assert message in done.output
+    assert "Traceback" not in done.output
+
+
+def test_train_leaves_a_policy_a_table_and_a_picture() -> None:
+    done = run("train", *QUICK, "search.generations=2", "seed=5")
+    assert done.exit_code == 0, done.output
+    folder = only_run()
+    for name in ("policy.json", "comparison.json", "comparison.txt", "fitness.png", "config.yaml"):
+        assert (folder / name).stat().st_size > 0
+    assert str(folder / "policy.json") in done.output
+    assert "× the best baseline" in done.output
+    evaluated = run("evaluate", f"policy=silo,{folder}/policy.json", "run.repeats=1")
+    assert evaluated.exit_code == 0
+    assert folder.name in evaluated.output
+
+
+def test_train_goes_on_with_its_own_settings_and_new_ones() -> None:
+    run("train", *QUICK, "search.generations=1", "search.children=2", "seed=5")
+    folder = only_run()
+    done = run("train", f"resume={folder.name}", "search.generations=3")
+    assert done.exit_code == 0, done.output
+    history = Checkpoint.load(folder).history
+    assert [record.evaluations for record in history][1:] == [
+        history[0].evaluations + 24,
+        history[0].evaluations + 48,
+    ]
+    assert "seed: 5" in (folder / "config.yaml").read_text()
+
+
+def test_train_interrupted_says_how_to_go_on(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt_after(elsewhere, patch, 200)
+        done = run("train", *QUICK, "search.generations=5")
+    assert done.exit_code == 130
+    folder = only_run()
+    assert f"heddle train resume={folder}" in done.output
+    survived = len(Checkpoint.load(folder).history)
+    assert 1 <= survived < 5
+    assert run("train", f"resume={folder}").exit_code == 0
+    assert len(Checkpoint.load(folder).history) == 5
+
+
+def test_a_run_that_is_going_is_not_resumed_twice() -> None:
+    import fcntl
+
+    run("train", *QUICK, "search.generations=1")
+    folder = only_run()
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = run("train", f"resume={folder}")
+    assert done.exit_code == 2
+    assert "another process" in done.output
+
+
+def test_multirun_makes_a_run_for_every_combination(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["heddle"])
+    settings = [*QUICK, "search.generations=1", "seed=1,2", "search.children=1,2"]
+    done = run("train", "-m", *settings)
+    assert done.exit_code == 0, done.output
+    folders = sorted(Path("runs").glob("*seed*"))
+    assert len(folders) == 4
+    overrides = [json.loads((folder / "overrides.json").read_text()) for folder in folders]
+    assert {
+        tuple(sorted(o for o in typed if "children" in o or "seed" in o)) for typed in overrides
+    } == {(f"search.children={c}", f"seed={s}") for c in (1, 2) for s in (1, 2)}
+    assert sorted(path.name for path in Path().iterdir()) == ["runs"]
+
+
+def test_settings_are_shown() -> None:
+    done = run("train", "--settings", "experiment=quick")
+    assert done.exit_code == 0
+    assert "seconds: 100.0" in done.output
+    assert run("--version").output.startswith("heddle ")
+
+
+def test_a_violated_consistency_is_a_failure(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elsewhere.Session, "check", lambda self: ["W_YTD is not the sum of D_YTD"])
+    done = run("evaluate", "policy=silo", "run.repeats=1")
+    assert done.exit_code == 1
+    assert "W_YTD" in done.output

@@ -1,0 +1,87 @@
+"""Integration: the commands on the compiled engine, as people run them, with tiny budgets."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from policies import load
+from trainer.checkpoint import Checkpoint
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.slow
+
+TINY = [
+    "search.generations=2",
+    "search.parents=2",
+    "search.children=2",
+    "evaluation.backend=in_process",
+    "evaluation.slice_seconds=0.02",
+    "evaluation.looks=[1]",
+    "tuning.slice_seconds=0.02",
+    "tuning.rounds=1",
+    "tuning.final_rounds=1",
+    "champion.finalists=2",
+    "champion.rounds=1",
+    "champion.slice_seconds=0.02",
+    "run.seconds=0.05",
+    "run.repeats=2",
+    "run.warmup=0.01",
+    "mlflow.enabled=false",
+    "machine.cores=2",
+]
+
+
+def start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
+    """The command in a process of its own, which hears Ctrl-C."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "trainer.command.main", *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
+    output, _ = process.communicate(timeout=120)
+    return process.returncode, output
+
+
+@pytest.mark.parametrize("workload", ["tpcc", "ycsb"])
+def test_train_from_nothing_to_a_policy(tmp_path: Path, workload: str) -> None:
+    small = {"tpcc": [], "ycsb": ["workload.records=10000"]}[workload]
+    code, output = finish(start("train", *TINY, f"workload={workload}", *small, cwd=tmp_path))
+    assert code == 0, output
+    (folder,) = (tmp_path / "runs").glob("*seed1")
+    document = load(folder / "policy.json")
+    assert document.signature.workload == workload
+    comparison = json.loads((folder / "comparison.json").read_text())
+    assert comparison["results"][-1]["policy"] == "learned"
+    assert comparison["violations"] == []
+    code, output = finish(start("train", f"resume={folder}", "search.generations=3", cwd=tmp_path))
+    assert code == 0, output
+    assert len(Checkpoint.load(folder).history) == 3
+
+
+def test_ctrl_c_ends_a_long_run_soon_and_keeps_what_was_measured(tmp_path: Path) -> None:
+    arguments = ["policy=silo", "run.seconds=100", "run.repeats=1", "output=out.json"]
+    process = start("evaluate", *arguments, cwd=tmp_path)
+    time.sleep(8.0)
+    pressed = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    code, output = finish(process)
+    assert code == 130, output
+    assert time.monotonic() - pressed < 10.0
+    (row,) = json.loads((tmp_path / "out.json").read_text())["results"]
+    assert row["repeats"][0]["commits"] > 0
+    assert row["repeats"][0]["duration_s"] < 10.0

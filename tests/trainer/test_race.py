@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+from envs import NATIVE
+from policies import Encoding
+from trainer.config import EvaluationConfig
+from trainer.evaluation import Ledger, MachineSpec, Race, build_backend
+from trainer.evaluation.race import check_race
+from trainer.search import warm_start
+
+
+def in_process(**changed: object) -> EvaluationConfig:
+    return EvaluationConfig(backend="in_process", **changed)  # type: ignore[arg-type]
+
+
+SPEC = MachineSpec({"name": "tpcc"}, 2, 1, 1 << 30)
+
+
+def test_the_promising_get_more_looks(fake_engine: ModuleType, encoding: Encoding) -> None:
+    config = in_process(looks=[1, 2, 4], keep=0.5)
+    backend = build_backend(config, SPEC)
+    candidates = warm_start(encoding, 4.0)
+    ledger, looks = Ledger(), []
+    Race(backend, encoding, config).run(candidates, NATIVE["silo"], ledger, 1, looks.append)
+    slices = [ledger.slices(candidate) for candidate in candidates]
+    count = len(candidates)
+    half = -(-count // 2)
+    assert sorted(set(slices)) == [1, 3, 7]
+    assert slices.count(7) == -(-half // 2)
+    assert looks == [count, 2 * half, 4 * -(-half // 2)]
+    best = max(ledger.measured(candidates), key=lambda measured: measured.fitness)
+    assert best.slices == 7
+    assert best.fitness == pytest.approx(1.2)
+
+
+def test_a_race_with_noise_keeps_the_best_in(
+    fake_engine: ModuleType, encoding: Encoding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fake_engine, "NOISE", 0.03)
+    config = in_process()
+    backend = build_backend(config, SPEC)
+    candidates = warm_start(encoding, 4.0)
+    ledger = Ledger()
+    Race(backend, encoding, config).run(candidates, NATIVE["silo"], ledger, 1)
+    assert ledger.best(1)[0].origin == "occ, constant backoff 4 µs"
+
+
+@pytest.mark.parametrize("changed", [{"looks": []}, {"looks": [0]}, {"keep": 0.0}])
+def test_what_is_no_race_is_refused(changed: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="evaluation"):
+        check_race(in_process(**changed))
+
+
+def test_an_unknown_backend_is_refused() -> None:
+    with pytest.raises(ValueError, match="there are ray, in_process"):
+        build_backend(EvaluationConfig(backend="dask"), SPEC)

@@ -1,0 +1,73 @@
+"""One Ray runtime for the whole file: starting it takes seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from envs import MeasuringError, of_policy, static_silo
+from policies import Encoding, to_json
+from tests.trainer.fake_run import MODULE
+from trainer.config import EvaluationConfig
+from trainer.evaluation import Backend, MachineSpec, build_backend
+
+pytestmark = [pytest.mark.ray, pytest.mark.slow]
+ROOT = Path(__file__).resolve().parents[2]
+SPEC = MachineSpec({"name": "tpcc"}, 2, 1, 1 << 30, MODULE)
+REFERENCE = static_silo(4.0)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ray_runtime() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        # Workers import the stand-in engine from here.
+        patch.setenv("PYTHONPATH", str(ROOT))
+        yield
+        import ray
+
+        ray.shutdown()
+
+
+@pytest.fixture
+def pool() -> Iterator[Backend]:
+    pool = build_backend(EvaluationConfig(), SPEC)
+    yield pool
+    pool.close()
+
+
+def table(name: str, encoding: Encoding) -> str:
+    return to_json(encoding.decode([cell.default for cell in encoding.cells], name))
+
+
+def test_it_measures_as_the_backend_in_process_does(pool: Backend, encoding: Encoding) -> None:
+    candidates = [of_policy("occ", table("occ", encoding)), static_silo(4.0), static_silo(64.0)]
+    here = build_backend(EvaluationConfig(backend="in_process"), SPEC)
+    found = pool.evaluate(candidates, REFERENCE, slices=2, seed=1)
+    wanted = here.evaluate(candidates, REFERENCE, slices=2, seed=1)
+    assert [one.ratios for one in found] == [one.ratios for one in wanted]
+    assert pool.run(REFERENCE, 0.1, warmup=0.0, seed=1).throughput == pytest.approx(120_000)
+    assert pool.check() == []
+
+
+def test_a_lost_worker_costs_its_candidate_one_retry(pool: Backend, encoding: Encoding) -> None:
+    candidates = [
+        static_silo(4.0),
+        of_policy("die", table("die", encoding)),
+        of_policy("explode", table("explode", encoding)),
+        static_silo(4.0),
+    ]
+    found = pool.evaluate(candidates, REFERENCE, slices=1, seed=1)
+    assert [len(one.ratios) for one in found] == [1, 0, 0, 1]
+    assert found[1].error == "die: its worker was lost twice"
+    assert found[2].error == "explode: worker 0 is stuck"
+    # The pool goes on with a new worker.
+    assert pool.evaluate(candidates[:1], REFERENCE, slices=1, seed=1)[0].ratios == [1.0]
+
+
+def test_errors_come_as_they_were_raised(pool: Backend, encoding: Encoding) -> None:
+    for name, message in (("explode", "explode: worker 0 is stuck"), ("die", "lost twice")):
+        with pytest.raises(MeasuringError, match=message) as caught:
+            pool.run(of_policy(name, table(name, encoding)), 0.1, warmup=0.0, seed=1)
+        assert type(caught.value) is MeasuringError

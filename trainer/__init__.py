@@ -1,0 +1,1 @@
+"""Learning policies: searches, their evaluation, the run and its record, the command."""

@@ -1,0 +1,109 @@
+"""Checkpoints of a run: one JSON file, replaced as a whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+SCHEMA_VERSION = 1
+FILE_NAME = "checkpoint.json"
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that can't be used; the message names the file and what to do."""
+
+
+@dataclass
+class GenerationRecord:
+    """One generation, as charts show it. Fitness is throughput relative to the reference.
+
+    Attributes:
+        generation: its number, from 1.
+        evaluations: candidates measured so far, in all generations.
+        slices: measured slices so far, those of the reference not counted.
+        seconds: spent searching so far.
+        best: fitness of the best-ranked candidate.
+        median: of this generation's candidates.
+        worst: of this generation's candidates.
+        origin: where the best came from.
+    """
+
+    generation: int
+    evaluations: int
+    slices: int
+    seconds: float
+    best: float
+    median: float
+    worst: float
+    origin: str
+
+
+@dataclass
+class Checkpoint:
+    """Everything that a run needs to go on from its last generation.
+
+    Attributes:
+        tuned_us: the constant backoff of `silo_tuned`, µs; None before the sweep.
+        search: the search's state; None before its first generation.
+        ledger: all samples of the candidates that matter.
+        history: one record a generation.
+        evaluations: candidates measured.
+        slices: slices measured, those of the reference not counted.
+        seconds: spent searching.
+        mlflow_run_id: the record to go on with.
+    """
+
+    tuned_us: float | None = None
+    search: dict[str, Any] | None = None
+    ledger: list[dict[str, Any]] = field(default_factory=list)
+    history: list[GenerationRecord] = field(default_factory=list)
+    evaluations: int = 0
+    slices: int = 0
+    seconds: float = 0.0
+    mlflow_run_id: str | None = None
+
+    def save(self, folder: Path) -> None:
+        """Write it to a run's folder, atomically and durably."""
+        document = {"schema_version": SCHEMA_VERSION, **asdict(self)}
+        write_atomically(folder / FILE_NAME, json.dumps(document, allow_nan=False))
+
+    @classmethod
+    def load(cls, folder: Path) -> Checkpoint:
+        """Read a run's checkpoint; an empty one if the run was ended before its first.
+
+        Raises:
+            CheckpointError: the file is damaged, or of another version.
+        """
+        path = folder / FILE_NAME
+        if not path.exists():
+            return cls()
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+            version = document.pop("schema_version")
+            if version != SCHEMA_VERSION:
+                raise CheckpointError(
+                    f"{path}: schema_version {version}, this version reads {SCHEMA_VERSION}; "
+                    "go on with the version that wrote it, or start a new run"
+                )
+            history = [GenerationRecord(**entry) for entry in document.pop("history")]
+            return cls(**document, history=history)
+        except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+            raise CheckpointError(
+                f"{path}: can't be read ({type(error).__name__}: {error}); start a new run"
+            ) from error
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write beside, force to the disk, rename: a reader sees the old text or the new, no part."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with beside.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""The command `heddle`: its subcommands, settings and messages."""

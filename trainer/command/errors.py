@@ -1,0 +1,56 @@
+"""What people can get wrong, as one message and exit code 2; faults of ours keep their trace."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+BAD_INPUT = 2
+FAILED = 1
+INTERRUPTED = 130
+
+OURS = ("envs", "trainer", "engine")
+"""Where an error must come from to be told without its trace; others are faults of ours."""
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class UsageError(Exception):
+    """Something typed is wrong; the message says what, and what would be right."""
+
+
+def one_message(command: Command) -> Command:
+    """Turn known errors into a message on stderr and an exit code, without a trace."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        from envs import MeasuringError, UnknownPolicyError
+        from policies import PolicyFileError
+        from trainer.checkpoint import CheckpointError
+        from trainer.run_folder import RunFolderError
+
+        try:
+            return command(*args, **kwargs)
+        except (
+            UsageError,
+            UnknownPolicyError,
+            PolicyFileError,
+            CheckpointError,
+            RunFolderError,
+        ) as error:
+            click.echo(f"error: {error}", err=True)
+            raise SystemExit(BAD_INPUT) from None
+        except (MeasuringError, ImportError, RuntimeError) as error:
+            ours = type(error).__module__.split(".")[0] in OURS
+            if not ours and not isinstance(error, ImportError):
+                raise
+            click.echo(f"error: {error}", err=True)
+            raise SystemExit(FAILED) from None
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            raise SystemExit(INTERRUPTED) from None
+
+    return run  # type: ignore[return-value]

@@ -1,0 +1,133 @@
+"""`heddle evaluate`: protocols and policies side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from envs import (
+    TUNED,
+    Comparison,
+    ComparisonPlan,
+    Evaluator,
+    comparison_table,
+    machine_words,
+    subject_of,
+)
+from trainer.checkpoint import write_atomically
+from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
+from trainer.command.output import make_progress_console, print_table
+from trainer.command.settings import compose_settings, settings_text
+from trainer.config import EvaluateConfig, workload_options
+from trainer.evaluation.measure import compare_shown, tune_silo
+from trainer.progress import Display, make_display
+from trainer.run_version import heddle_version
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@one_message
+def evaluate(settings: tuple[str, ...], show: bool) -> None:
+    r"""Measure protocols and policies side by side, in interleaved repeats.
+
+    policy= takes names and paths, separated by commas: silo, silo_tuned, two_phase_locking,
+    two_phase_locking_no_wait, occ, two_phase_locking_star, ic3, random:SEED, or the path of a
+    policy file. Ratios are taken to the first. Ctrl-C shows what was measured so far.
+
+    \b
+    Examples:
+      heddle evaluate policy=silo,silo_tuned,occ,ic3
+      heddle evaluate policy=silo,runs/RUN/policy.json workload.warehouses=2 run.seconds=5
+      heddle evaluate policy=occ,ic3 workload=ycsb workload.theta=0.9 output=result.json
+    """
+    overrides = [as_list(text) for text in settings]
+    if show:
+        click.echo(settings_text("evaluate", overrides), nl=False)
+        return
+    config = compose_settings("evaluate", overrides, EvaluateConfig)
+    if not config.policy:
+        raise UsageError("policy= names no policy; such as policy=silo,occ,ic3")
+    _refuse_bad_output(config.output)
+    comparison = _measure(config)
+    title = f"{_workload_words(config)}, {_where(comparison)}"
+    print_table(comparison_table(comparison, title))
+    for violation in comparison.violations:
+        click.echo(f"consistency violated: {violation}", err=True)
+    if config.output is not None and comparison.rows:
+        document = comparison.as_dict(
+            workload=workload_options(config.workload),
+            seed=config.seed,
+            version=heddle_version(),
+        )
+        write_atomically(Path(config.output), json.dumps(document, indent=1) + "\n")
+        click.echo(f"results: {config.output}")
+    if comparison.interrupted:
+        raise SystemExit(INTERRUPTED)
+    if comparison.violations:
+        raise SystemExit(FAILED)
+
+
+def as_list(override: str) -> str:
+    """`policy=a,b` as Hydra writes a list: here it is several policies of one run, no sweep."""
+    key, equals, value = override.partition("=")
+    if key != "policy" or not equals:
+        return override
+    if value.startswith("[") and value.endswith("]"):
+        value = value[1:-1]
+    names = [name.strip().strip("'\"") for name in value.split(",")]
+    quoted = (f"'{name}'" for name in names if name)
+    return f"policy=[{','.join(quoted)}]"
+
+
+def _measure(config: EvaluateConfig) -> Comparison:
+    try:
+        evaluator = Evaluator(
+            workload_options(config.workload), config.machine.cores, seed=config.seed
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    try:
+        with make_display(make_progress_console()) as display:
+            return _compare(config, evaluator, display)
+    except KeyboardInterrupt:
+        return Comparison([], interrupted=True)
+    finally:
+        evaluator.close()
+
+
+def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> Comparison:
+    def tuned_us() -> float:
+        return tune_silo(
+            evaluator.run, config.tuning, config.seed, display, config.tuning.slice_seconds / 10
+        )
+
+    # Names first: a mistake in the last of them must not cost a sweep.
+    for name in config.policy:
+        subject_of(name, evaluator.signature, lambda: 1.0)
+    constant = tuned_us() if TUNED in config.policy else 0.0
+    subjects = [subject_of(name, evaluator.signature, lambda: constant) for name in config.policy]
+    plan = ComparisonPlan(config.run.seconds, config.run.repeats, config.run.warmup)
+    return compare_shown(evaluator.run, evaluator.check, subjects, plan, config.seed, display)
+
+
+def _refuse_bad_output(output: str | None) -> None:
+    """Before minutes of measuring, not after."""
+    if output is None:
+        return
+    if not Path(output).parent.is_dir():
+        raise UsageError(f"output={output}: there is no directory {Path(output).parent}")
+    if Path(output).is_dir():
+        raise UsageError(f"output={output}: is a directory; name a file in it")
+
+
+def _workload_words(config: EvaluateConfig) -> str:
+    options = workload_options(config.workload)
+    name = options.pop("name", "workload")
+    return f"{name} ({', '.join(f'{key} {value}' for key, value in options.items())})"
+
+
+def _where(comparison: Comparison) -> str:
+    return machine_words(comparison.rows[0].machine) if comparison.rows else "nothing measured"

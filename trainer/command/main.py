@@ -1,0 +1,70 @@
+"""The command `heddle`."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+from types import FrameType
+
+import click
+
+COMMANDS = {
+    "train": "trainer.command.train:train",
+    "evaluate": "trainer.command.evaluate:evaluate",
+    "policy": "policies.command:policy",
+}
+"""The commands, and where each is. To add one, write it and name it here."""
+
+
+class LazyGroup(click.Group):
+    """Imports a command when it is used: `heddle --version` need not load every library."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """The commands, in the order of `COMMANDS`."""
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Import a command."""
+        place = COMMANDS.get(name)
+        if place is None:
+            return None
+        module, _, attribute = place.partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+
+def show_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    """Print the version and leave."""
+    if wanted:
+        from trainer.run_version import heddle_version
+
+        click.echo(f"heddle {heddle_version()}")
+        context.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=show_version,
+    help="Show the version and leave.",
+)
+def heddle() -> None:
+    """Learn how the transactions of an in-memory database should interleave."""
+
+
+def main() -> None:
+    """The console script."""
+    signal.signal(signal.SIGTERM, _stop)
+    heddle(prog_name="heddle")
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """Being asked to stop is treated like Ctrl-C: keep what there is, say how to go on."""
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""Ranges of the settings that types alone don't rule out."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from trainer.command.errors import UsageError
+
+AT_LEAST_ONE = {
+    "machine.cores",
+    "search.generations",
+    "evaluation.reference_every",
+    "evaluation.grown_mib_max",
+    "tuning.rounds",
+    "tuning.finalists",
+    "tuning.final_rounds",
+    "champion.finalists",
+    "champion.rounds",
+    "run.repeats",
+}
+ABOVE_ZERO = {
+    "search.seconds",
+    "evaluation.slice_seconds",
+    "tuning.slice_seconds",
+    "champion.slice_seconds",
+    "run.seconds",
+}
+NOT_NEGATIVE = {"seed", "evaluation.warmup_seconds", "run.warmup"}
+
+
+CHOICES = {"machine.kind": ("threads",)}
+
+
+def check_ranges(settings: Any, prefix: str = "") -> None:
+    """Refuse settings that are out of their range.
+
+    Raises:
+        UsageError: one is; the message names it and says what it may be.
+    """
+    for field in fields(settings):
+        key, value = f"{prefix}{field.name}", getattr(settings, field.name)
+        if is_dataclass(value):
+            check_ranges(value, f"{key}.")
+        elif value is None:
+            continue
+        elif key in CHOICES and value not in CHOICES[key]:
+            raise UsageError(f"{key}={value}: there are {', '.join(CHOICES[key])}")
+        elif key in AT_LEAST_ONE and value < 1:
+            raise UsageError(f"{key}={value}: must be at least 1")
+        elif key in ABOVE_ZERO and value <= 0:
+            raise UsageError(f"{key}={value}: must be above 0")
+        elif key in NOT_NEGATIVE and value < 0:
+            raise UsageError(f"{key}={value}: must not be negative")

@@ -1,0 +1,256 @@
+"""From what is typed (`key=value …`) to checked settings, with errors that help."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+from hydra import compose, initialize_config_module
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.object_type import ObjectType
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.errors import ConfigCompositionException, HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from trainer.command.errors import UsageError
+from trainer.command.ranges import check_ranges
+from trainer.config import EvaluateConfig, TrainConfig, register_schemas
+from trainer.search import register_searches
+
+Settings = TypeVar("Settings", TrainConfig, EvaluateConfig)
+
+CONFIGS = "configs"
+HYDRA = "hydra"
+OPTIONAL = ("experiment",)
+"""The groups that may be left empty, with `null`."""
+
+
+def compose_settings(name: str, overrides: Sequence[str], kind: type[Settings]) -> Settings:
+    """Compose a configuration and check it.
+
+    Args:
+        name: of the primary configuration: `train` or `evaluate`.
+        overrides: as typed, `key=value`.
+        kind: its dataclass.
+
+    Raises:
+        UsageError: a key is unknown, a value has the wrong type, a choice does not exist.
+    """
+    return to_settings(compose_config(name, overrides), kind)
+
+
+def to_settings(config: DictConfig, kind: type[Settings]) -> Settings:
+    """A composed configuration as its dataclass.
+
+    Raises:
+        UsageError: a value is missing or can't be resolved.
+    """
+    try:
+        settings = OmegaConf.to_object(config)
+    except OmegaConfBaseException as error:
+        raise UsageError(_first_line(error)) from error
+    assert isinstance(settings, kind)
+    check_ranges(settings)
+    return settings
+
+
+def settings_text(name: str, overrides: Sequence[str]) -> str:
+    """All settings as YAML, after these overrides."""
+    return OmegaConf.to_yaml(compose_config(name, overrides))
+
+
+def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
+    """Compose without converting; see `compose_settings`."""
+    register()
+    parsed = parse_overrides(overrides)
+    with _hydra():
+        groups = _group_choices()
+        _check_groups(parsed, groups)
+        defaults = _compose(name, [str(o.input_line) for o in parsed if o.key_or_group in groups])
+        _check_keys(parsed, defaults, groups)
+        config = _compose(name, [str(o.input_line) for o in parsed])
+    _check_free_types(defaults, config)
+    return config
+
+
+def register() -> None:
+    """Make all settings' types known to Hydra."""
+    register_schemas()
+    register_searches()
+
+
+def first_of_sweep(overrides: Sequence[str]) -> list[str]:
+    """The overrides of a sweep's first run: the first value of each that has several."""
+    return [
+        f"{o.key_or_group}={next(iter(o.sweep_string_iterator()))}"
+        if o.is_sweep_override()
+        else str(o.input_line)
+        for o in parse_overrides(overrides)
+    ]
+
+
+def merge_overrides(earlier: Sequence[str], later: Sequence[str]) -> list[str]:
+    """Overrides where the later value of a key replaces the earlier one."""
+    merged: dict[str, str] = {}
+    for override in parse_overrides([*earlier, *later]):
+        merged[override.get_key_element().lstrip("+")] = str(override.input_line)
+    return list(merged.values())
+
+
+def value_of(overrides: Sequence[str], key: str) -> str | None:
+    """What was typed for a key, the last time, as text; None if it was not."""
+    values = [
+        o.get_value_element_as_str() for o in parse_overrides(overrides) if o.key_or_group == key
+    ]
+    return values[-1].strip("'\"") if values else None
+
+
+def parse_overrides(overrides: Sequence[str]) -> list[Override]:
+    """Parse what was typed.
+
+    Raises:
+        UsageError: something is no `key=value`.
+    """
+    parser = OverridesParser.create()
+    parsed = []
+    for text in overrides:
+        if "=" not in text and not text.startswith("~"):
+            raise UsageError(f"{text}: settings are written key=value, such as seed=2")
+        try:
+            parsed.append(parser.parse_override(text))
+        except HydraException as error:
+            raise UsageError(f"{text}: can't be read: {_first_line(error)}") from error
+    return parsed
+
+
+def leaves(config: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every setting of a configuration as (dotted key, value), in order."""
+    for key in config:
+        value = None if OmegaConf.is_missing(config, key) else config[key]
+        if isinstance(value, DictConfig):
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+class _hydra:  # noqa: N801  (a context manager used as a function)
+    """Hydra's global state, set up for composing and put back afterwards."""
+
+    def __enter__(self) -> None:
+        self._before = GlobalHydra.instance().hydra
+        GlobalHydra.instance().clear()
+        self._context = initialize_config_module(CONFIGS, version_base="1.3")
+        self._context.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        GlobalHydra.instance().clear()
+        GlobalHydra.instance().hydra = self._before
+
+
+def _group_choices() -> dict[str, list[str]]:
+    """The configuration groups, each with its choices."""
+    loader = GlobalHydra.instance().config_loader()
+    groups = loader.list_groups("")
+    found = {}
+    for group in groups:
+        if group == HYDRA or group.startswith("__"):
+            continue
+        choices = loader.get_group_options(group, ObjectType.CONFIG)
+        found[group] = [choice for choice in choices if not choice.endswith("_schema")]
+    return {group: choices for group, choices in found.items() if choices}
+
+
+def _check_groups(parsed: Sequence[Override], groups: dict[str, list[str]]) -> None:
+    for override in parsed:
+        choices = groups.get(override.key_or_group)
+        if choices is None or override.is_delete() or override.is_sweep_override():
+            continue
+        value = override.value()
+        if value not in choices and not (value is None and override.key_or_group in OPTIONAL):
+            raise UsageError(
+                f"{override.input_line}: there is no such {override.key_or_group}"
+                f"{_did_you_mean(str(value), choices)}; there are {', '.join(sorted(choices))}"
+            )
+
+
+def _check_keys(
+    parsed: Sequence[Override], defaults: DictConfig, groups: dict[str, list[str]]
+) -> None:
+    known = dict(leaves(defaults))
+    for override in parsed:
+        key = override.key_or_group
+        if key.split(".")[0].split("/")[0] == HYDRA:
+            continue
+        if override.is_delete():
+            raise UsageError(f"{override.input_line}: settings can't be removed; try {key}=null")
+        if key in known or key in groups:
+            continue
+        if any(name.startswith(f"{key}.") for name in known):
+            inner = [name for name in known if name.startswith(f"{key}.")]
+            raise UsageError(
+                f"{override.input_line}: {key} is a group of settings; set one of "
+                f"{', '.join(inner)}"
+            )
+        names = [*known, *groups]
+        raise UsageError(
+            f"{override.input_line}: there is no setting {key}{_did_you_mean(key, names)}\n"
+            f"{_list_settings(known, groups)}"
+        )
+
+
+def _check_free_types(defaults: DictConfig, config: DictConfig) -> None:
+    """Settings without a dataclass (a workload's options) keep the type of their default."""
+    after = dict(leaves(config))
+    for key, before in leaves(defaults):
+        value = after.get(key)
+        if not key.startswith("workload.") or before is None or value is None:
+            continue
+        whole_for_real = isinstance(before, float) and type(value) is int
+        if type(value) is not type(before) and not whole_for_real:
+            raise UsageError(
+                f"{key}={value}: must be {_type_words(before)}, such as {key}={before}"
+            )
+
+
+def _compose(name: str, overrides: Sequence[str]) -> DictConfig:
+    try:
+        return compose(config_name=name, overrides=list(overrides))
+    except (ConfigCompositionException, OmegaConfBaseException, ValueError) as error:
+        raise UsageError(_explain(error, overrides)) from error
+
+
+def _explain(error: BaseException, overrides: Sequence[str]) -> str:
+    """Hydra says which override failed; its cause says why."""
+    cause = error.__cause__ or error
+    key = getattr(cause, "full_key", None)
+    text = next((o for o in overrides if key and o.lstrip("+").startswith(f"{key}=")), key)
+    reason = _first_line(cause)
+    return f"{text}: {reason}" if text else reason
+
+
+def _list_settings(known: dict[str, Any], groups: dict[str, list[str]]) -> str:
+    lines = ["Groups:"]
+    lines += [f"  {group}={'|'.join(sorted(choices))}" for group, choices in groups.items()]
+    lines.append("Settings, with the values they have now:")
+    lines += [f"  {key}={'null' if value is None else value}" for key, value in known.items()]
+    return "\n".join(lines)
+
+
+def _did_you_mean(name: str, names: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, names, n=1)
+    if not close:
+        last = name.rpartition(".")[2]
+        close = [other for other in names if other.rpartition(".")[2] == last][:1]
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _type_words(value: Any) -> str:
+    words = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
+    return words.get(type(value), type(value).__name__)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,228 @@
+"""`heddle train`: learn a policy for a workload."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from omegaconf import DictConfig, OmegaConf
+
+from envs import comparison_table, machine_words
+from envs.engine_interface import load_engine
+from policies import Signature
+from trainer.checkpoint import write_atomically
+from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
+from trainer.command.output import as_text, make_progress_console, print_table
+from trainer.command.settings import (
+    compose_settings,
+    first_of_sweep,
+    merge_overrides,
+    register,
+    settings_text,
+    to_settings,
+    value_of,
+)
+from trainer.config import TrainConfig, workload_options
+from trainer.evaluation import MachineSpec, build_backend
+from trainer.plot import plot_history
+from trainer.progress import Display, make_display
+from trainer.record import Record
+from trainer.run import LEARNED, Outcome, Training, check_settings
+from trainer.run_folder import RunFolder, find_run_folder, new_run_folder
+from trainer.run_version import heddle_version
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("-m", "--multirun", is_flag=True, help="A run for every combination of values.")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@one_message
+def train(settings: tuple[str, ...], multirun: bool, show: bool) -> None:
+    r"""Learn a policy, choose the best by measuring anew, compare it with the baselines.
+
+    Everything is kept in a folder under runs_dir: the policy, the settings, the comparison, a
+    picture, and a checkpoint of every generation. Ctrl-C says how to go on.
+
+    \b
+    Examples:
+      heddle train experiment=quick
+      heddle train workload.warehouses=2 machine.cores=2 search.seconds=600
+      heddle train workload=ycsb workload.theta=0.9 search.generations=50
+      heddle train -m workload.warehouses=1,2,4 seed=1,2,3
+      heddle train resume=RUN
+    """
+    if show:
+        click.echo(settings_text("train", settings), nl=False)
+        return
+    if multirun:
+        train_many(settings)
+        return
+    code = train_once(*_with_resume(settings))
+    if code:
+        raise SystemExit(code)
+
+
+def train_once(
+    config: TrainConfig, overrides: Sequence[str], folder: RunFolder | None = None
+) -> int:
+    """One run, new or resumed; its exit code.
+
+    Args:
+        config: all settings.
+        overrides: what was typed for them; kept, to resume the run.
+        folder: of the run to go on with, None for a new one.
+    """
+    workload = workload_options(config.workload)
+    try:
+        signature = Signature.from_dict(load_engine().signature(workload))
+        check_settings(config, signature)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    runs_dir = Path(config.runs_dir)
+    if folder is None:
+        words = f"{workload.get('name', 'workload')}-{config.search.name}-seed{config.seed}"
+        folder = new_run_folder(runs_dir, words)
+    with _held(folder), make_display(make_progress_console()) as display:
+        folder.write_settings(OmegaConf.to_yaml(OmegaConf.structured(config)), list(overrides))
+        record = Record(config.mlflow, runs_dir, display.say)
+        status = "FAILED"
+        try:
+            outcome = _run(config, workload, signature, folder, display, record)
+            status = "KILLED" if outcome is None or outcome.comparison.interrupted else "FINISHED"
+        finally:
+            record.end(status)
+    return _report(config, folder, record, outcome)
+
+
+def train_many(settings: Sequence[str]) -> None:
+    """A run for every combination, by Hydra's sweeper and launcher."""
+    import hydra
+
+    compose_settings("train", first_of_sweep(settings), TrainConfig)
+    if value_of(settings, "resume") not in (None, "null"):
+        raise UsageError("resume= goes on with one run; leave out -m")
+    register()
+
+    @hydra.main(version_base="1.3", config_path="pkg://configs", config_name="train")
+    def job(config: DictConfig) -> None:
+        from hydra.core.hydra_config import HydraConfig
+
+        overrides = list(HydraConfig.get().overrides.task)
+        config = OmegaConf.create(config)
+        if code := one_message(train_once)(to_settings(config, TrainConfig), overrides):
+            raise SystemExit(code)
+
+    typed = sys.argv
+    try:
+        sys.argv = [typed[0], "--multirun", *settings]
+        job()
+    finally:
+        sys.argv = typed
+
+
+def _run(
+    config: TrainConfig,
+    workload: dict[str, str],
+    signature: Signature,
+    folder: RunFolder,
+    display: Display,
+    record: Record,
+) -> Outcome | None:
+    """The training and its files; None if Ctrl-C ended it."""
+    display.say(f"run: {folder.path}")
+    spec = MachineSpec(
+        workload, config.machine.cores, config.seed, config.evaluation.grown_mib_max << 20
+    )
+    backend = build_backend(config.evaluation, spec)
+    try:
+        training = Training(config, signature, folder, backend, display, record)
+        outcome = training.run()
+        _write_files(config, folder, outcome, training)
+        record.artifacts(
+            folder.policy, folder.config, folder.comparison, folder.comparison_text, folder.plot
+        )
+        return outcome
+    except KeyboardInterrupt:
+        return None
+    finally:
+        backend.close()
+
+
+def _write_files(
+    config: TrainConfig, folder: RunFolder, outcome: Outcome, training: Training
+) -> None:
+    comparison = outcome.comparison
+    document = comparison.as_dict(
+        workload=workload_options(config.workload), seed=config.seed, version=heddle_version()
+    )
+    write_atomically(folder.comparison, json.dumps(document, indent=1) + "\n")
+    if comparison.rows:
+        text = as_text(comparison_table(comparison, _title(config, outcome)))
+        write_atomically(folder.comparison_text, text)
+    if training.history:
+        plot_history(training.history, training.reference_name, folder.plot)
+
+
+def _report(config: TrainConfig, folder: RunFolder, record: Record, outcome: Outcome | None) -> int:
+    """Say how it ended and what to do next; the exit code."""
+    if outcome is None:
+        click.echo(f"\ninterrupted; go on with: heddle train resume={folder.path}")
+        if folder.policy.exists():
+            click.echo(f"best policy so far: {folder.policy}")
+        return INTERRUPTED
+    comparison = outcome.comparison
+    click.echo()
+    print_table(comparison_table(comparison, _title(config, outcome)))
+    if outcome.scores:
+        best = min(outcome.scores, key=lambda name: outcome.scores[name])
+        click.echo(
+            f"\n{LEARNED}: {outcome.scores[best]:.3f} × the best baseline, {best} "
+            "(median of the ratios within each repeat)"
+        )
+    click.echo(f"policy:  {folder.policy}")
+    click.echo(f"read it: heddle policy show {folder.policy}")
+    if record.how_to_open is not None:
+        click.echo(f"record:  {record.how_to_open}")
+    for violation in comparison.violations:
+        click.echo(f"consistency violated: {violation}", err=True)
+    if comparison.interrupted:
+        click.echo(f"interrupted; compare again with: heddle train resume={folder.path}")
+        return INTERRUPTED
+    return FAILED if comparison.violations else 0
+
+
+def _title(config: TrainConfig, outcome: Outcome) -> str:
+    options = workload_options(config.workload)
+    name = options.pop("name", "workload")
+    words = f"{name} ({', '.join(f'{key} {value}' for key, value in options.items())})"
+    rows = outcome.comparison.rows
+    return f"{words}, {machine_words(rows[0].machine)}" if rows else words
+
+
+def _with_resume(
+    settings: Sequence[str],
+) -> tuple[TrainConfig, list[str], RunFolder | None]:
+    """Settings as typed, on top of those of the run to go on with, if there is one."""
+    config = compose_settings("train", settings, TrainConfig)
+    if config.resume is None:
+        return config, list(settings), None
+    folder = find_run_folder(Path(config.runs_dir), config.resume)
+    added = [text for text in settings if not text.startswith("resume=")]
+    overrides = merge_overrides(folder.read_overrides(), added)
+    return compose_settings("train", overrides, TrainConfig), overrides, folder
+
+
+@contextmanager
+def _held(folder: RunFolder) -> Iterator[None]:
+    """One process at a time works on a run; the lock ends with the process."""
+    with (folder.path / ".lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"{folder.path}: another process is working on this run") from None
+        yield

@@ -1,0 +1,201 @@
+"""The settings of `heddle train` and `heddle evaluate`, typed; `configs/` holds their values.
+
+A search adds its own settings: see `trainer.search.registry`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hydra.core.config_store import ConfigStore
+from omegaconf import MISSING
+
+from envs import BASELINES
+
+
+@dataclass
+class MachineConfig:
+    """Where policies run.
+
+    Attributes:
+        kind: `threads`: real pinned threads.
+        cores: how many; null = every core that the process may use.
+    """
+
+    kind: str = MISSING
+    cores: int | None = None
+
+
+@dataclass
+class SearchConfig:
+    """What all searches share; each has a dataclass that extends it.
+
+    Attributes:
+        name: which search.
+        generations: stop after this many; null = no bound.
+        seconds: stop after this many seconds of searching; null = no bound.
+    """
+
+    name: str = MISSING
+    generations: int | None = 300
+    seconds: float | None = None
+
+
+@dataclass
+class EvaluationConfig:
+    """How candidates are measured.
+
+    Attributes:
+        backend: `ray` (one actor a machine) or `in_process` (no Ray).
+        address: of the Ray cluster to join; null = a local one, started quietly.
+        slice_seconds: length of one measured slice.
+        warmup_seconds: unmeasured run before each slice.
+        reference_every: candidates between two slices of the reference.
+        looks: the race: slices of every candidate still in it at each look.
+        keep: share of the candidates that go on from a look to the next.
+        grown_mib_max: growth of a database, MiB, after which it is loaded anew.
+    """
+
+    backend: str = "ray"
+    address: str | None = None
+    slice_seconds: float = 0.05
+    warmup_seconds: float = 0.005
+    reference_every: int = 2
+    looks: list[int] = field(default_factory=lambda: [1, 1, 2, 4])
+    keep: float = 0.5
+    grown_mib_max: int = 1536
+
+
+@dataclass
+class TuningConfig:
+    """The sweep that gives `silo_tuned` its constant backoff.
+
+    Attributes:
+        slice_seconds: length of one run.
+        rounds: runs of every constant.
+        finalists: how many of the best are repeated.
+        final_rounds: further runs of each of those.
+    """
+
+    slice_seconds: float = 0.1
+    rounds: int = 3
+    finalists: int = 4
+    final_rounds: int = 9
+
+
+@dataclass
+class ChampionConfig:
+    """How the best policy is chosen at the end: the top candidates, measured anew side by side.
+
+    Attributes:
+        finalists: candidates of the search that take part.
+        rounds: slices of each at every stage; after a stage the worse half leaves.
+        slice_seconds: length of one slice.
+    """
+
+    finalists: int = 6
+    rounds: int = 16
+    slice_seconds: float = 0.1
+
+
+@dataclass
+class RunConfig:
+    """How policies are compared side by side.
+
+    Attributes:
+        seconds: length of one run.
+        repeats: runs of each policy, interleaved.
+        warmup: unmeasured seconds before each run.
+    """
+
+    seconds: float = 1.0
+    repeats: int = 5
+    warmup: float = 0.1
+
+
+@dataclass
+class MlflowConfig:
+    """The record.
+
+    Attributes:
+        enabled: whether to keep one.
+        uri: tracking URI; null = an SQLite file in `runs_dir`.
+        experiment: the MLflow experiment's name.
+    """
+
+    enabled: bool = True
+    uri: str | None = None
+    experiment: str = "heddle"
+
+
+@dataclass
+class TrainConfig:
+    """`heddle train`.
+
+    Attributes:
+        workload: what to train for: its name and options, as the engine takes them.
+        machine: where.
+        search: how.
+        evaluation: how candidates are measured.
+        tuning: the sweep of `silo_tuned`, which fitness is relative to.
+        champion: how the best policy is chosen.
+        run: the closing comparison.
+        baselines: what the learned policy is compared with.
+        seed: of the search, the population and the inputs.
+        resume: a run to go on with: its name in `runs_dir`, or its folder.
+        runs_dir: where runs are kept.
+        mlflow: the record.
+    """
+
+    workload: dict[str, Any] = field(default_factory=dict)
+    machine: MachineConfig = field(default_factory=MachineConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+    tuning: TuningConfig = field(default_factory=TuningConfig)
+    champion: ChampionConfig = field(default_factory=ChampionConfig)
+    run: RunConfig = field(default_factory=RunConfig)
+    baselines: list[str] = field(default_factory=lambda: list(BASELINES))
+    seed: int = 1
+    resume: str | None = None
+    runs_dir: str = "runs"
+    mlflow: MlflowConfig = field(default_factory=MlflowConfig)
+
+
+@dataclass
+class EvaluateConfig:
+    """`heddle evaluate`.
+
+    Attributes:
+        policy: what to compare, the first being what ratios are taken to.
+        workload: its name and options, as the engine takes them.
+        machine: where.
+        run: how much is measured.
+        tuning: the sweep of `silo_tuned`.
+        seed: of the population and the inputs.
+        output: write the results to this JSON file.
+    """
+
+    policy: list[str] = field(default_factory=lambda: list(BASELINES))
+    workload: dict[str, Any] = field(default_factory=dict)
+    machine: MachineConfig = field(default_factory=MachineConfig)
+    run: RunConfig = field(default_factory=RunConfig)
+    tuning: TuningConfig = field(default_factory=TuningConfig)
+    seed: int = 1
+    output: str | None = None
+
+
+def register_schemas() -> None:
+    """Tell Hydra the types of all settings; `configs/*.yaml` name them in their defaults."""
+    store = ConfigStore.instance()
+    store.store("train_schema", TrainConfig)
+    store.store("evaluate_schema", EvaluateConfig)
+
+
+def workload_options(workload: dict[str, Any]) -> dict[str, str]:
+    """The workload as the engine takes it: all values as text."""
+    return {
+        str(key): str(value).lower() if isinstance(value, bool) else str(value)
+        for key, value in workload.items()
+        if value is not None
+    }

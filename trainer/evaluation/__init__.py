@@ -1,0 +1,17 @@
+"""Measuring candidates: backends (Ray, in process), the race, and the ledger of samples."""
+
+from __future__ import annotations
+
+from trainer.evaluation.backend import BACKENDS, Backend, MachineSpec, build_backend
+from trainer.evaluation.ledger import Ledger, trimmed_mean
+from trainer.evaluation.race import Race
+
+__all__ = [
+    "BACKENDS",
+    "Backend",
+    "Ledger",
+    "MachineSpec",
+    "Race",
+    "build_backend",
+    "trimmed_mean",
+]

@@ -1,0 +1,94 @@
+"""Where candidates are measured: one interface, with Ray or without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from envs import Evaluation, Evaluator, Result, Subject
+from trainer.config import EvaluationConfig
+
+
+@dataclass(frozen=True)
+class MachineSpec:
+    """What every evaluator needs to set itself up, wherever it runs. See `envs.Evaluator`."""
+
+    workload: dict[str, str]
+    cores: int | None
+    seed: int
+    grown_bytes_max: int
+    engine_module: str = "engine"
+
+    def build(self) -> Evaluator:
+        """An evaluator on this machine."""
+        return Evaluator(
+            self.workload,
+            self.cores,
+            seed=self.seed,
+            grown_bytes_max=self.grown_bytes_max,
+            engine_module=self.engine_module,
+        )
+
+
+class Backend(Protocol):
+    """Measures subjects on one or more machines, each of which runs one subject at a time."""
+
+    def evaluate(
+        self, subjects: Sequence[Subject], reference: Subject, *, slices: int, seed: int
+    ) -> list[Evaluation]:
+        """Measure each beside the reference (`Evaluator.evaluate`), in order.
+
+        Never raises for a subject's sake: one that can't be measured has an error.
+        """
+
+    def run(self, subject: Subject, seconds: float, *, warmup: float, seed: int) -> Result:
+        """Run one subject once (`Evaluator.run`), always on the same machine."""
+
+    def check(self) -> list[str]:
+        """Consistency violations in the database that `run` uses."""
+
+    def close(self) -> None:
+        """Free the machines."""
+
+
+def check_backend(config: EvaluationConfig) -> None:
+    """Refuse a backend that does not exist.
+
+    Raises:
+        ValueError: there is no such backend; the message lists them.
+    """
+    if config.backend not in BACKENDS:
+        raise ValueError(
+            f"evaluation.backend={config.backend}: no such backend; there are {', '.join(BACKENDS)}"
+        )
+
+
+def build_backend(config: EvaluationConfig, spec: MachineSpec) -> Backend:
+    """The backend that the settings name.
+
+    Raises:
+        ValueError: there is no such backend.
+    """
+    check_backend(config)
+    return BACKENDS[config.backend](config, spec)
+
+
+def _ray_pool(config: EvaluationConfig, spec: MachineSpec) -> Backend:
+    # Ray takes seconds to import: only where it is used.
+    from trainer.evaluation.ray_pool import RayPool
+
+    return RayPool(config, spec)
+
+
+def _in_process(config: EvaluationConfig, spec: MachineSpec) -> Backend:
+    from trainer.evaluation.in_process import InProcess
+
+    return InProcess(config, spec)
+
+
+BACKENDS: dict[str, Callable[[EvaluationConfig, MachineSpec], Backend]] = {
+    "ray": _ray_pool,
+    "in_process": _in_process,
+}
+"""The backends, by the name that follows `evaluation.backend=`."""

@@ -1,0 +1,68 @@
+"""Sweeps and comparisons with their progress shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from envs import (
+    TUNED,
+    Comparison,
+    ComparisonPlan,
+    Result,
+    Run,
+    Subject,
+    SweepPlan,
+    compare,
+    sweep_static_backoff,
+)
+from trainer.config import TuningConfig
+from trainer.progress import Display
+
+
+class Counter:
+    """Counts slices and shows how many are done."""
+
+    def __init__(self, display: Display, phase: str, total: int) -> None:
+        self._display = display
+        self._done = 0
+        display.begin(phase, total)
+
+    def step(self, words: str = "") -> None:
+        """One more is done."""
+        self._done += 1
+        self._display.update(self._done, words)
+
+
+def tune_silo(run: Run, tuning: TuningConfig, seed: int, display: Display, warmup: float) -> float:
+    """The constant backoff, in µs, under which Silo is fastest here (`silo_tuned`)."""
+    plan = SweepPlan(
+        seconds=tuning.slice_seconds,
+        warmup=warmup,
+        rounds=tuning.rounds,
+        finalists=tuning.finalists,
+        final_rounds=tuning.final_rounds,
+    )
+    counter = Counter(display, f"sweep the backoff of {TUNED}", plan.slices)
+    sweep = sweep_static_backoff(run, plan, seed, counter.step)
+    display.say(f"{TUNED}: a constant backoff of {sweep.best_us:g} µs suits Silo best here")
+    return sweep.best_us
+
+
+def compare_shown(
+    run: Run,
+    check: Callable[[], list[str]],
+    subjects: Sequence[Subject],
+    plan: ComparisonPlan,
+    seed: int,
+    display: Display,
+) -> Comparison:
+    """Compare subjects, then check the database's consistency."""
+    counter = Counter(display, "compare", len(subjects) * plan.repeats)
+
+    def on_slice(subject: Subject, result: Result) -> None:
+        counter.step(f"{subject.name} {result.throughput:,.0f}/s")
+
+    comparison = compare(run, subjects, plan, seed, on_slice)
+    if not comparison.interrupted:
+        comparison.violations = check()
+    return comparison

@@ -1,0 +1,175 @@
+"""The record of a run in MLflow. Training never depends on it."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from trainer.checkpoint import GenerationRecord
+from trainer.config import MlflowConfig
+
+UNREACHABLE_SECONDS = 10
+"""A tracking server that does not answer within this time is treated as absent."""
+
+
+class Record:
+    """One MLflow run. If MLflow fails, one message says so and the rest is left out.
+
+    Args:
+        config: where to record.
+        runs_dir: holds the default store.
+        say: shows a message to the person.
+    """
+
+    def __init__(self, config: MlflowConfig, runs_dir: Path, say: Callable[[str], None]) -> None:
+        self._config = config
+        self._say = say
+        self._runs_dir = runs_dir.resolve()
+        self._local = config.uri is None
+        self.uri = config.uri or f"sqlite:///{self._runs_dir / 'mlflow.db'}"
+        self._client: Any = None
+        self._experiment_id = ""
+        self.run_id: str | None = None
+
+    def start(self, name: str, params: Mapping[str, Any], run_id: str | None) -> None:
+        """Start the run, or go on with `run_id`.
+
+        Args:
+            name: the run's name.
+            params: settings, nested mappings allowed.
+            run_id: an earlier MLflow run to go on with, or None.
+        """
+        if not self._config.enabled:
+            return
+        with self._tolerant("start a record"):
+            self._client = self._connect()
+            experiment = self._client.get_experiment_by_name(self._config.experiment)
+            self._experiment_id = experiment.experiment_id if experiment else self._create()
+            if run_id is not None:
+                self.run_id = self._client.get_run(run_id).info.run_id
+                self._client.update_run(self.run_id, status="RUNNING")
+                return
+            run = self._client.create_run(self._experiment_id, run_name=name)
+            self.run_id = run.info.run_id
+            for key, value in _flatten(params):
+                self._client.log_param(self.run_id, key, value)
+
+    def generation(self, record: GenerationRecord) -> None:
+        """Log one generation's metrics at the step of the evaluations spent."""
+        if self.run_id is None:
+            return
+        with self._tolerant("record a generation"):
+            from mlflow.entities import Metric
+
+            values = {
+                "fitness/best": record.best,
+                "fitness/median": record.median,
+                "fitness/worst": record.worst,
+                "evaluations": record.evaluations,
+                "generation": record.generation,
+                "seconds": record.seconds,
+            }
+            now = _now_ms()
+            metrics = [Metric(key, value, now, record.evaluations) for key, value in values.items()]
+            self._client.log_batch(self.run_id, metrics=metrics)
+
+    def scores(self, scores: Mapping[str, float]) -> None:
+        """Log final figures, such as the score against each baseline."""
+        if self.run_id is None:
+            return
+        with self._tolerant("record the scores"):
+            for name, value in scores.items():
+                self._client.log_metric(self.run_id, name, value)
+
+    def artifacts(self, *paths: Path) -> None:
+        """Keep files with the record."""
+        for path in paths:
+            if self.run_id is not None and path.exists():
+                with self._tolerant(f"keep {path.name}"):
+                    self._client.log_artifact(self.run_id, str(path))
+
+    def end(self, status: str = "FINISHED") -> None:
+        """Close the record: FINISHED, FAILED or KILLED."""
+        if self.run_id is not None:
+            with self._tolerant("close the record"):
+                self._client.set_terminated(self.run_id, status=status)
+
+    @property
+    def how_to_open(self) -> str | None:
+        """What to type, and where to look then; None if there is no record."""
+        if self.run_id is None:
+            return None
+        page = f"#/experiments/{self._experiment_id}/runs/{self.run_id}"
+        if not self.uri.startswith("sqlite:"):
+            return f"{self.uri.rstrip('/')}/{page}" if "://" in self.uri else self.uri
+        return (
+            "MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false mlflow server --workers 1 --port 5000 "
+            f"--backend-store-uri {self.uri}\n  then open http://127.0.0.1:5000/{page}"
+        )
+
+    def _connect(self) -> Any:
+        os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", str(UNREACHABLE_SECONDS))
+        os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
+        # Takes seconds to import: only where it is used.
+        from mlflow import MlflowClient
+
+        for noisy in ("alembic", "mlflow.store.db.utils", "mlflow"):
+            logging.getLogger(noisy).setLevel(logging.ERROR)
+        if not self._local:
+            return MlflowClient(tracking_uri=self.uri)
+        self._runs_dir.mkdir(parents=True, exist_ok=True)
+        with _alone(self._runs_dir / ".mlflow.lock"):
+            client = MlflowClient(tracking_uri=self.uri)
+            client.search_experiments(max_results=1)
+            return client
+
+    def _create(self) -> str:
+        place = (self._runs_dir / "mlartifacts").as_uri() if self._local else None
+        from mlflow.exceptions import MlflowException
+
+        try:
+            return str(self._client.create_experiment(self._config.experiment, place))
+        except MlflowException:
+            # Another run made it in between.
+            experiment = self._client.get_experiment_by_name(self._config.experiment)
+            if experiment is None:
+                raise
+            return str(experiment.experiment_id)
+
+    @contextmanager
+    def _tolerant(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            self.run_id = None
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+            self._say(
+                f"MLflow at {self.uri} could not {what} ({reason}). Training goes on without a "
+                "record; the policy and the checkpoints are saved all the same."
+            )
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Two processes that create the database at once break its migration."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _flatten(params: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in params.items():
+        if isinstance(value, Mapping):
+            yield from _flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", str(value)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

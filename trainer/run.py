@@ -1,0 +1,287 @@
+"""One training run: sweep, search, choose, compare, and keep everything on the way."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from envs import (
+    TUNED,
+    Comparison,
+    ComparisonPlan,
+    Subject,
+    of_policy,
+    static_silo,
+    subject_of,
+)
+from policies import Encoding, Signature, save, to_json
+from trainer.champion import choose_champion, stages
+from trainer.checkpoint import Checkpoint, GenerationRecord
+from trainer.config import TrainConfig, workload_options
+from trainer.evaluation import Backend, Ledger, Race
+from trainer.evaluation.backend import check_backend
+from trainer.evaluation.measure import Counter, compare_shown, tune_silo
+from trainer.evaluation.race import check_race
+from trainer.progress import Display
+from trainer.record import Record
+from trainer.run_folder import RunFolder
+from trainer.run_version import heddle_version
+from trainer.search import Candidate, Search, build_search, warm_start
+
+LEARNED = "learned"
+"""How tables call the policy that the run learned."""
+
+REMEMBERED = 64
+"""So many of the best candidates keep their samples in a checkpoint."""
+
+SEED_STRIDE = 1_000_003
+"""Distance between the inputs of two seeds: no run is long enough to reach the next one's."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run ends with.
+
+    Attributes:
+        champion: the policy that was chosen.
+        comparison: it and the baselines, measured side by side.
+        scores: its throughput relative to each baseline, paired.
+    """
+
+    champion: Candidate
+    comparison: Comparison
+    scores: dict[str, float]
+
+
+def check_settings(config: TrainConfig, signature: Signature) -> None:
+    """Find mistakes before minutes of measuring, not after.
+
+    Raises:
+        ValueError: a setting is wrong; the message names it.
+        PolicyFileError: a baseline's file is not a valid policy for the workload.
+    """
+    if config.search.generations is None and config.search.seconds is None:
+        raise ValueError(
+            "search.generations and search.seconds are both null: the search would never end"
+        )
+    check_backend(config.evaluation)
+    check_race(config.evaluation)
+    build_search(config.search, Encoding(signature), [], config.seed)
+    for name in config.baselines:
+        subject_of(name, signature, lambda: 1.0)
+
+
+class Training:
+    """A run, from its beginning or from its checkpoint.
+
+    Args:
+        config: all settings.
+        signature: of the workload.
+        folder: where the run is kept.
+        backend: measures.
+        display: shows.
+        record: logs.
+
+    Raises:
+        CheckpointError: the folder holds a checkpoint that can't be used.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        signature: Signature,
+        folder: RunFolder,
+        backend: Backend,
+        display: Display,
+        record: Record,
+    ) -> None:
+        self._config = config
+        self._signature = signature
+        self._encoding = Encoding(signature)
+        self._folder = folder
+        self._backend = backend
+        self._display = display
+        self._record = record
+        self._state = Checkpoint.load(folder.path)
+        self._ledger = Ledger()
+        self._ledger.load_state_dict(self._state.ledger)
+        self._race = Race(backend, self._encoding, config.evaluation)
+
+    def run(self) -> Outcome:
+        """Train to the end of the budget, choose the champion, compare it with the baselines.
+
+        Every generation leaves a checkpoint and the best policy so far.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C; the last generation's checkpoint is what remains.
+            MeasuringError: the reference could not run.
+        """
+        config, state = self._config, self._state
+        self._record.start(self._folder.name, asdict(config), state.mlflow_run_id)
+        state.mlflow_run_id = self._record.run_id
+        if state.tuned_us is None:
+            state.tuned_us = tune_silo(
+                self._backend.run, config.tuning, config.seed, self._display, self._warmup
+            )
+            state.save(self._folder.path)
+        reference = static_silo(state.tuned_us)
+        start = warm_start(self._encoding, state.tuned_us)
+        search = build_search(config.search, self._encoding, start, config.seed)
+        if state.search is not None:
+            search.load_state_dict(state.search)
+        self._search(search, reference)
+        champion = self._choose(start)
+        self._save_policy(champion, {})
+        comparison = self._compare(champion, state.tuned_us)
+        scores = comparison.scores(LEARNED)
+        self._save_policy(champion, scores)
+        self._record.scores({f"score/{name}": score for name, score in scores.items()})
+        return Outcome(champion, comparison, scores)
+
+    @property
+    def history(self) -> list[GenerationRecord]:
+        """One record a generation so far."""
+        return self._state.history
+
+    @property
+    def reference_name(self) -> str:
+        """What fitness is relative to."""
+        return TUNED
+
+    @property
+    def _warmup(self) -> float:
+        return self._config.evaluation.warmup_seconds
+
+    @property
+    def _progress(self) -> tuple[float, float | None]:
+        """How much of the budget is spent, and how much there is, in its own unit."""
+        search = self._config.search
+        if search.seconds is not None:
+            return self._state.seconds, search.seconds
+        return float(len(self._state.history)), search.generations
+
+    @property
+    def _spent(self) -> bool:
+        search, state = self._config.search, self._state
+        by_generations = search.generations is not None and (
+            len(state.history) >= search.generations
+        )
+        return by_generations or (search.seconds is not None and state.seconds >= search.seconds)
+
+    def _search(self, search: Search, reference: Subject) -> None:
+        done, total = self._progress
+        self._display.begin("search", total, done)
+        while not self._spent:
+            self._generation(search, reference)
+
+    def _generation(self, search: Search, reference: Subject) -> None:
+        state, started, spent = self._state, time.monotonic(), self._state.seconds
+        number = len(state.history) + 1
+        candidates = search.ask(search.batch)
+
+        def on_look(slices: int) -> None:
+            state.slices += slices
+            state.seconds = spent + time.monotonic() - started
+            self._display.update(self._progress[0], self._words())
+
+        seed = self._config.seed * SEED_STRIDE + number * sum(self._config.evaluation.looks)
+        self._race.run(candidates, reference, self._ledger, seed, on_look)
+        measured = self._ledger.measured(candidates)
+        search.tell(candidates, measured)
+        state.evaluations += len(candidates)
+        best = max(range(len(candidates)), key=lambda i: measured[i].cautious)
+        self._ledger.prune({*self._ledger.best(REMEMBERED), *candidates})
+        state.ledger = self._ledger.state_dict()
+        state.search = search.state_dict()
+        state.seconds = spent + time.monotonic() - started
+        entry = GenerationRecord(
+            generation=number,
+            evaluations=state.evaluations,
+            slices=state.slices,
+            seconds=state.seconds,
+            best=measured[best].fitness,
+            median=statistics.median(one.fitness for one in measured),
+            worst=min(one.fitness for one in measured),
+            origin=candidates[best].origin,
+        )
+        state.history.append(entry)
+        state.save(self._folder.path)
+        self._save_policy(candidates[best], {})
+        self._record.generation(entry)
+        self._display.update(self._progress[0], self._words())
+
+    def _words(self) -> str:
+        state = self._state
+        rate = state.evaluations / state.seconds if state.seconds else 0.0
+        best = f"{state.history[-1].best:.3f} × {TUNED}" if state.history else "–"
+        return f"best {best}  {state.evaluations} evaluations, {rate:.1f}/s"
+
+    def _choose(self, start: Sequence[Candidate]) -> Candidate:
+        """The champion: the best of the search and the best start, measured anew."""
+        plan = self._config.champion
+        known = {candidate.vector: candidate for candidate in start}
+        finalists = self._ledger.best(plan.finalists)
+        ranked = self._ledger.best(REMEMBERED)
+        starters = [one for one in ranked if one.vector in known and one not in finalists]
+        finalists += starters[:1]
+        if not finalists:
+            raise ValueError("the search measured no policy that can run")
+        slices = plan.rounds * sum(stages(len(finalists)))
+        counter = Counter(self._display, "choose among the best", slices)
+        verdict = choose_champion(
+            self._backend.run,
+            [self._race.subject(candidate) for candidate in finalists],
+            rounds=plan.rounds,
+            seconds=plan.slice_seconds,
+            warmup=self._warmup,
+            seed=(self._config.seed + 1) * SEED_STRIDE,
+            on_slice=counter.step,
+        )
+        return finalists[verdict.order[0]]
+
+    def _compare(self, champion: Candidate, tuned_us: float) -> Comparison:
+        config = self._config
+        policy = to_json(self._encoding.decode(champion.vector, LEARNED))
+        subjects = [
+            subject_of(name, self._signature, lambda: tuned_us) for name in config.baselines
+        ]
+        subjects.append(of_policy(LEARNED, policy))
+        plan = ComparisonPlan(config.run.seconds, config.run.repeats, config.run.warmup)
+        return compare_shown(
+            self._backend.run,
+            self._backend.check,
+            subjects,
+            plan,
+            (config.seed + 2) * SEED_STRIDE,
+            self._display,
+        )
+
+    def _machine(self, candidate: Candidate) -> dict[str, Any]:
+        result = self._ledger.measured([candidate])[0].result
+        if result is None:
+            return {"kind": self._config.machine.kind, "cores": self._config.machine.cores}
+        return asdict(result.machine)
+
+    def _save_policy(self, candidate: Candidate, scores: dict[str, float]) -> None:
+        state, config = self._state, self._config
+        provenance = {
+            "search": config.search.name,
+            "origin": candidate.origin,
+            "seed": config.seed,
+            "workload": workload_options(config.workload),
+            "machine": self._machine(candidate),
+            "generations": len(state.history),
+            "evaluations": state.evaluations,
+            "scores": {name: round(score, 4) for name, score in scores.items()},
+            "run": self._folder.name,
+            "version": heddle_version(),
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        save(
+            self._encoding.decode(candidate.vector, self._folder.name, provenance),
+            self._folder.policy,
+        )

@@ -1,0 +1,108 @@
+"""The folder of a run: where it is, and what lies in it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from trainer.checkpoint import FILE_NAME, write_atomically
+
+
+class RunFolderError(ValueError):
+    """A run that can't be found or used; the message says which there are."""
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """One run's files.
+
+    Attributes:
+        path: the folder.
+    """
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        return self.path.name
+
+    @property
+    def policy(self) -> Path:
+        """The best policy so far, and in the end the learned one."""
+        return self.path / "policy.json"
+
+    @property
+    def config(self) -> Path:
+        """All settings."""
+        return self.path / "config.yaml"
+
+    @property
+    def overrides(self) -> Path:
+        """What was typed."""
+        return self.path / "overrides.json"
+
+    @property
+    def comparison(self) -> Path:
+        """The closing comparison, as `heddle evaluate` writes it."""
+        return self.path / "comparison.json"
+
+    @property
+    def comparison_text(self) -> Path:
+        """The closing comparison's table."""
+        return self.path / "comparison.txt"
+
+    @property
+    def plot(self) -> Path:
+        """The picture."""
+        return self.path / "fitness.png"
+
+    def write_settings(self, config_yaml: str, overrides: list[str]) -> None:
+        """Keep the settings and what was typed."""
+        write_atomically(self.config, config_yaml)
+        write_atomically(self.overrides, json.dumps(overrides))
+
+    def read_overrides(self) -> list[str]:
+        """What was typed when the run was started.
+
+        Raises:
+            RunFolderError: the file is damaged.
+        """
+        try:
+            found = json.loads(self.overrides.read_text(encoding="utf-8"))
+        except (OSError, json.JSONDecodeError) as error:
+            raise RunFolderError(
+                f"resume={self.path}: {self.overrides.name} can't be read: {error}"
+            ) from error
+        return [str(override) for override in found]
+
+
+def new_run_folder(runs_dir: Path, words: str) -> RunFolder:
+    """Make a folder named after the time and some words; never one that is there already."""
+    stamp = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
+    number = 1
+    while True:
+        suffix = "" if number == 1 else f"-{number}"
+        path = runs_dir / f"{stamp}-{words}{suffix}"
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            number += 1
+        else:
+            return RunFolder(path)
+
+
+def find_run_folder(runs_dir: Path, name: str) -> RunFolder:
+    """The run of that name, or in that folder.
+
+    Raises:
+        RunFolderError: there is none; the message lists the newest ones.
+    """
+    for path in (runs_dir / name, Path(name)):
+        if (path / "overrides.json").exists():
+            return RunFolder(path)
+    found = sorted(path.parent.name for path in runs_dir.glob(f"*/{FILE_NAME}"))
+    there = f"there are {', '.join(found[-5:])}" if found else f"there are none in {runs_dir}"
+    raise RunFolderError(f"resume={name}: no such run; {there}")

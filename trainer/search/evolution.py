@@ -1,0 +1,215 @@
+"""Evolution, as the paper trains (§5.1, §7.1): mutation only, truncation selection, warm start.
+
+Each generation: every parent makes some children, parents and children are measured together, and
+the best of all of them are the next parents. Where it goes beyond the paper: parents are measured
+again in every generation and fitness rests on all slices of a candidate, so that luck fades
+instead of surviving; and no table is ever measured twice as a new child.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from deap import base, tools
+
+from policies import ACTION_GROUPS, Encoding
+from trainer.config import SearchConfig
+from trainer.search.base import Candidate, Measured
+from trainer.search.mutation import cross_rows, mutate_cells, mutate_kind
+
+ATTEMPTS = 100
+"""Mutations tried for a child that no one has seen; small spaces run out of new ones."""
+
+
+@dataclass
+class EvolutionConfig(SearchConfig):
+    """Settings of `search=evolution`.
+
+    Attributes:
+        parents: survivors of a generation (paper §7.1: 8).
+        children: of each parent (4).
+        probability: of changing a cell, at first (the paper's p).
+        probability_min: where p stops decaying.
+        distance: how far an integer cell may move, at first (the paper's λ).
+        distance_min: where λ stops decaying.
+        decay: factor on p and λ after each generation.
+        focus: probability that a child changes cells of one kind of action only (paper: 0).
+        crossover: probability that a child also takes rows of another parent (paper: no).
+        actions: action groups that may be used, see `policies.ACTION_GROUPS`.
+    """
+
+    parents: int = 8
+    children: int = 4
+    probability: float = 0.03
+    probability_min: float = 0.01
+    distance: float = 4.0
+    distance_min: float = 1.0
+    decay: float = 0.98
+    focus: float = 0.0
+    crossover: float = 0.0
+    actions: list[str] = field(default_factory=lambda: list(ACTION_GROUPS))
+
+
+class Fitness(base.Fitness):
+    """One number, to be maximised."""
+
+    weights = (1.0,)
+
+
+class Individual(list[int]):
+    """A vector with its fitness, as DEAP's operators want it."""
+
+    def __init__(self, candidate: Candidate) -> None:
+        super().__init__(candidate.vector)
+        self.origin = candidate.origin
+        self.fitness = Fitness()
+
+    @property
+    def candidate(self) -> Candidate:
+        """What is proposed to the loop."""
+        return Candidate(tuple(self), self.origin)
+
+
+class Evolution:
+    """See the module. Arguments as for `registry.build_search`.
+
+    Raises:
+        ValueError: a setting is out of its range.
+    """
+
+    def __init__(
+        self, encoding: Encoding, config: EvolutionConfig, start: Sequence[Candidate], seed: int
+    ) -> None:
+        _check(config)
+        self._config = config
+        self._random = Random(seed)
+        self._allowed = [frozenset(values) for values in encoding.allowed(config.actions)]
+        self._start = list(dict.fromkeys(Candidate(self._fit(c.vector), c.origin) for c in start))
+        self._population: list[Individual] = []
+        self._seen: set[str] = set()
+        self._generation = 0
+        self._toolbox = base.Toolbox()
+        self._toolbox.register("clone", copy.deepcopy)
+        self._toolbox.register("mutate", mutate_cells, encoding=encoding, random=self._random)
+        self._toolbox.register("mutate_kind", mutate_kind, encoding=encoding, random=self._random)
+        self._toolbox.register("mate", cross_rows, encoding=encoding, random=self._random)
+        self._toolbox.register("select", tools.selBest, k=config.parents)
+
+    @property
+    def batch(self) -> int:
+        """Parents and their children."""
+        return self._config.parents * (1 + self._config.children)
+
+    @property
+    def probability(self) -> float:
+        """Of changing a cell, in this generation."""
+        decayed = self._config.probability * self._config.decay**self._generation
+        return max(self._config.probability_min, decayed)
+
+    @property
+    def distance(self) -> float:
+        """How far an integer cell may move, in this generation."""
+        decayed = self._config.distance * self._config.decay**self._generation
+        return max(self._config.distance_min, decayed)
+
+    def ask(self, n: int) -> list[Candidate]:
+        """The parents and their children; at first the warm start.
+
+        With fewer of those than parents, mutations of them fill up the first generation.
+        """
+        if not self._population:
+            start = [Individual(candidate) for candidate in self._start[:n]]
+            children = self._children(start, min(n, self._config.parents) - len(start))
+            return [individual.candidate for individual in [*start, *children]]
+        parents = self._population[: max(1, n // (1 + self._config.children))]
+        children = self._children(parents, min(n, self.batch) - len(parents))
+        return [individual.candidate for individual in [*parents, *children]]
+
+    def tell(self, candidates: Sequence[Candidate], results: Sequence[Measured]) -> None:
+        """Truncation selection: the best of parents and children are the next parents."""
+        told = []
+        for candidate, measured in zip(candidates, results, strict=True):
+            individual = Individual(candidate)
+            individual.fitness.values = (measured.cautious,)
+            self._seen.add(candidate.key)
+            told.append(individual)
+        vectors = {candidate.vector for candidate in candidates}
+        absent = [old for old in self._population if tuple(old) not in vectors]
+        self._population = self._toolbox.select([*told, *absent])
+        self._generation += 1
+
+    def state_dict(self) -> dict[str, Any]:
+        """Parents, generation, the tables seen, and the random generator."""
+        version, internal, gauss = self._random.getstate()
+        return {
+            "generation": self._generation,
+            "population": [
+                {"vector": list(one), "origin": one.origin, "fitness": one.fitness.values[0]}
+                for one in self._population
+            ],
+            "seen": sorted(self._seen),
+            "random": [version, list(internal), gauss],
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+        self._generation = state["generation"]
+        self._population = []
+        for entry in state["population"]:
+            individual = Individual(Candidate(tuple(entry["vector"]), entry["origin"]))
+            individual.fitness.values = (entry["fitness"],)
+            self._population.append(individual)
+        self._seen = set(state["seen"])
+        version, internal, gauss = state["random"]
+        self._random.setstate((version, tuple(internal), gauss))
+
+    def _children(self, parents: Sequence[Individual], count: int) -> list[Individual]:
+        """Children of each parent in turn, the better ones first where they can't all have one."""
+        taken = {parent.candidate.key for parent in parents} | self._seen
+        children = []
+        for number in range(count):
+            child = self._child(parents[number % len(parents)], parents, taken)
+            if child is not None:
+                taken.add(child.candidate.key)
+                children.append(child)
+        return children
+
+    def _child(
+        self, parent: Individual, parents: Sequence[Individual], taken: set[str]
+    ) -> Individual | None:
+        for _ in range(ATTEMPTS):
+            child = self._toolbox.clone(parent)
+            if self._config.crossover and self._random.random() < self._config.crossover:
+                self._toolbox.mate(child, self._toolbox.clone(self._random.choice(parents)))
+            focused = self._config.focus and self._random.random() < self._config.focus
+            mutate = self._toolbox.mutate_kind if focused else self._toolbox.mutate
+            mutate(child, probability=self.probability, distance=self.distance)
+            child[:] = self._fit(child)
+            if child.candidate.key not in taken:
+                child.origin = "mutation"
+                return child
+        return None
+
+    def _fit(self, vector: Sequence[int]) -> tuple[int, ...]:
+        """The vector with every value that is not allowed replaced by the nearest that is."""
+        return tuple(
+            value
+            if value in allowed
+            else min(allowed, key=lambda other: (abs(other - value), other))
+            for value, allowed in zip(vector, self._allowed, strict=True)
+        )
+
+
+def _check(config: EvolutionConfig) -> None:
+    for name in ("parents", "children"):
+        if getattr(config, name) < 1:
+            raise ValueError(f"search.{name}={getattr(config, name)}: must be at least 1")
+    for name in ("probability", "probability_min", "focus", "crossover"):
+        if not 0.0 <= getattr(config, name) <= 1.0:
+            raise ValueError(f"search.{name}={getattr(config, name)}: must be from 0 to 1")
+    if not 0.0 < config.decay <= 1.0:
+        raise ValueError(f"search.decay={config.decay}: must be above 0 and at most 1")

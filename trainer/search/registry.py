@@ -1,0 +1,61 @@
+"""The searches, by the name that follows `search=`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hydra.core.config_store import ConfigStore
+
+from policies import Encoding
+from trainer.config import SearchConfig
+from trainer.search.base import Candidate, Search
+from trainer.search.evolution import Evolution, EvolutionConfig
+
+Build = Callable[[Encoding, Any, Sequence[Candidate], int], Search]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A registered search.
+
+    Attributes:
+        build: from (encoding, settings, warm start, seed).
+        config: the dataclass of its settings, the type of `configs/search/NAME.yaml`.
+    """
+
+    build: Build
+    config: type[SearchConfig]
+
+
+SEARCHES: dict[str, Entry] = {
+    "evolution": Entry(Evolution, EvolutionConfig),
+}
+
+
+def build_search(
+    config: SearchConfig, encoding: Encoding, start: Sequence[Candidate], seed: int
+) -> Search:
+    """Make the search that the settings name.
+
+    Args:
+        config: its settings.
+        encoding: the policy space.
+        start: known good candidates, best guesses first.
+        seed: of its random numbers.
+
+    Raises:
+        ValueError: there is no such search.
+    """
+    entry = SEARCHES.get(config.name)
+    if entry is None:
+        raise ValueError(f"search={config.name}: no such search; there are {', '.join(SEARCHES)}")
+    return entry.build(encoding, config, start, seed)
+
+
+def register_searches() -> None:
+    """Tell Hydra the types of every search's settings."""
+    store = ConfigStore.instance()
+    for name, entry in SEARCHES.items():
+        store.store(f"{name}_schema", entry.config, group="search")

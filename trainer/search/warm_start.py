@@ -1,0 +1,42 @@
+"""Known good policies to start from: the seeds, each under several backoffs (paper §5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from policies import INITIAL_US, SEEDS, BackoffRow, Encoding, build_seed
+from trainer.search.base import Candidate
+
+CONSTANT = (0.0, 0.0, 0.0)
+
+
+def warm_start(
+    encoding: Encoding, tuned_us: float, library: Sequence[Candidate] = ()
+) -> list[Candidate]:
+    """The seeds of the workload, best guesses first.
+
+    Every seed comes with its own backoff and with the constant that suits Silo best; OCC with
+    that constant is `silo_tuned` written as a table. OCC also comes with the constants around it,
+    and the other seeds with the shortest.
+
+    Args:
+        encoding: the policy space.
+        tuned_us: the constant backoff found for Silo, µs; the nearest of `INITIAL_US` is used.
+        library: further candidates to start from.
+    """
+    tuned = min(range(len(INITIAL_US)), key=lambda i: abs(INITIAL_US[i] - tuned_us))
+    around = [i for i in (tuned - 1, tuned + 1) if 0 <= i < len(INITIAL_US)]
+    found = [*library]
+    for name in SEEDS:
+        document = build_seed(name, encoding.signature)
+        found.append(Candidate(tuple(encoding.encode(document)), name))
+        for index in [tuned, *(around if name == "occ" else [0])]:
+            backoff = BackoffRow(INITIAL_US[index], CONSTANT, CONSTANT)
+            constant = replace(document, backoff=dict.fromkeys(document.backoff, backoff))
+            vector = tuple(encoding.encode(constant))
+            found.append(Candidate(vector, f"{name}, constant backoff {INITIAL_US[index]:g} µs"))
+    unique: dict[tuple[int, ...], Candidate] = {}
+    for candidate in found:
+        unique.setdefault(candidate.vector, candidate)
+    return list(unique.values())
