@@ -19,6 +19,7 @@ constexpr int kSchemaVersion = 1;
 constexpr std::string_view kKind = "heddle.policy";
 constexpr std::size_t kLargestDocument = std::size_t{16} << 20;
 constexpr std::size_t kMostStates = 10'000;
+constexpr int kMostLevels = 32;  // a policy has five; the free-form parts may have some more
 
 [[noreturn]] void fail(const std::string& where, const std::string& what) {
   throw PolicyError(where.empty() ? what : where + ": " + what);
@@ -30,13 +31,19 @@ std::string shown(const Json& value) {
   return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
 }
 
-/// Parses, refusing what JSON allows and a reader would misunderstand: a key given twice.
+/// Parses, refusing what JSON allows and a reader would misunderstand (a key given twice) or
+/// could not print again (the library's writer and destructor recurse once a level).
 Json parse_strictly(std::string_view text) {
   if (text.size() > kLargestDocument) {
     fail("", "the document is larger than 16 MiB; a policy is a few KiB");
   }
   std::vector<std::set<std::string>> keys;
-  const Json::parser_callback_t watch = [&keys](int, Json::parse_event_t event, Json& value) {
+  const Json::parser_callback_t watch = [&keys](int depth, Json::parse_event_t event,
+                                                 Json& value) {
+    if (depth > kMostLevels) {
+      fail("", "lists and objects are nested more than " + std::to_string(kMostLevels) +
+                   " deep; a policy has five levels");
+    }
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second) {
