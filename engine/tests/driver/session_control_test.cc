@@ -142,7 +142,9 @@ TEST(SessionControl, StopEndsARunOfAnyBackoffAndProtocol) {
     EXPECT_GT(result.commits, 0u);
     EXPECT_TRUE(session->check().empty());
     // Most of its time was backoff, or this has shown nothing.
-    if (options.protocol == "silo") EXPECT_GT(result.time_s.backoff, result.time_s.useful);
+    if (options.protocol == "silo") {
+      EXPECT_GT(result.time_s.backoff, result.time_s.useful);
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -23,11 +24,13 @@ namespace {
 
 /// How the workload below behaves, and what it saw.
 struct Stage {
+  static constexpr std::size_t kDrawsKept = 8;
+
   std::atomic<bool> hangs{false};
   std::atomic<bool> released{false};
   std::atomic<int> hanging{0};
   std::mutex mutex;
-  std::vector<std::vector<std::uint64_t>> draws;  // by worker, its first few
+  std::vector<std::vector<std::uint64_t>> draws;  // by worker, its first
 
   static Stage& get() {
     static Stage stage;
@@ -60,12 +63,11 @@ class Hanging {
   void load(std::uint64_t) { row_.load(make_key(0), {0}); }
 
   void generate(Random& random, int worker, int workers, std::uint64_t, Input&) const {
-    constexpr std::size_t kFew = 8;
     Stage& stage = Stage::get();
     const std::lock_guard lock(stage.mutex);
     stage.draws.resize(static_cast<std::size_t>(workers));
     auto& own = stage.draws[static_cast<std::size_t>(worker)];
-    if (own.size() < kFew) own.push_back(random.next());
+    if (own.size() < Stage::kDrawsKept) own.push_back(random.next());
   }
   static int type_of(const Input&) { return 0; }
   [[nodiscard]] static bool is_snapshot(int) { return false; }
@@ -157,10 +159,18 @@ TEST(SessionWatchdog, LeavesASlowRunAlone) {
   rescuer.join();
 }
 
+/// What each worker drew first, in a run that lasts until all have drawn enough.
 std::vector<std::vector<std::uint64_t>> draws_of_run(std::uint64_t seed) {
   Stage::get().reset();
   HangingSession session({}, 2, 1);
-  (void)session_runs::run(session, {.seconds = 0.1, .seed = seed});
+  const auto all_drew = [] {
+    const std::lock_guard lock(Stage::get().mutex);
+    const auto& draws = Stage::get().draws;  // sized by the first worker that draws
+    return !draws.empty() && std::ranges::all_of(draws, [](const auto& own) {
+      return own.size() == Stage::kDrawsKept;
+    });
+  };
+  (void)session.run({.seconds = 60, .seed = seed}, all_drew);
   const std::lock_guard lock(Stage::get().mutex);
   return Stage::get().draws;
 }
