@@ -122,9 +122,12 @@ def install_packages(packages: list[str]) -> None:
         )
     prefix: list[str | Path] = []
     if os.geteuid() != 0:
-        allowed = shutil.which("sudo") and not subprocess.run(
-            ["sudo", "-n", "true"], capture_output=True, check=False
-        ).returncode
+        allowed = (
+            shutil.which("sudo")
+            and not subprocess.run(
+                ["sudo", "-n", "true"], capture_output=True, check=False
+            ).returncode
+        )
         if not allowed:
             raise SetupError(
                 "Debian packages are missing and installing them takes root. Run\n\n"

@@ -38,6 +38,7 @@ def count(binary: Path, workload: list[str], run: list[str]) -> tuple[int, int]:
 
 
 def main() -> None:
+    """Counts, prints the table and leaves."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("binary", type=Path, help="heddle_run_workload")
     parser.add_argument("--protocol", default="silo")

@@ -14,10 +14,10 @@ struct LatencyResult {
 
 struct TypeResult {
   std::string name;
-  std::uint64_t commits = 0;    ///< includes rollbacks: the transaction did what it is specified to
+  std::uint64_t commits = 0;  ///< includes rollbacks: the transaction did what it is specified to
   std::uint64_t rollbacks = 0;
   std::uint64_t aborts = 0;
-  double throughput = 0;        ///< commits a second
+  double throughput = 0;  ///< commits a second
   LatencyResult latency_us;
 };
 
@@ -27,7 +27,7 @@ struct TimeResult {
   double waiting = 0;  ///< for other transactions
   double wasted = 0;   ///< attempts that aborted, less their waiting
   double backoff = 0;
-  double commit = 0;   ///< the commit protocol of attempts that committed
+  double commit = 0;  ///< the commit protocol of attempts that committed
 };
 
 /// What a run measured (DESIGN §5): one schema from here to JSON and the experiment record.
@@ -45,8 +45,8 @@ struct Result {
   std::uint64_t partial_retries = 0;
   std::vector<TypeResult> types;
   std::map<std::string, std::uint64_t> aborts_by_reason;
-  std::vector<std::uint64_t> aborts_by_state;    ///< one a state, then those of no state
-  std::vector<double> waiting_by_state_s;        ///< one a state, then at commit
+  std::vector<std::uint64_t> aborts_by_state;  ///< one a state, then those of no state
+  std::vector<double> waiting_by_state_s;      ///< one a state, then at commit
   TimeResult time_s;
   bool interrupted = false;
 

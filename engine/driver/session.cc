@@ -3,8 +3,8 @@
 #include <stdexcept>
 
 #include "driver/session_factory.h"
-#include "protocol/registry.h"
 #include "machine/threads.h"
+#include "protocol/registry.h"
 
 namespace heddle {
 

@@ -20,12 +20,12 @@ struct RunOptions {
   std::map<std::string, std::string> protocol_options = {};
   std::shared_ptr<const CompiledPolicy> policy = nullptr;  ///< for protocols that execute one
   std::string backoff = "exponential";
-  double backoff_us = 0;      ///< for backoff "static"
-  double seconds = 1.0;       ///< the measured window
-  double warmup = 0.0;        ///< seconds before it
+  double backoff_us = 0;  ///< for backoff "static"
+  double seconds = 1.0;   ///< the measured window
+  double warmup = 0.0;    ///< seconds before it
   std::uint64_t seed = 1;
-  bool take_turns = true;     ///< of workers without a core of their own
-  double watchdog_s = 10.0;   ///< no worker may go this long without ending an attempt
+  bool take_turns = true;    ///< of workers without a core of their own
+  double watchdog_s = 10.0;  ///< no worker may go this long without ending an attempt
 };
 
 /// A worker made no progress: the message says who waited for whom.

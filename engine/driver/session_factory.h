@@ -9,8 +9,8 @@
 
 namespace heddle {
 
-/// One workload as the driver opens it. workload/registry.cmake lists the workloads; the build makes
-/// one of these for each, in a source file of its own, so that they compile side by side.
+/// One workload as the driver opens it. workload/registry.cmake lists the workloads; the build
+/// makes one of these for each, in a source file of its own, so that they compile side by side.
 struct SessionFactory {
   std::string_view name;
   std::unique_ptr<Session> (*open)(const OptionMap& options, int workers, std::uint64_t seed);
@@ -19,6 +19,5 @@ struct SessionFactory {
 
 /// The factories, in the registry's order.
 [[nodiscard]] const std::vector<SessionFactory>& session_factories();
-
 
 }  // namespace heddle

@@ -14,9 +14,10 @@ SessionFactory make_session_factory() {
                      std::uint64_t seed) -> std::unique_ptr<Session> {
             return std::make_unique<WorkloadSession<M, W<M>>>(options, workers, seed);
           },
-          .signature = [](const OptionMap& options) {
-            return W<M>::signature(W<M>::Options::parse(without_workload_name(options)));
-          }};
+          .signature =
+              [](const OptionMap& options) {
+                return W<M>::signature(W<M>::Options::parse(without_workload_name(options)));
+              }};
 }
 
 }  // namespace heddle

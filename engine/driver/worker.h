@@ -40,8 +40,8 @@ class Worker {
   using Executor = typename Protocol::template Executor<M>;
   using Runtime = typename Protocol::template Runtime<M>;
 
-  Worker(typename M::Member& member, int workers, std::uint64_t seed, W& workload, Storage<M>& storage,
-         Runtime& runtime, RunState<M>& state, Heartbeat<M>& heartbeat,
+  Worker(typename M::Member& member, int workers, std::uint64_t seed, W& workload,
+         Storage<M>& storage, Runtime& runtime, RunState<M>& state, Heartbeat<M>& heartbeat,
          Measurements<M>& measurements, Backoff backoff)
       : member_(member),
         worker_(member.worker()),
@@ -73,8 +73,8 @@ class Worker {
         now = pass_turn();
         continue;
       }
-      workload_.generate(random_, worker_, workers_, static_cast<std::uint64_t>(M::microseconds(now)),
-                         input_);
+      workload_.generate(random_, worker_, workers_,
+                         static_cast<std::uint64_t>(M::microseconds(now)), input_);
       now = run_to_the_end(now);
     }
     if (phase == Phase::warm_up) measurements_.start = now;

@@ -40,9 +40,8 @@ class WorkloadSession final : public Session {
     if (!one_at_a_time) throw std::invalid_argument("this session is running; wait or stop() it");
     validate(options);
     Result result;
-    const bool known = Protocols::visit(options.protocol, [&]<class P>(P) {
-      result = run_protocol<P>(options, interrupted);
-    });
+    const bool known = Protocols::visit(
+        options.protocol, [&]<class P>(P) { result = run_protocol<P>(options, interrupted); });
     if (!known) {
       throw std::invalid_argument("protocol '" + options.protocol +
                                   "' is not known; valid: " + Protocols::joined_names());
@@ -107,9 +106,7 @@ class WorkloadSession final : public Session {
     std::vector<Measurements<M>> measurements;
   };
 
-  [[nodiscard]] int type_count() const {
-    return static_cast<int>(W::type_names(parsed_).size());
-  }
+  [[nodiscard]] int type_count() const { return static_cast<int>(W::type_names(parsed_).size()); }
 
   void usable() const {
     if (stuck_) throw StuckError("this session has a stuck worker; open a new one");
@@ -346,9 +343,7 @@ class WorkloadSession final : public Session {
   }
 
   static LatencyResult in_microseconds(const Histogram& ticks) {
-    const auto us = [](double value) {
-      return value / M::ticks_per_us();
-    };
+    const auto us = [](double value) { return value / M::ticks_per_us(); };
     return {.mean = us(ticks.mean()),
             .p50 = us(ticks.quantile(0.5)),
             .p90 = us(ticks.quantile(0.9)),

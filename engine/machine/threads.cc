@@ -253,7 +253,8 @@ bool ThreadsMachine::run_crew(const CrewOptions& options, std::function<void(Mem
     watching = monitor();
     lock.lock();
   }
-  const bool left = roll->all_done.wait_for(lock, std::chrono::microseconds(options.grace_us), done);
+  const bool left =
+      roll->all_done.wait_for(lock, std::chrono::microseconds(options.grace_us), done);
   lock.unlock();
   for (std::thread& thread : threads) {
     if (left) {

@@ -15,8 +15,8 @@ namespace heddle {
 /// How a crew of workers is started.
 struct CrewOptions {
   int workers = 1;
-  bool pin = true;                ///< pin worker w to the w-th core this process may use
-  std::uint64_t poll_us = 2000;   ///< how often the monitor is asked
+  bool pin = true;                     ///< pin worker w to the w-th core this process may use
+  std::uint64_t poll_us = 2000;        ///< how often the monitor is asked
   std::uint64_t grace_us = 5'000'000;  ///< how long workers may take to leave once told to
   /// Whether workers without a core of their own take turns at transaction boundaries. Off, the
   /// kernel preempts them anywhere: slower, and the harder test.
@@ -67,7 +67,8 @@ struct ThreadsMachine {
   /// The clock: cheap, monotonic on every core of one machine.
   [[nodiscard]] static Ticks now() noexcept {
 #if defined(__x86_64__)
-    if (invariant_tsc_) [[likely]] return __rdtsc();
+    if (invariant_tsc_) [[likely]]
+      return __rdtsc();
 #endif
     return steady_nanoseconds();
   }

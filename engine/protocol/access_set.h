@@ -25,12 +25,12 @@ struct Access {
   std::byte* write;        ///< its own write, to be installed
   std::uint32_t bytes;     ///< how much of the payload `value` holds
   std::uint32_t write_bytes;
-  AccessId state;        ///< the access that touched it first
-  std::uint8_t writes;   ///< how often the transaction wrote it
-  bool absent;           ///< the row does not exist for this transaction
-  bool removed;          ///< the transaction deletes it
-  bool dirty;            ///< read from an uncommitted version
-  bool pending;          ///< a write that others can't see yet
+  AccessId state;       ///< the access that touched it first
+  std::uint8_t writes;  ///< how often the transaction wrote it
+  bool absent;          ///< the row does not exist for this transaction
+  bool removed;         ///< the transaction deletes it
+  bool dirty;           ///< read from an uncommitted version
+  bool pending;         ///< a write that others can't see yet
 
   [[nodiscard]] bool written() const { return writes != 0; }
 };
@@ -39,14 +39,16 @@ struct Access {
 class ValueArena {
  public:
   [[nodiscard]] std::byte* allocate(std::size_t bytes) {
-    if (used_ + bytes > kChunkBytes) [[unlikely]] return grow(bytes);
+    if (used_ + bytes > kChunkBytes) [[unlikely]]
+      return grow(bytes);
     std::byte* block = current_ + used_;
     used_ += (bytes + 15) & ~std::size_t{15};
     return block;
   }
 
   void reset() {
-    if (chunks_.size() > 1) [[unlikely]] chunks_.resize(1);
+    if (chunks_.size() > 1) [[unlikely]]
+      chunks_.resize(1);
     current_ = chunks_.front().get();
     used_ = 0;
   }
@@ -105,7 +107,8 @@ class AccessSet {
   [[nodiscard]] Place locate(const Record<M>* record) const {
     for (std::uint32_t at = home(record);; at = next(at)) {
       const std::uint32_t slot = slots_[at];
-      if (slot < base_) [[likely]] return {kNone, at};
+      if (slot < base_) [[likely]]
+        return {kNone, at};
       if (entries_[slot - base_].record == record) return {slot - base_, at};
     }
   }
@@ -118,7 +121,8 @@ class AccessSet {
     slots_[place.slot] = base_ + size_;
     Access<M>& access = entries_[size_++];
     access.record = record;
-    if (size_ * 2 == slots_.size()) [[unlikely]] return enlarge();
+    if (size_ * 2 == slots_.size()) [[unlikely]]
+      return enlarge();
     return access;
   }
 
@@ -166,7 +170,8 @@ class AccessSet {
   /// Slots hold base + entry; start over before that could overflow.
   void forget_slots() {
     base_ += size_;
-    if (base_ < kHighestBase) [[likely]] return;
+    if (base_ < kHighestBase) [[likely]]
+      return;
     std::fill(slots_.begin(), slots_.end(), 0);
     base_ = 1;
   }

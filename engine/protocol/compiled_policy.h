@@ -15,12 +15,12 @@ struct CompiledState {
   std::uint16_t ordinal = 0;  ///< accesses of its type up to and including this one
   bool waits = false;         ///< some wait cell is set, and the type can have dependencies
   bool dirty_read = false;
-  bool publishes = false;     ///< PUBLIC: buffered writes become visible after this access
-  bool validates = false;     ///< a publication point: PUBLIC or early validation
+  bool publishes = false;  ///< PUBLIC: buffered writes become visible after this access
+  bool validates = false;  ///< a publication point: PUBLIC or early validation
   bool loop = false;
   bool reads_and_writes = false;  ///< one state for both halves; the point is after the write
   bool waits_before_validation = false;
-  std::vector<std::uint16_t> wait;  ///< per type
+  std::vector<std::uint16_t> wait;                    ///< per type
   std::vector<std::uint16_t> wait_before_validation;  ///< the next state's
 };
 

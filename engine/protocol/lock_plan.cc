@@ -9,8 +9,8 @@ namespace {
 bool writes(AccessKind kind) { return kind != AccessKind::read && kind != AccessKind::scan; }
 
 /// Which tables come before which, by the order in which each type first touches them.
-std::map<std::string, std::set<std::string>> predecessors(const Signature& signature,
-                                                          const std::map<std::string, bool>& written) {
+std::map<std::string, std::set<std::string>> predecessors(
+    const Signature& signature, const std::map<std::string, bool>& written) {
   std::map<std::string, std::set<std::string>> before;
   for (const TypeSpec& type : signature.types) {
     std::vector<std::string> seen;

@@ -15,13 +15,14 @@ namespace heddle {
 /// A worker as the lock table knows it.
 template <class M>
 struct alignas(64) LockOwner {
-  Signal<M> granted;                      ///< moves on with every lock granted after a wait
-  Shared<M, std::uint64_t> waits_for;     ///< owner number + 1 of a blocker, for diagnosis
+  Signal<M> granted;                   ///< moves on with every lock granted after a wait
+  Shared<M, std::uint64_t> waits_for;  ///< owner number + 1 of a blocker, for diagnosis
   int worker = 0;
-  typename M::Ticks waited = 0;           ///< since the owner last reset it
+  typename M::Ticks waited = 0;  ///< since the owner last reset it
 };
 
-/// When a transaction began its first attempt; kept over its retries, so that it grows old and wins.
+/// When a transaction began its first attempt; kept over its retries, so that it grows old and
+/// wins.
 struct LockAge {
   std::uint64_t began = 0;
   int worker = 0;
@@ -64,8 +65,8 @@ class LockTable {
  public:
   explicit LockTable(int workers, const Shared<M, std::uint64_t>& stop)
       : stop_(stop),
-        bucket_count_(std::bit_ceil(std::max<std::size_t>(
-            kLeast, kBucketsPerWorker * static_cast<std::size_t>(workers)))),
+        bucket_count_(std::bit_ceil(
+            std::max<std::size_t>(kLeast, kBucketsPerWorker * static_cast<std::size_t>(workers)))),
         shift_(64 - std::countr_zero(bucket_count_)),
         buckets_(new Bucket[bucket_count_]) {}
 
@@ -181,8 +182,7 @@ class LockTable {
   /// Counts a wait in, unless one of the kind it must not meet exists.
   bool admit(std::uint64_t kind) {
     if (kind == kHarmless) return true;
-    const std::uint64_t other =
-        kind == kOnlyOrdered ? ~(kUnordered - 1) : kUnordered - 1;
+    const std::uint64_t other = kind == kOnlyOrdered ? ~(kUnordered - 1) : kUnordered - 1;
     std::uint64_t counts = waits_.load(std::memory_order_relaxed);  // relaxed: the CAS decides
     while (true) {
       if ((counts & other) != 0) return false;
@@ -208,7 +208,7 @@ class LockTable {
     if (kind != kHarmless) waits_.fetch_add(~kind + 1, std::memory_order_acq_rel);  // as in admit()
     if (owner.granted.load() != before) return true;
     bucket.latch();
-    const bool upgrade = request.upgrading;  // not granted: it keeps the lock it has
+    const bool upgrade = request.upgrading;            // not granted: it keeps the lock it has
     const bool granted = request.granted && !upgrade;  // in the last moment
     request.upgrading = false;
     if (!granted && !upgrade) bucket.unlink(&request);

@@ -77,8 +77,8 @@ class NodeSet {
     return true;
   }
 
-  /// Looks at the ranges again whose nodes have changed. If all hold what they held, their nodes are
-  /// from now on those they have now. `transaction` is handed to the ranges' checks.
+  /// Looks at the ranges again whose nodes have changed. If all hold what they held, their nodes
+  /// are from now on those they have now. `transaction` is handed to the ranges' checks.
   ///
   /// That a range holds the same rows again does not mean that it always did: it may have held
   /// another in between, which the transaction may have read. So the caller must validate
@@ -102,7 +102,8 @@ class NodeSet {
   /// hold what they held.
   [[nodiscard]] bool plausible_since(std::uint32_t first, void* transaction) {
     for (std::size_t at = first; at < nodes_.size(); ++at) {
-      if (!changed(nodes_[at])) [[likely]] continue;
+      if (!changed(nodes_[at])) [[likely]]
+        continue;
       fresh_.clear();
       if (!check(transaction, ranges_[nodes_[at].range])) return false;
     }

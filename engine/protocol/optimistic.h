@@ -57,13 +57,14 @@ class OptimisticCore {
 
   /// Reads a record's committed version into the set. The entry may be absent.
   /// @param place where the set would hold the record, which it does not
-  [[gnu::always_inline]] Look read_committed(AccessId state, TableBase<M>& table,
-                                             Record<M>* record, std::uint32_t bytes,
+  [[gnu::always_inline]] Look read_committed(AccessId state, TableBase<M>& table, Record<M>* record,
+                                             std::uint32_t bytes,
                                              typename AccessSet<M>::Place place,
                                              std::uint32_t& entry) {
     std::byte* copy = set_.allocate(bytes);
     const std::uint64_t word = read_stable(*record, copy, bytes);
-    if (tid::dead(word)) [[unlikely]] return Look::gone;
+    if (tid::dead(word)) [[unlikely]]
+      return Look::gone;
     entry = set_.size();
     Access<M>& access = set_.append(record, place);
     access.table = &table;
@@ -151,9 +152,7 @@ class OptimisticCore {
     watched_.push_back({record, word});
     return tid::absent(word) && !tid::locked(word);
   }
-  [[nodiscard]] const Record<M>* record_of(std::uint32_t entry) const {
-    return set_[entry].record;
-  }
+  [[nodiscard]] const Record<M>* record_of(std::uint32_t entry) const { return set_[entry].record; }
   [[nodiscard]] NodeSet<M>& nodes() { return nodes_; }
   [[nodiscard]] std::byte* allocate(std::size_t bytes) { return set_.allocate(bytes); }
 
@@ -201,11 +200,14 @@ class OptimisticCore {
     watched_.clear();
     for (int round = 0; round < kRounds; ++round) {
       const bool looked_again = !nodes_.current();
-      if (looked_again && !nodes_.look_again(this)) [[unlikely]] break;
+      if (looked_again && !nodes_.look_again(this)) [[unlikely]]
+        break;
       if (!records_unchanged(write_set_locked)) return false;
       // Kept over the rounds: no node tells of a record that was passed over and then committed.
-      if (!watched_unchanged()) [[unlikely]] break;
-      if (!looked_again || nodes_.current()) [[likely]] return true;
+      if (!watched_unchanged()) [[unlikely]]
+        break;
+      if (!looked_again || nodes_.current()) [[likely]]
+        return true;
     }
     conflict(AbortReason::node_validation, kNoState);
     return false;
@@ -277,7 +279,8 @@ class OptimisticCore {
     // Unlinking locks a record again, out of order: only once nothing is locked any more.
     if (removes) unlink_removed(version);
     locked_.clear();
-    if (stray_placeholders_) [[unlikely]] drop_placeholders();
+    if (stray_placeholders_) [[unlikely]]
+      drop_placeholders();
   }
 
   void drop_placeholders() {
@@ -328,8 +331,8 @@ class OptimisticCore {
     if (tid::absent(access.seen) && tid::version(access.seen) == 0) return;
     if (Epochs<M>::same_snapshot(tid::epoch(access.seen), tid::epoch(version))) return;
     const std::size_t bytes = sizeof(Version<M>) + access.table->payload_bytes();
-    auto* old = new (storage_.allocate(worker_, bytes)) Version<M>{
-        access.seen, access.record->previous.load(std::memory_order_relaxed)};
+    auto* old = new (storage_.allocate(worker_, bytes))
+        Version<M>{access.seen, access.record->previous.load(std::memory_order_relaxed)};
     // relaxed is enough throughout: the record is locked by this transaction.
     std::memcpy(old->payload(), access.record->payload(), access.table->payload_bytes());
     // release: a reader that follows the link sees the version's content.

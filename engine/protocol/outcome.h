@@ -49,8 +49,8 @@ enum class AbortReason : std::uint8_t {
 };
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(AbortReason::count_)>
-    kAbortReasonNames{"none",         "read_validation", "node_validation",
-                      "early_validation", "dirty_source",    "wait_cycle",
-                      "lock_conflict", "record_unlinked", "stopped"};
+    kAbortReasonNames{"none",         "read_validation", "node_validation", "early_validation",
+                      "dirty_source", "wait_cycle",      "lock_conflict",   "record_unlinked",
+                      "stopped"};
 
 }  // namespace heddle

@@ -34,15 +34,15 @@ struct BackoffRow {
 struct Policy {
   std::string name;
   Signature signature;
-  std::vector<PolicyRow> rows;       ///< one a state
-  std::vector<BackoffRow> backoff;   ///< one a type
+  std::vector<PolicyRow> rows;      ///< one a state
+  std::vector<BackoffRow> backoff;  ///< one a type
   std::string schedule_json = "null";
   std::string provenance_json = "{}";
 };
 
 /// The values a backoff cell may take.
 inline constexpr std::array kBackoffAlphas{0.0, 0.5, 1.0, 2.0, 4.0};
-inline constexpr std::array kBackoffInitialsUs{0.125, 0.5, 1.0,  2.0,  4.0,  8.0,
+inline constexpr std::array kBackoffInitialsUs{0.125, 0.5,  1.0,  2.0,   4.0,  8.0,
                                                16.0,  32.0, 64.0, 128.0, 256.0};
 
 }  // namespace heddle

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 namespace heddle {
 
@@ -38,8 +39,7 @@ Json parse_strictly(std::string_view text) {
     fail("", "the document is larger than 16 MiB; a policy is a few KiB");
   }
   std::vector<std::set<std::string>> keys;
-  const Json::parser_callback_t watch = [&keys](int depth, Json::parse_event_t event,
-                                                 Json& value) {
+  const Json::parser_callback_t watch = [&keys](int depth, Json::parse_event_t event, Json& value) {
     if (depth > kMostLevels) {
       fail("", "lists and objects are nested more than " + std::to_string(kMostLevels) +
                    " deep; a policy has five levels");
@@ -104,7 +104,8 @@ void only(const Json& object, std::initializer_list<std::string_view> names,
   for (const auto& [key, value] : object.items()) {
     if (std::find(names.begin(), names.end(), key) != names.end()) continue;
     std::string valid;
-    for (const std::string_view name : names) valid += (valid.empty() ? "" : ", ") + std::string(name);
+    for (const std::string_view name : names)
+      valid += (valid.empty() ? "" : ", ") + std::string(name);
     fail(where, "field '" + key + "' is not known; valid: " + valid);
   }
 }
@@ -152,8 +153,8 @@ Signature read_signature(const Json& json) {
       if (!access_json.is_object()) fail(at, "must be an object, not " + shown(access_json));
       const Json& number = field(access_json, "id", at);
       if (!number.is_number_integer() || number != id) {
-        fail(at, "field 'id' is " + shown(number) + "; states are numbered through, so it must be " +
-                     std::to_string(id));
+        fail(at, "field 'id' is " + shown(number) +
+                     "; states are numbered through, so it must be " + std::to_string(id));
       }
       if (++id > kMostStates) fail(at, "more than " + std::to_string(kMostStates) + " states");
       type.accesses.push_back({text_field(access_json, "name", at),
@@ -247,13 +248,16 @@ PolicyRow parse_row(const Json& json, const Signature& signature, std::size_t st
   std::string where = "cc row " + std::to_string(state);
   if (!json.is_object()) fail(where, "must be an object, not " + shown(json));
   where += " (" + signature.types[type].name + " " + access.name + ")";
-  only(json, {"state", "type", "access", "wait", "read_version", "write_visibility",
-              "early_validation"}, where);
+  only(json,
+       {"state", "type", "access", "wait", "read_version", "write_visibility", "early_validation"},
+       where);
   const auto must_be = [&](const char* name, const Json& expected) {
     const Json& value = field(json, name, where);
     if (value != expected) {
-      fail(where, "field '" + std::string(name) + "' is " + shown(value) + "; rows stand in the "
-                      "order of the signature, so it must be " + shown(expected));
+      fail(where, "field '" + std::string(name) + "' is " + shown(value) +
+                      "; rows stand in the "
+                      "order of the signature, so it must be " +
+                      shown(expected));
     }
   };
   must_be("state", state);
@@ -273,7 +277,8 @@ PolicyRow parse_row(const Json& json, const Signature& signature, std::size_t st
     if (cell == waits.end()) fail(where, "wait has no cell for type '" + name + "'");
     row.wait.push_back(parse_wait(*cell, signature, other, where));
   }
-  row.dirty_read = parse_choice(json, "read_version", reads_version(access.kind), "CLEAN", "DIRTY", where);
+  row.dirty_read =
+      parse_choice(json, "read_version", reads_version(access.kind), "CLEAN", "DIRTY", where);
   row.public_write =
       parse_choice(json, "write_visibility", writes(access.kind), "PRIVATE", "PUBLIC", where);
   row.early_validation = bool_field(json, "early_validation", where);
@@ -301,8 +306,10 @@ BackoffRow parse_backoff_row(const Json& json, const std::string& where) {
   const auto read = [&](const char* name, std::array<double, 3>& cells) {
     const Json& values = array_field(json, name, where);
     if (values.size() != cells.size()) {
-      fail(where, "field '" + std::string(name) + "' must have 3 cells (prior aborts 0, 1, 2 and "
-                      "more), not " + std::to_string(values.size()));
+      fail(where, "field '" + std::string(name) +
+                      "' must have 3 cells (prior aborts 0, 1, 2 and "
+                      "more), not " +
+                      std::to_string(values.size()));
     }
     for (std::size_t at = 0; at < cells.size(); ++at) {
       cells[at] = parse_value(values[at], kBackoffAlphas,
@@ -343,8 +350,9 @@ void check_header(const Json& document) {
     fail("", "field 'kind' is " + shown(kind) + ", not \"" + std::string(kKind) +
                  "\": this is not a policy document");
   }
-  only(document, {"schema_version", "kind", "name", "signature", "cc", "backoff", "schedule",
-                  "provenance"}, "");
+  only(document,
+       {"schema_version", "kind", "name", "signature", "cc", "backoff", "schedule", "provenance"},
+       "");
 }
 
 Json wait_json(const Signature& signature, const PolicyRow& row) {
@@ -412,8 +420,9 @@ Policy parse_policy(std::string_view text, const Signature& signature) {
 std::string to_json(const Policy& policy) {
   std::ostringstream text;
   text << "{\n\"schema_version\": " << kSchemaVersion << ",\n\"kind\": \"" << kKind
-       << "\",\n\"name\": " << Json(policy.name).dump() << ",\n\"signature\": {\"workload\": "
-       << Json(policy.signature.workload).dump() << ", \"types\": [";
+       << "\",\n\"name\": " << Json(policy.name).dump()
+       << ",\n\"signature\": {\"workload\": " << Json(policy.signature.workload).dump()
+       << ", \"types\": [";
   const Json signature = signature_json(policy.signature);
   const char* separator = "\n";
   for (const Json& type : signature["types"]) {
@@ -436,7 +445,8 @@ std::string to_json(const Policy& policy) {
   separator = "\n";
   for (std::size_t type = 0; type < policy.backoff.size(); ++type) {
     const BackoffRow& row = policy.backoff[type];
-    const Json json = {{"initial_us", row.initial_us}, {"abort", row.abort}, {"commit", row.commit}};
+    const Json json = {
+        {"initial_us", row.initial_us}, {"abort", row.abort}, {"commit", row.commit}};
     text << separator << " " << Json(policy.signature.types[type].name).dump() << ": "
          << json.dump();
     separator = ",\n";

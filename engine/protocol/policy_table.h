@@ -197,8 +197,10 @@ class PolicyTransaction final : public OptimisticCore<M>,
   // ---- the steps of an access ------------------------------------------------------------------
 
   [[gnu::always_inline]] Begin begin_access(AccessId state) {
-    if (doomed_) [[unlikely]] return Begin::stop;
-    if (log_.replaying()) [[unlikely]] return Begin::replay;
+    if (doomed_) [[unlikely]]
+      return Begin::stop;
+    if (log_.replaying()) [[unlikely]]
+      return Begin::replay;
     if (state != kNoState && policy_->state(state).waits && !dependencies_.empty()) {
       if (!wait_action(policy_->state(state).wait, state)) return Begin::stop;
     }
@@ -715,8 +717,7 @@ struct PolicyTable {
     /// The worker that `worker` waits for, or -1.
     [[nodiscard]] int waits_for(int worker) const {
       // relaxed: for diagnosis.
-      const auto reference =
-          this->contexts[worker].waits_for.load(std::memory_order_relaxed);
+      const auto reference = this->contexts[worker].waits_for.load(std::memory_order_relaxed);
       return reference == 0 ? -1 : TransactionContext<M>::worker_of(reference);
     }
 

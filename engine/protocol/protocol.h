@@ -21,8 +21,8 @@ struct RunSetup {
   Storage<M>& storage;
   const Signature& signature;
   int workers;
-  const Shared<M, std::uint64_t>& stop;  ///< nonzero: every wait must end
-  std::map<std::string, std::string> options;  ///< the protocol's own
+  const Shared<M, std::uint64_t>& stop;          ///< nonzero: every wait must end
+  std::map<std::string, std::string> options;    ///< the protocol's own
   std::shared_ptr<const CompiledPolicy> policy;  ///< for protocols that execute one
 };
 
@@ -31,10 +31,10 @@ template <class M>
 struct Attempt {
   Outcome outcome = Outcome::abort;
   AbortReason reason = AbortReason::none;
-  AccessId state = kNoState;             ///< where it came to grief
-  typename M::Ticks waited = 0;          ///< spent waiting for other transactions
-  typename M::Ticks commit = 0;          ///< spent in the commit protocol, waits excluded
-  std::uint32_t partial_retries = 0;     ///< times it went back to a validated point
+  AccessId state = kNoState;          ///< where it came to grief
+  typename M::Ticks waited = 0;       ///< spent waiting for other transactions
+  typename M::Ticks commit = 0;       ///< spent in the commit protocol, waits excluded
+  std::uint32_t partial_retries = 0;  ///< times it went back to a validated point
 };
 
 /// Ends an attempt whose procedure has returned: commits, or validates the wish to roll back.

@@ -62,7 +62,8 @@ class ReplayLog {
   };
 
   [[gnu::always_inline]] void add(const Item& item) {
-    if (size_ == capacity_) [[unlikely]] grow();
+    if (size_ == capacity_) [[unlikely]]
+      grow();
     items_[size_++] = item;
     cursor_ = size_;
   }

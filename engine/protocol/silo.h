@@ -43,11 +43,11 @@ class SiloTransaction final : public OptimisticCore<M>,
   Begin begin_access(AccessId) { return this->doomed_ ? Begin::stop : Begin::proceed; }
 
   [[gnu::always_inline]] Look look(AccessId state, TableBase<M>& table, Record<M>* record,
-                                   std::uint32_t bytes,
-            bool /*for_scan*/, std::uint32_t& entry) {
+                                   std::uint32_t bytes, bool /*for_scan*/, std::uint32_t& entry) {
     const auto place = set_.locate(record);
     entry = place.entry;
-    if (entry != AccessSet<M>::kNone) [[unlikely]] return Core::look_again(entry, bytes);
+    if (entry != AccessSet<M>::kNone) [[unlikely]]
+      return Core::look_again(entry, bytes);
     return Core::read_committed(state, table, record, bytes, place, entry);
   }
 

@@ -53,8 +53,8 @@ class SnapshotTransaction {
   }
 
   template <class T, class F>
-  bool scan(AccessId state, T& table, const typename T::KeyType& lo,
-            const typename T::KeyType& hi, Order order, std::uint32_t limit, F visit) {
+  bool scan(AccessId state, T& table, const typename T::KeyType& lo, const typename T::KeyType& hi,
+            Order order, std::uint32_t limit, F visit) {
     return scan<typename T::ValueType>(state, table, lo, hi, order, limit, visit);
   }
 

@@ -101,8 +101,8 @@ class StoredProcedureApi {
   /// Visits the rows with keys in [lo, hi] in the given order, `limit` at most (0: all), until
   /// `visit(key, row)` returns false. Always reads committed versions, as the paper's §6 does.
   template <class Prefix, class T, class F>
-  bool scan(AccessId state, T& table, const typename T::KeyType& lo,
-            const typename T::KeyType& hi, Order order, std::uint32_t limit, F visit) {
+  bool scan(AccessId state, T& table, const typename T::KeyType& lo, const typename T::KeyType& hi,
+            Order order, std::uint32_t limit, F visit) {
     switch (self().begin_access(state)) {
       case Begin::proceed: break;
       case Begin::replay: return replay_scan<Prefix, T>(visit);
@@ -142,8 +142,8 @@ class StoredProcedureApi {
   }
 
   template <class T, class F>
-  bool scan(AccessId state, T& table, const typename T::KeyType& lo,
-            const typename T::KeyType& hi, Order order, std::uint32_t limit, F visit) {
+  bool scan(AccessId state, T& table, const typename T::KeyType& lo, const typename T::KeyType& hi,
+            Order order, std::uint32_t limit, F visit) {
     return scan<typename T::ValueType>(state, table, lo, hi, order, limit, visit);
   }
 
@@ -165,8 +165,7 @@ class StoredProcedureApi {
       }
       std::uint32_t entry = 0;
       switch (self().look(state, table, record, sizeof(Prefix), false, entry)) {
-        case Look::present:
-          return {reinterpret_cast<const Prefix*>(self().value_of(entry)), entry};
+        case Look::present: return {reinterpret_cast<const Prefix*>(self().value_of(entry)), entry};
         case Look::absent:
         case Look::stop: return {};
         case Look::gone: M::relax(spins);

@@ -3,8 +3,8 @@
 #include <array>
 #include <cstdint>
 
-#include "machine/signal.h"
 #include "machine/shared.h"
+#include "machine/signal.h"
 
 namespace heddle {
 
@@ -53,7 +53,8 @@ class alignas(64) TransactionContext {
     return progress_.wait(
         [incarnation, accesses](std::uint64_t value) {
           return reached(value, incarnation, accesses);
-        }, stopped);
+        },
+        stopped);
   }
 
   /// The version a finished incarnation committed, or kAborted; also kAborted where the worker has

@@ -1,12 +1,12 @@
 // The compiled module engine._engine: thin bindings, no logic (DESIGN §3).
 
-#include <pybind11/functional.h>
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
-
 #include <memory>
 #include <string>
 #include <utility>
+
+#include <pybind11/functional.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include "driver/session.h"
 #include "machine/threads.h"
@@ -103,10 +103,9 @@ void bind_errors(py::module_& module) {
   // PolicyError first: translators are tried from the last registered on.
   static py::exception<StuckError> engine_error(module, "EngineError", PyExc_RuntimeError);
   static py::exception<PolicyError> policy_error(module, "PolicyError", PyExc_ValueError);
-  module.attr("Interrupted") = py::reinterpret_steal<py::object>(
-      PyErr_NewExceptionWithDoc("engine.Interrupted",
-                                "A run was interrupted; `.result` holds what it had measured.",
-                                PyExc_KeyboardInterrupt, nullptr));
+  module.attr("Interrupted") = py::reinterpret_steal<py::object>(PyErr_NewExceptionWithDoc(
+      "engine.Interrupted", "A run was interrupted; `.result` holds what it had measured.",
+      PyExc_KeyboardInterrupt, nullptr));
   py::register_exception_translator([](std::exception_ptr pointer) {
     try {
       if (pointer) std::rethrow_exception(pointer);
@@ -167,20 +166,22 @@ void bind_session(py::module_& module) {
           },
           py::arg("policy"),
           "Gives the running policy executor another policy, from another thread.")
-      .def("stop", [](SessionHandle& self) { self.session->stop(); },
-           "Ends the current run early, from another thread.")
-      .def("check",
-           [](SessionHandle& self) {
-             const py::gil_scoped_release release;
-             return self.session->check();
-           },
-           "The workload's consistency conditions: one line per violation.")
-      .def_property_readonly("grown_bytes",
-                             [](const SessionHandle& self) { return self.session->grown_bytes(); },
-                             "Bytes the database has grown by since it was loaded.")
-      .def_property_readonly("memory_bytes",
-                             [](const SessionHandle& self) { return self.session->memory_bytes(); },
-                             "Bytes the database holds from the system.");
+      .def(
+          "stop", [](SessionHandle& self) { self.session->stop(); },
+          "Ends the current run early, from another thread.")
+      .def(
+          "check",
+          [](SessionHandle& self) {
+            const py::gil_scoped_release release;
+            return self.session->check();
+          },
+          "The workload's consistency conditions: one line per violation.")
+      .def_property_readonly(
+          "grown_bytes", [](const SessionHandle& self) { return self.session->grown_bytes(); },
+          "Bytes the database has grown by since it was loaded.")
+      .def_property_readonly(
+          "memory_bytes", [](const SessionHandle& self) { return self.session->memory_bytes(); },
+          "Bytes the database holds from the system.");
 }
 
 }  // namespace

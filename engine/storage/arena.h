@@ -115,8 +115,7 @@ class Arena {
   }
 
   std::byte* new_chunk(std::size_t bytes) {
-    auto* start =
-        static_cast<std::byte*>(::operator new(bytes, std::align_val_t{kChunkAlignment}));
+    auto* start = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{kChunkAlignment}));
     chunks_.push_back({start, bytes});
     held_bytes_ += bytes;
     return start;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <limits>
+#include <memory>
 
 #include "machine/shared.h"
 
@@ -27,7 +27,8 @@ class Epochs {
   static constexpr std::uint64_t kEpochsPerSnapshot = 16;
   static constexpr std::uint64_t kIdle = 0;
 
-  explicit Epochs(int workers) : workers_(workers), slots_(new Slot[static_cast<std::size_t>(workers)]) {}
+  explicit Epochs(int workers)
+      : workers_(workers), slots_(new Slot[static_cast<std::size_t>(workers)]) {}
 
   [[nodiscard]] std::uint64_t current() const noexcept {
     // seq_cst: a commit reads its epoch after it locked its write set, and Silo's argument needs
@@ -41,7 +42,8 @@ class Epochs {
     Shared<M, std::uint64_t>& announced = slots_[worker].announced;
     // acquire: with the advancing worker's release, for what it saw unlinked.
     std::uint64_t epoch = global_.load(std::memory_order_acquire);
-    if (announced.peek() == epoch) [[likely]] return false;
+    if (announced.peek() == epoch) [[likely]]
+      return false;
     while (true) {
       // seq_cst exchange: the announcement must be visible before this worker reads any pointer;
       // and whoever computed a horizon without it must be noticed by the second look below.
@@ -66,7 +68,8 @@ class Epochs {
   void advance_if_due(typename M::Ticks now) noexcept {
     // relaxed: only decides when to try.
     const auto last = last_advance_.load(std::memory_order_relaxed);
-    if (now - last < period_) [[likely]] return;
+    if (now - last < period_) [[likely]]
+      return;
     advance(now);
   }
 

@@ -47,7 +47,8 @@ class HashIndex {
     for (int spins = 0;; M::relax(spins)) {
       const std::uint64_t version = head.version.await_unlocked();
       Record<M>* const record = lookup(head, key);
-      if (!head.version.unchanged(version)) [[unlikely]] continue;
+      if (!head.version.unchanged(version)) [[unlikely]]
+        continue;
       if (record == nullptr) seen = {head.version.word(), version};
       return record;
     }

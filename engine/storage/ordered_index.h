@@ -56,7 +56,8 @@ class OrderedIndex {
       NoTrail trail;
       const Reached at = reach(key, trail);
       Record<M>* const record = at.leaf->find(key);
-      if (!at.leaf->version.unchanged(at.version)) [[unlikely]] continue;
+      if (!at.leaf->version.unchanged(at.version)) [[unlikely]]
+        continue;
       if (record == nullptr) seen = at.seen();
       return record;
     }
@@ -159,7 +160,8 @@ class OrderedIndex {
     for (int spins = 0;; M::relax(spins)) {
       trail.restart();
       const Reached at = try_reach(key, trail);
-      if (at.leaf != nullptr) [[likely]] return at;
+      if (at.leaf != nullptr) [[likely]]
+        return at;
     }
   }
 
@@ -170,18 +172,21 @@ class OrderedIndex {
     std::uint64_t version = node->version.await_unlocked();
     // A root is replaced under its lock, so this version is the root's if it is the root now.
     // relaxed: cannot be read ahead of the version, which was an acquire load.
-    if (root_.load(std::memory_order_relaxed) != node) [[unlikely]] return {};
+    if (root_.load(std::memory_order_relaxed) != node) [[unlikely]]
+      return {};
     while (node->level > 0) {
       auto* const inner = static_cast<Inner*>(node);
       const int index = inner->keys.lower_bound(key);
       trail.pass(inner, version, index);
       // acquire: payload (VersionLock); and the child's contents
       Node* const child = inner->children[index].load(std::memory_order_acquire);
-      if (child == nullptr) [[unlikely]] return {};  // met in the middle of a change
+      if (child == nullptr) [[unlikely]]
+        return {};  // met in the middle of a change
       child->prefetch();
       const std::uint64_t child_version = child->version.await_unlocked();
       // Only now is the child's version one that it had as the child of this node.
-      if (!inner->version.unchanged(version)) [[unlikely]] return {};
+      if (!inner->version.unchanged(version)) [[unlikely]]
+        return {};
       node = child;
       version = child_version;
     }

@@ -78,8 +78,8 @@ class KeySlots {
 
   /// The first of the 2 * kStep - 1 slots from `base` on that is not below `key`, or else the next.
   template <std::size_t kStep>
-  [[nodiscard, gnu::always_inline]] static const SharedKey<M, K>* halve(
-      const SharedKey<M, K>* base, const K& key) noexcept {
+  [[nodiscard, gnu::always_inline]] static const SharedKey<M, K>* halve(const SharedKey<M, K>* base,
+                                                                        const K& key) noexcept {
     if constexpr (kStep == 0) {
       return base;
     } else {

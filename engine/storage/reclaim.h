@@ -5,8 +5,8 @@
 
 namespace heddle {
 
-/// Takes `record` out of its table if its TID word still is `word`: if not, an insert has brought it
-/// back to life (or, for a placeholder, committed it).
+/// Takes `record` out of its table if its TID word still is `word`: if not, an insert has brought
+/// it back to life (or, for a placeholder, committed it).
 template <class M>
 void Storage<M>::unlink_if_still(int worker, TableBase<M>* table, Record<M>* record,
                                  std::uint64_t word) {

@@ -40,7 +40,8 @@ struct Record {
 /// acquire on each word keeps the caller's second look at the TID word behind the copy, without a
 /// fence; on x86 each is a plain load.
 template <class M>
-[[gnu::always_inline]] inline void copy_from_record(void* to, const std::byte* from, std::size_t bytes) noexcept {
+[[gnu::always_inline]] inline void copy_from_record(void* to, const std::byte* from,
+                                                    std::size_t bytes) noexcept {
   M::on_load(from);
   auto* target = static_cast<std::byte*>(to);
 #pragma GCC unroll 8
@@ -69,7 +70,8 @@ inline void copy_to_record(std::byte* to, const void* from, std::size_t bytes) n
 /// A consistent copy of the first `bytes` of the record; returns the TID word it was committed
 /// with (never locked). The payload of an absent record is not meaningful.
 template <class M>
-[[gnu::always_inline]] inline std::uint64_t read_stable(const Record<M>& record, void* to, std::size_t bytes) noexcept {
+[[gnu::always_inline]] inline std::uint64_t read_stable(const Record<M>& record, void* to,
+                                                        std::size_t bytes) noexcept {
   int spins = 0;
   while (true) {
     // acquire: the payload read below is at least as new as this word.
@@ -77,7 +79,8 @@ template <class M>
     if (!tid::locked(before)) [[likely]] {
       copy_from_record<M>(to, record.payload(), bytes);
       // acquire is not needed: the copy's acquire loads keep this one behind them.
-      if (record.word.load(std::memory_order_relaxed) == before) [[likely]] return before;
+      if (record.word.load(std::memory_order_relaxed) == before) [[likely]]
+        return before;
     }
     M::relax(spins);
   }

@@ -106,7 +106,8 @@ class Storage {
   /// A transaction boundary: announces it, advances the epoch if due, reclaims what has come due.
   void boundary(int worker, typename M::Ticks now) {
     epochs_.advance_if_due(now);
-    if (epochs_.enter(worker)) [[unlikely]] reclaim(worker);
+    if (epochs_.enter(worker)) [[unlikely]]
+      reclaim(worker);
   }
 
   void leave(int worker) { epochs_.leave(worker); }

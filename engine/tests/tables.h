@@ -16,9 +16,7 @@ namespace heddle::tables {
 inline bool reads_version(AccessKind kind) {
   return kind == AccessKind::read || kind == AccessKind::read_modify_write;
 }
-inline bool writes(AccessKind kind) {
-  return kind != AccessKind::read && kind != AccessKind::scan;
-}
+inline bool writes(AccessKind kind) { return kind != AccessKind::read && kind != AccessKind::scan; }
 
 using Compiled = std::shared_ptr<const CompiledPolicy>;
 
@@ -45,16 +43,20 @@ inline Compiled occ(const Signature& signature) {
 /// Everything dirty, public and validated at once, and nobody waited for: what goes wrong most.
 inline Compiled reckless(const Signature& signature) {
   return make("reckless", signature, [](auto, auto, const AccessSpec& access) {
-    return PolicyRow{.wait = {}, .dirty_read = reads_version(access.kind),
-                     .public_write = writes(access.kind), .early_validation = false};
+    return PolicyRow{.wait = {},
+                     .dirty_read = reads_version(access.kind),
+                     .public_write = writes(access.kind),
+                     .early_validation = false};
   });
 }
 
 /// As 2PL*: every conflict is a dependency, and every access waits for all of them to end.
 inline Compiled two_phase_locking_star(const Signature& signature) {
   return make("two_phase_locking_star", signature, [&](auto, auto, const AccessSpec& access) {
-    PolicyRow row{.wait = {}, .dirty_read = reads_version(access.kind),
-                  .public_write = writes(access.kind), .early_validation = true};
+    PolicyRow row{.wait = {},
+                  .dirty_read = reads_version(access.kind),
+                  .public_write = writes(access.kind),
+                  .early_validation = true};
     for (const TypeSpec& other : signature.types) {
       row.wait.push_back(static_cast<std::uint16_t>(other.accesses.size() + 1));
     }
@@ -68,8 +70,10 @@ inline Compiled ic3(const Signature& signature) {
   return make("ic3", signature, [&](std::size_t type, std::size_t at, const AccessSpec& access) {
     const auto& accesses = signature.types[type].accesses;
     const bool last = at + 1 == accesses.size() || accesses[at + 1].table != access.table;
-    PolicyRow row{.wait = {}, .dirty_read = reads_version(access.kind),
-                  .public_write = writes(access.kind), .early_validation = last};
+    PolicyRow row{.wait = {},
+                  .dirty_read = reads_version(access.kind),
+                  .public_write = writes(access.kind),
+                  .early_validation = last};
     for (const TypeSpec& other : signature.types) {
       std::uint16_t until = 0;
       for (std::size_t i = 0; i < other.accesses.size(); ++i) {
@@ -93,15 +97,16 @@ inline Compiled random(const Signature& signature, std::uint64_t seed) {
   const double early = draw.unit();
   return make("random_" + std::to_string(seed), signature,
               [&](auto, auto, const AccessSpec& access) {
-                PolicyRow row{.wait = {}, .dirty_read = draw.unit() < dirty,
+                PolicyRow row{.wait = {},
+                              .dirty_read = draw.unit() < dirty,
                               .public_write = draw.unit() < exposed,
                               .early_validation = draw.unit() < early};
                 row.dirty_read = row.dirty_read && reads_version(access.kind);
                 row.public_write = row.public_write && writes(access.kind);
                 for (const TypeSpec& other : signature.types) {
                   const auto cells = static_cast<std::int64_t>(other.accesses.size() + 1);
-                  row.wait.push_back(static_cast<std::uint16_t>(
-                      draw.unit() < waits ? draw.between(1, cells) : 0));
+                  row.wait.push_back(
+                      static_cast<std::uint16_t>(draw.unit() < waits ? draw.between(1, cells) : 0));
                 }
                 return row;
               });

@@ -8,7 +8,6 @@ from random import Random
 
 from policies import Encoding
 
-
 CELLS_OF_A_KIND = 1.5
 """How many cells `mutate_kind` changes on average."""
 

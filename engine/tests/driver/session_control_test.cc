@@ -20,8 +20,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using session_runs::kSanitized;
 
-const OptionMap kMicro{{"name", "micro"}, {"hot_records", "8"}, {"records", "100"},
-                       {"own_records", "50"}};
+const OptionMap kMicro{
+    {"name", "micro"}, {"hot_records", "8"}, {"records", "100"}, {"own_records", "50"}};
 
 std::unique_ptr<Session> open_micro(int workers) { return open_session(kMicro, workers, 1); }
 
@@ -92,8 +92,9 @@ TEST(SessionOptions, NameAnUnknownWorkload) {
             "workload 'tpcx' is not known; valid: tpcc, ycsb, micro");
   EXPECT_EQ(refusal([] { (void)open_session({}, 1, 1); }),
             "the workload has no 'name'; valid: tpcc, ycsb, micro");
-  EXPECT_NE(refusal([] { (void)open_session({{"name", "tpcc"}, {"size", "1"}}, 1, 1); })
-                .find("unknown option 'size'"),
+  EXPECT_NE(refusal([] {
+              (void)open_session({{"name", "tpcc"}, {"size", "1"}}, 1, 1);
+            }).find("unknown option 'size'"),
             std::string::npos);
   for (const int workers : {0, -1, 1025}) {
     EXPECT_EQ(refusal([workers] { (void)open_session(kMicro, workers, 1); }),
@@ -105,16 +106,13 @@ TEST(SessionOptions, NameAnUnknownWorkload) {
 TEST(SessionOptions, ARefusalCostsNothing) {
   const auto session = open_micro(2);
   (void)refusal([&] { (void)session_runs::run(*session, {.protocol = "mvcc"}); });
-  (void)refusal([&] {
-    (void)session_runs::run(*session, {.protocol_options = {{"fast", "yes"}}});
-  });
+  (void)refusal(
+      [&] { (void)session_runs::run(*session, {.protocol_options = {{"fast", "yes"}}}); });
   EXPECT_GT(session_runs::run(*session, {.seconds = 0.05}).commits, 0u);
 }
 
 /// Long backoffs after every abort, over very few rows.
-RunOptions hardly_ever_awake() {
-  return {.backoff = "static", .backoff_us = 1e9, .seconds = 3600};
-}
+RunOptions hardly_ever_awake() { return {.backoff = "static", .backoff_us = 1e9, .seconds = 3600}; }
 
 void expect_ends_soon(Clock::time_point asked) {
   const std::chrono::duration<double> took = Clock::now() - asked;
@@ -201,11 +199,17 @@ TEST(SessionControl, ASwitchToAnotherWorkloadsPolicyIsRefused) {
 /// A new table every few milliseconds, from another thread, over all workloads that can scan,
 /// insert and delete.
 TEST(SessionControl, PoliciesSwitchUnderLoad) {
-  const std::vector<OptionMap> workloads{
-      kMicro,
-      {{"name", "tpcc"}, {"mix", "full"}},
-      {{"name", "ycsb"}, {"index", "ordered"}, {"records", "500"}, {"operations", "6"},
-       {"read", "30"}, {"rmw", "30"}, {"scan", "10"}, {"insert", "15"}, {"delete", "15"}}};
+  const std::vector<OptionMap> workloads{kMicro,
+                                         {{"name", "tpcc"}, {"mix", "full"}},
+                                         {{"name", "ycsb"},
+                                          {"index", "ordered"},
+                                          {"records", "500"},
+                                          {"operations", "6"},
+                                          {"read", "30"},
+                                          {"rmw", "30"},
+                                          {"scan", "10"},
+                                          {"insert", "15"},
+                                          {"delete", "15"}}};
   for (const OptionMap& workload : workloads) {
     SCOPED_TRACE(workload.at("name"));
     const auto session = open_session(workload, 4, 1);
@@ -227,8 +231,8 @@ TEST(SessionControl, PoliciesSwitchUnderLoad) {
       }
     });
     const Result result = session_runs::run(
-        *session, {.protocol = "policy_table", .policy = all.front(), .backoff = "policy",
-                   .seconds = 0.6});
+        *session,
+        {.protocol = "policy_table", .policy = all.front(), .backoff = "policy", .seconds = 0.6});
     over.store(true);
     switcher.join();
     EXPECT_GT(switched.load(), 10);

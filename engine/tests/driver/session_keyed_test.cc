@@ -14,17 +14,23 @@ namespace {
 
 using session_runs::kSanitized;
 
-const OptionMap kMicro{{"name", "micro"},    {"hot_records", "32"}, {"records", "2000"},
-                       {"own_records", "500"}, {"theta", "0.9"}};
+const OptionMap kMicro{{"name", "micro"},
+                       {"hot_records", "32"},
+                       {"records", "2000"},
+                       {"own_records", "500"},
+                       {"theta", "0.9"}};
 
 OptionMap ycsb(const std::string& index, OptionMap shares) {
-  shares.insert({{"name", "ycsb"}, {"index", index}, {"records", "2000"}, {"operations", "8"},
+  shares.insert({{"name", "ycsb"},
+                 {"index", index},
+                 {"records", "2000"},
+                 {"operations", "8"},
                  {"theta", "0.9"}});
   return shares;
 }
 
-const OptionMap kEverything{{"read", "40"}, {"rmw", "20"}, {"scan", "10"}, {"insert", "15"},
-                            {"delete", "15"}};
+const OptionMap kEverything{
+    {"read", "40"}, {"rmw", "20"}, {"scan", "10"}, {"insert", "15"}, {"delete", "15"}};
 const OptionMap kPoints{{"read", "40"}, {"rmw", "30"}, {"insert", "15"}, {"delete", "15"}};
 
 void expect_consistent_every_way(const OptionMap& workload, int workers) {

@@ -32,8 +32,8 @@ inline Way with_policy(const tables::Compiled& policy) {
 inline std::vector<Way> protocols() {
   return {{"silo", {}},
           {"2pl, wait-die", {.protocol = "two_phase_locking"}},
-          {"2pl, no-wait", {.protocol = "two_phase_locking",
-                            .protocol_options = {{"conflict", "no_wait"}}}}};
+          {"2pl, no-wait",
+           {.protocol = "two_phase_locking", .protocol_options = {{"conflict", "no_wait"}}}}};
 }
 
 inline std::vector<Way> seed_tables(const Signature& signature) {

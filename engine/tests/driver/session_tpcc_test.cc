@@ -22,7 +22,9 @@ void expect_consistent_every_way(int warehouses, const std::string& mix, int wor
   session_runs::expect_consistent(*session, session_runs::all_ways(session->signature()), 0.2);
 }
 
-TEST(SessionTpcc, StaysConsistentOnOneWarehouse) { expect_consistent_every_way(1, "read_write", 2); }
+TEST(SessionTpcc, StaysConsistentOnOneWarehouse) {
+  expect_consistent_every_way(1, "read_write", 2);
+}
 
 TEST(SessionTpcc, StaysConsistentWithManyWorkersOnOneWarehouse) {
   expect_consistent_every_way(1, "read_write", 8);

@@ -229,13 +229,17 @@ enum HandType : std::uint16_t { kWriter, kReader, kThird, kTypeCount };
 
 inline Signature hand_signature() {
   using enum AccessKind;
-  const std::vector<AccessSpec> accesses{
-      {"read", "ROWS", read, false},           {"update", "ROWS", update, false},
-      {"insert", "ROWS", insert, false},       {"remove", "ROWS", remove, false},
-      {"scan", "ROWS", scan, false},           {"read_loop", "ROWS", read, true},
-      {"read_later", "ROWS", read, false},     {"update_later", "ROWS", update, false},
-      {"insert_later", "ROWS", insert, false}, {"remove_later", "ROWS", remove, false},
-      {"modify", "ROWS", read_modify_write, false}};
+  const std::vector<AccessSpec> accesses{{"read", "ROWS", read, false},
+                                         {"update", "ROWS", update, false},
+                                         {"insert", "ROWS", insert, false},
+                                         {"remove", "ROWS", remove, false},
+                                         {"scan", "ROWS", scan, false},
+                                         {"read_loop", "ROWS", read, true},
+                                         {"read_later", "ROWS", read, false},
+                                         {"update_later", "ROWS", update, false},
+                                         {"insert_later", "ROWS", insert, false},
+                                         {"remove_later", "ROWS", remove, false},
+                                         {"modify", "ROWS", read_modify_write, false}};
   return {.workload = "hand",
           .types = {{"writer", accesses}, {"reader", accesses}, {"third", accesses}}};
 }

@@ -437,8 +437,8 @@ class LockStress : public Locks {
       if ((met >> record & 1) != 0) continue;
       met |= std::uint64_t{1} << record;
       const bool exclusive = random.below(2) == 0;
-      LockRequest<M>& made = requests.emplace_back(
-          request(owner, record, exclusive ? Mode::exclusive : Mode::shared));
+      LockRequest<M>& made =
+          requests.emplace_back(request(owner, record, exclusive ? Mode::exclusive : Mode::shared));
       made.age.began = began;
       if (!table_.acquire(made, record > highest, rule)) {
         requests.pop_back();

@@ -471,17 +471,20 @@ TEST(PolicyRetry, CommitsWhatTheSecondRunRead) {
   PolicyHands hands(validating_reader());
   const Hand reader = hands.begin(1, kReader);
   int runs = 0;
-  ASSERT_EQ(PolicyHands::run(reader, [&] {
-    ++runs;
-    (void)reader.read(10);
-    (void)reader.at(validated_read()).read(20);
-    const auto row = reader.read(30);
-    if (!row || !reader.write(50, *row + 1)) return reader.stop();
-    if (runs == 1) {
-      EXPECT_TRUE(hands.overwrite(0, kThird, 30, 3));
-    }
-    return reader.at(final_read()).read(40) ? Outcome::commit : reader.stop();
-  }), Outcome::commit);
+  ASSERT_EQ(PolicyHands::run(reader,
+                             [&] {
+                               ++runs;
+                               (void)reader.read(10);
+                               (void)reader.at(validated_read()).read(20);
+                               const auto row = reader.read(30);
+                               if (!row || !reader.write(50, *row + 1)) return reader.stop();
+                               if (runs == 1) {
+                                 EXPECT_TRUE(hands.overwrite(0, kThird, 30, 3));
+                               }
+                               return reader.at(final_read()).read(40) ? Outcome::commit
+                                                                       : reader.stop();
+                             }),
+            Outcome::commit);
   EXPECT_EQ(runs, 2);
   EXPECT_TRUE(reader.commit());
   EXPECT_EQ(Database::committed(hands.db.rows, 50), 4);
@@ -494,26 +497,30 @@ TEST(PolicyRetry, MissesAndScansAreReplayedToo) {
   std::optional<std::int64_t> missed;
   Keys scanned;
   std::vector<std::int64_t> values;
-  ASSERT_EQ(PolicyHands::run(reader, [&] {
-    ++runs;
-    missed = reader.read(15);
-    values.clear();
-    scanned.clear();
-    (void)reader.txn().scan(kNoState, hands.db.rows, make_key(20), make_key(60), Order::descending,
-                            3, [&](const Key1& key, const Row<test::Columns>& row) {
-                              scanned.push_back(key.words[0]);
-                              values.push_back(row->first);
-                              return key.words[0] != 50;  // the visitor's own end
-                            });
-    (void)reader.at(validated_read()).read(20);
-    (void)reader.read(30);
-    if (runs == 1) {
-      const Hand other = hands.begin(0, kThird);
-      EXPECT_TRUE(other.insert(15, 1) && other.write(60, 1) && other.write(30, 1));
-      EXPECT_TRUE(other.insert(55, 1) && other.commit());
-    }
-    return reader.at(final_read()).read(40) ? Outcome::commit : reader.stop();
-  }), Outcome::commit);
+  ASSERT_EQ(PolicyHands::run(
+                reader,
+                [&] {
+                  ++runs;
+                  missed = reader.read(15);
+                  values.clear();
+                  scanned.clear();
+                  (void)reader.txn().scan(kNoState, hands.db.rows, make_key(20), make_key(60),
+                                          Order::descending, 3,
+                                          [&](const Key1& key, const Row<test::Columns>& row) {
+                                            scanned.push_back(key.words[0]);
+                                            values.push_back(row->first);
+                                            return key.words[0] != 50;  // the visitor's own end
+                                          });
+                  (void)reader.at(validated_read()).read(20);
+                  (void)reader.read(30);
+                  if (runs == 1) {
+                    const Hand other = hands.begin(0, kThird);
+                    EXPECT_TRUE(other.insert(15, 1) && other.write(60, 1) && other.write(30, 1));
+                    EXPECT_TRUE(other.insert(55, 1) && other.commit());
+                  }
+                  return reader.at(final_read()).read(40) ? Outcome::commit : reader.stop();
+                }),
+            Outcome::commit);
   EXPECT_EQ(runs, 2);
   EXPECT_EQ(missed, std::nullopt);
   EXPECT_EQ(scanned, (Keys{60, 50}));
@@ -527,21 +534,25 @@ TEST(PolicyRetry, OwnWritesGoBackToThePoint) {
   const Hand reader = hands.begin(1, kReader);
   int runs = 0;
   std::optional<std::int64_t> after_point;
-  ASSERT_EQ(PolicyHands::run(reader, [&] {
-    ++runs;
-    if (!reader.write(10, 1) || !reader.read(60)) return reader.stop();
-    (void)reader.at(validated_read()).read(20);
-    after_point = reader.read(10);
-    if (runs == 1) {
-      EXPECT_TRUE(reader.write(10, 2) && reader.write(10, 3));  // written before the point as well
-      EXPECT_TRUE(reader.write(20, 2) && reader.remove(60));    // read before the point
-      EXPECT_TRUE(reader.remove(50));                           // met after the point
-      EXPECT_TRUE(reader.insert(15, 2));
-      EXPECT_EQ(reader.read(30), 3000);
-      EXPECT_TRUE(hands.overwrite(0, kThird, 30, 3));
-    }
-    return reader.at(final_read()).read(40) ? Outcome::commit : reader.stop();
-  }), Outcome::commit);
+  ASSERT_EQ(PolicyHands::run(
+                reader,
+                [&] {
+                  ++runs;
+                  if (!reader.write(10, 1) || !reader.read(60)) return reader.stop();
+                  (void)reader.at(validated_read()).read(20);
+                  after_point = reader.read(10);
+                  if (runs == 1) {
+                    EXPECT_TRUE(reader.write(10, 2) &&
+                                reader.write(10, 3));  // written before the point as well
+                    EXPECT_TRUE(reader.write(20, 2) && reader.remove(60));  // read before the point
+                    EXPECT_TRUE(reader.remove(50));                         // met after the point
+                    EXPECT_TRUE(reader.insert(15, 2));
+                    EXPECT_EQ(reader.read(30), 3000);
+                    EXPECT_TRUE(hands.overwrite(0, kThird, 30, 3));
+                  }
+                  return reader.at(final_read()).read(40) ? Outcome::commit : reader.stop();
+                }),
+            Outcome::commit);
   EXPECT_EQ(runs, 2);
   EXPECT_EQ(after_point, 1);
   ASSERT_TRUE(reader.commit());
@@ -559,21 +570,25 @@ TEST(PolicyRetry, WritesBetweenTwoPointsStand) {
   int runs = 0;
   int middles = 0;
   std::optional<std::int64_t> seen;
-  ASSERT_EQ(PolicyHands::run(reader, [&] {
-    ++runs;
-    if (!reader.read(10) || !reader.at(validated_read()).read(20)) return reader.stop();
-    const auto row = reader.txn().read(kNoState, hands.db.rows, make_key(10));
-    (void)reader.txn().update(kNoState, hands.db.rows, row, [&](test::Columns& columns) {
-      columns.first = ++middles;
-    });
-    if (!reader.at(validated_read()).read(30)) return reader.stop();
-    seen = reader.read(10);
-    (void)reader.read(40);
-    if (runs == 1) {
-      EXPECT_TRUE(hands.overwrite(0, kThird, 40, 4));
-    }
-    return reader.at(final_read()).read(50) ? Outcome::commit : reader.stop();
-  }), Outcome::commit);
+  ASSERT_EQ(
+      PolicyHands::run(reader,
+                       [&] {
+                         ++runs;
+                         if (!reader.read(10) || !reader.at(validated_read()).read(20))
+                           return reader.stop();
+                         const auto row = reader.txn().read(kNoState, hands.db.rows, make_key(10));
+                         (void)reader.txn().update(
+                             kNoState, hands.db.rows, row,
+                             [&](test::Columns& columns) { columns.first = ++middles; });
+                         if (!reader.at(validated_read()).read(30)) return reader.stop();
+                         seen = reader.read(10);
+                         (void)reader.read(40);
+                         if (runs == 1) {
+                           EXPECT_TRUE(hands.overwrite(0, kThird, 40, 4));
+                         }
+                         return reader.at(final_read()).read(50) ? Outcome::commit : reader.stop();
+                       }),
+      Outcome::commit);
   EXPECT_EQ(runs, 2);
   EXPECT_EQ(middles, 1) << "made once: the second time it is replayed";
   EXPECT_EQ(seen, 1);
@@ -588,16 +603,20 @@ TEST(PolicyRetry, WritesToBePublishedGoBackToThePoint) {
   PolicyHands hands(words);
   const Hand reader = hands.begin(1, kReader);
   int runs = 0;
-  ASSERT_EQ(PolicyHands::run(reader, [&] {
-    ++runs;
-    (void)reader.at(validated_read()).read(20);
-    EXPECT_TRUE(runs == 1 ? reader.write(50, 1) : reader.read(60).has_value());
-    (void)reader.read(30);
-    if (runs == 1) {
-      EXPECT_TRUE(hands.overwrite(0, kThird, 30, 3));
-    }
-    return reader.at(later_states(kReader)).write(40, 4) ? Outcome::commit : reader.stop();
-  }), Outcome::commit);
+  ASSERT_EQ(
+      PolicyHands::run(reader,
+                       [&] {
+                         ++runs;
+                         (void)reader.at(validated_read()).read(20);
+                         EXPECT_TRUE(runs == 1 ? reader.write(50, 1) : reader.read(60).has_value());
+                         (void)reader.read(30);
+                         if (runs == 1) {
+                           EXPECT_TRUE(hands.overwrite(0, kThird, 30, 3));
+                         }
+                         return reader.at(later_states(kReader)).write(40, 4) ? Outcome::commit
+                                                                              : reader.stop();
+                       }),
+      Outcome::commit);
   EXPECT_EQ(runs, 2);
   EXPECT_TRUE(hands.published(40));
   EXPECT_FALSE(hands.published(50));
@@ -611,17 +630,20 @@ TEST(PolicyRetry, InsertIsMadeAgain) {
   PolicyHands hands(validating_reader());
   const Hand reader = hands.begin(1, kReader);
   int runs = 0;
-  ASSERT_EQ(PolicyHands::run(reader, [&] {
-    ++runs;
-    EXPECT_EQ(reader.scan(10, 20), (Keys{10, 20}));
-    (void)reader.at(validated_read()).read(20);
-    EXPECT_TRUE(reader.insert(15, runs));
-    (void)reader.read(30);
-    if (runs == 1) {
-      EXPECT_TRUE(hands.overwrite(0, kThird, 30, 3));
-    }
-    return reader.at(final_read()).read(40) ? Outcome::commit : reader.stop();
-  }), Outcome::commit);
+  ASSERT_EQ(PolicyHands::run(reader,
+                             [&] {
+                               ++runs;
+                               EXPECT_EQ(reader.scan(10, 20), (Keys{10, 20}));
+                               (void)reader.at(validated_read()).read(20);
+                               EXPECT_TRUE(reader.insert(15, runs));
+                               (void)reader.read(30);
+                               if (runs == 1) {
+                                 EXPECT_TRUE(hands.overwrite(0, kThird, 30, 3));
+                               }
+                               return reader.at(final_read()).read(40) ? Outcome::commit
+                                                                       : reader.stop();
+                             }),
+            Outcome::commit);
   EXPECT_TRUE(reader.commit());
   EXPECT_EQ(Database::committed(hands.db.rows, 15), 2);
 }
@@ -633,18 +655,21 @@ TEST(PolicyRetry, NodeSetGoesBackToThePoint) {
     const Hand reader = hands.begin(1, kReader);
     int runs = 0;
     Keys scanned;
-    ASSERT_EQ(PolicyHands::run(reader, [&] {
-      ++runs;
-      if (before) scanned = reader.scan(10, 30);
-      (void)reader.at(validated_read()).read(20);
-      if (!before) scanned = reader.scan(10, 30);
-      (void)reader.read(50);
-      if (runs == 1) {
-        const Hand other = hands.begin(0, kThird);
-        EXPECT_TRUE(other.insert(15, 1) && other.write(50, 1) && other.commit());
-      }
-      return reader.at(final_read()).read(40) ? Outcome::commit : reader.stop();
-    }), Outcome::commit);
+    ASSERT_EQ(PolicyHands::run(
+                  reader,
+                  [&] {
+                    ++runs;
+                    if (before) scanned = reader.scan(10, 30);
+                    (void)reader.at(validated_read()).read(20);
+                    if (!before) scanned = reader.scan(10, 30);
+                    (void)reader.read(50);
+                    if (runs == 1) {
+                      const Hand other = hands.begin(0, kThird);
+                      EXPECT_TRUE(other.insert(15, 1) && other.write(50, 1) && other.commit());
+                    }
+                    return reader.at(final_read()).read(40) ? Outcome::commit : reader.stop();
+                  }),
+              Outcome::commit);
     EXPECT_EQ(runs, 2);
     EXPECT_EQ(scanned, before ? (Keys{10, 20, 30}) : (Keys{10, 15, 20, 30}));
     EXPECT_EQ(reader.commit(), !before);
@@ -658,14 +683,17 @@ TEST(PolicyRetry, RangeThatIsNotScannedAgainIsForgotten) {
   PolicyHands hands(validating_reader());
   const Hand reader = hands.begin(1, kReader);
   int runs = 0;
-  ASSERT_EQ(PolicyHands::run(reader, [&] {
-    if (++runs == 1) {
-      EXPECT_EQ(reader.scan(10, 30), (Keys{10, 20, 30}));
-      const Hand other = hands.begin(0, kThird);
-      EXPECT_TRUE(other.insert(15, 1) && other.commit());
-    }
-    return reader.at(final_read()).read(40) ? Outcome::commit : reader.stop();
-  }), Outcome::commit);
+  ASSERT_EQ(PolicyHands::run(reader,
+                             [&] {
+                               if (++runs == 1) {
+                                 EXPECT_EQ(reader.scan(10, 30), (Keys{10, 20, 30}));
+                                 const Hand other = hands.begin(0, kThird);
+                                 EXPECT_TRUE(other.insert(15, 1) && other.commit());
+                               }
+                               return reader.at(final_read()).read(40) ? Outcome::commit
+                                                                       : reader.stop();
+                             }),
+            Outcome::commit);
   EXPECT_EQ(runs, 2);
   EXPECT_TRUE(reader.commit());
 }
@@ -677,16 +705,19 @@ TEST(PolicyRetry, NodeSetOfAScanThatIsThePointIsKept) {
   PolicyHands hands(words);
   const Hand reader = hands.begin(1, kReader);
   int runs = 0;
-  ASSERT_EQ(PolicyHands::run(reader, [&] {
-    ++runs;
-    EXPECT_EQ(reader.scan(10, 30), (Keys{10, 20, 30}));
-    (void)reader.read(50);
-    if (runs == 1) {
-      const Hand other = hands.begin(0, kThird);
-      EXPECT_TRUE(other.insert(15, 1) && other.write(50, 1) && other.commit());
-    }
-    return reader.at(final_read()).read(40) ? Outcome::commit : reader.stop();
-  }), Outcome::commit);
+  ASSERT_EQ(
+      PolicyHands::run(reader,
+                       [&] {
+                         ++runs;
+                         EXPECT_EQ(reader.scan(10, 30), (Keys{10, 20, 30}));
+                         (void)reader.read(50);
+                         if (runs == 1) {
+                           const Hand other = hands.begin(0, kThird);
+                           EXPECT_TRUE(other.insert(15, 1) && other.write(50, 1) && other.commit());
+                         }
+                         return reader.at(final_read()).read(40) ? Outcome::commit : reader.stop();
+                       }),
+      Outcome::commit);
   EXPECT_EQ(runs, 2);
   EXPECT_FALSE(reader.commit());
   EXPECT_EQ(reader.reason(), AbortReason::node_validation);
@@ -718,16 +749,19 @@ TEST(PolicyRetry, DependenciesGoBackToThePoint) {
   const Hand reader = hands.begin(1, kReader);
   int runs = 0;
   std::optional<std::int64_t> seen;
-  ASSERT_EQ(PolicyHands::run(reader, [&] {
-    ++runs;
-    (void)reader.at(validated_read()).read(20);
-    seen = runs == 1 ? reader.read(10) : reader.read(60);
-    (void)reader.read(30);
-    if (runs == 1) {
-      EXPECT_TRUE(hands.overwrite(2, kThird, 30, 3));
-    }
-    return reader.at(final_read()).read(40) ? Outcome::commit : reader.stop();
-  }), Outcome::commit);
+  ASSERT_EQ(PolicyHands::run(reader,
+                             [&] {
+                               ++runs;
+                               (void)reader.at(validated_read()).read(20);
+                               seen = runs == 1 ? reader.read(10) : reader.read(60);
+                               (void)reader.read(30);
+                               if (runs == 1) {
+                                 EXPECT_TRUE(hands.overwrite(2, kThird, 30, 3));
+                               }
+                               return reader.at(final_read()).read(40) ? Outcome::commit
+                                                                       : reader.stop();
+                             }),
+            Outcome::commit);
   EXPECT_EQ(seen, 6000);
   hands.forbid_waiting();
   EXPECT_TRUE(reader.commit()) << reader.txn().waited();
@@ -741,11 +775,14 @@ TEST(PolicyRetry, DirtyReadOfAnAbortedWriterFailsEarly) {
   const Hand reader = hands.begin(1, kReader);
   int runs = 0;
   std::optional<std::int64_t> seen;
-  ASSERT_EQ(PolicyHands::run(reader, [&] {
-    seen = reader.read(10);
-    if (++runs == 1) writer.abort();
-    return reader.at(final_read()).read(40) ? Outcome::commit : reader.stop();
-  }), Outcome::commit);
+  ASSERT_EQ(PolicyHands::run(reader,
+                             [&] {
+                               seen = reader.read(10);
+                               if (++runs == 1) writer.abort();
+                               return reader.at(final_read()).read(40) ? Outcome::commit
+                                                                       : reader.stop();
+                             }),
+            Outcome::commit);
   EXPECT_EQ(runs, 2);
   EXPECT_EQ(seen, 1000);
   EXPECT_TRUE(reader.commit());
@@ -770,23 +807,30 @@ TEST(PolicyRetry, GivesUpAfterSomeRetries) {
   PolicyHands hands(validating_reader());
   const Hand reader = hands.begin(1, kReader);
   int runs = 0;
-  EXPECT_EQ(PolicyHands::run(reader, [&] {
-    (void)reader.read(10);
-    EXPECT_TRUE(hands.overwrite(0, kThird, 10, ++runs));
-    return reader.at(final_read()).read(40) ? Outcome::commit : reader.stop();
-  }), Outcome::abort);
+  EXPECT_EQ(PolicyHands::run(reader,
+                             [&] {
+                               (void)reader.read(10);
+                               EXPECT_TRUE(hands.overwrite(0, kThird, 10, ++runs));
+                               return reader.at(final_read()).read(40) ? Outcome::commit
+                                                                       : reader.stop();
+                             }),
+            Outcome::abort);
   EXPECT_EQ(runs, 1 + PolicyTransaction<M>::kRetriesFromPoint);
   reader.abort();
 
   const Hand again = hands.begin(1, kReader);
   const int before = runs;
-  EXPECT_EQ(PolicyHands::run(again, [&] {
-    (void)again.read(10);
-    if (runs == before) {
-      EXPECT_TRUE(hands.overwrite(0, kThird, 10, ++runs));
-    }
-    return again.at(final_read()).read(40) ? Outcome::commit : again.stop();
-  }), Outcome::commit) << "the next transaction starts with nothing used up";
+  EXPECT_EQ(PolicyHands::run(again,
+                             [&] {
+                               (void)again.read(10);
+                               if (runs == before) {
+                                 EXPECT_TRUE(hands.overwrite(0, kThird, 10, ++runs));
+                               }
+                               return again.at(final_read()).read(40) ? Outcome::commit
+                                                                      : again.stop();
+                             }),
+            Outcome::commit)
+      << "the next transaction starts with nothing used up";
   EXPECT_TRUE(again.commit());
 }
 
@@ -823,11 +867,14 @@ TEST(PolicyRetry, PublishingOverAnUnreadWriteWaitsForItsWriter) {
   const Hand second = hands.begin(1, kWriter);
   int runs = 0;
   std::thread thread([&] {
-    EXPECT_EQ(PolicyHands::run(second, [&] {
-      ++runs;
-      const auto row = second.read(10);
-      return row && second.write(10, *row + 1) ? Outcome::commit : second.stop();
-    }), Outcome::commit);
+    EXPECT_EQ(PolicyHands::run(second,
+                               [&] {
+                                 ++runs;
+                                 const auto row = second.read(10);
+                                 return row && second.write(10, *row + 1) ? Outcome::commit
+                                                                          : second.stop();
+                               }),
+              Outcome::commit);
   });
   hands.await_waiting(1);
   EXPECT_TRUE(first.commit());
@@ -1076,8 +1123,8 @@ TEST(TransactionContext, RemembersTheLatestOutcomes) {
   for (std::uint64_t i = 0; i < kTransactions; ++i) {
     const bool remembered = kTransactions - i < TransactionContext<M>::kOutcomes;
     const std::uint64_t outcome = i % 2 == 0 ? 1000 + i : TransactionContext<M>::kAborted;
-    EXPECT_EQ(context.outcome(first + i),
-              remembered ? outcome : TransactionContext<M>::kAborted) << i;
+    EXPECT_EQ(context.outcome(first + i), remembered ? outcome : TransactionContext<M>::kAborted)
+        << i;
   }
 }
 

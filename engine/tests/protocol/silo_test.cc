@@ -619,21 +619,20 @@ TEST_P(SiloScanned, OwnInsertHidesNoPhantom) {
 
 INSTANTIATE_TEST_SUITE_P(
     Ranges, SiloScanned,
-    testing::Values(
-        ScanCase{"ascending_inside", 10, 40, Order::ascending, 0, 25, true},
-        ScanCase{"ascending_at_lower_bound", 8, 40, Order::ascending, 0, 8, true},
-        ScanCase{"ascending_at_upper_bound", 10, 48, Order::ascending, 0, 48, true},
-        ScanCase{"ascending_below", 8, 40, Order::ascending, 0, 6, false},
-        ScanCase{"ascending_above", 10, 40, Order::ascending, 0, 45, false},
-        ScanCase{"ascending_within_limit", 10, 60, Order::ascending, 3, 25, true},
-        ScanCase{"ascending_beyond_limit", 10, 60, Order::ascending, 3, 35, false},
-        ScanCase{"descending_inside", 10, 40, Order::descending, 0, 25, true},
-        ScanCase{"descending_at_lower_bound", 8, 40, Order::descending, 0, 8, true},
-        ScanCase{"descending_at_upper_bound", 10, 48, Order::descending, 0, 48, true},
-        ScanCase{"descending_below", 8, 40, Order::descending, 0, 6, false},
-        ScanCase{"descending_above", 10, 40, Order::descending, 0, 45, false},
-        ScanCase{"descending_within_limit", 10, 60, Order::descending, 3, 55, true},
-        ScanCase{"descending_beyond_limit", 10, 60, Order::descending, 3, 35, false}),
+    testing::Values(ScanCase{"ascending_inside", 10, 40, Order::ascending, 0, 25, true},
+                    ScanCase{"ascending_at_lower_bound", 8, 40, Order::ascending, 0, 8, true},
+                    ScanCase{"ascending_at_upper_bound", 10, 48, Order::ascending, 0, 48, true},
+                    ScanCase{"ascending_below", 8, 40, Order::ascending, 0, 6, false},
+                    ScanCase{"ascending_above", 10, 40, Order::ascending, 0, 45, false},
+                    ScanCase{"ascending_within_limit", 10, 60, Order::ascending, 3, 25, true},
+                    ScanCase{"ascending_beyond_limit", 10, 60, Order::ascending, 3, 35, false},
+                    ScanCase{"descending_inside", 10, 40, Order::descending, 0, 25, true},
+                    ScanCase{"descending_at_lower_bound", 8, 40, Order::descending, 0, 8, true},
+                    ScanCase{"descending_at_upper_bound", 10, 48, Order::descending, 0, 48, true},
+                    ScanCase{"descending_below", 8, 40, Order::descending, 0, 6, false},
+                    ScanCase{"descending_above", 10, 40, Order::descending, 0, 45, false},
+                    ScanCase{"descending_within_limit", 10, 60, Order::descending, 3, 55, true},
+                    ScanCase{"descending_beyond_limit", 10, 60, Order::descending, 3, 35, false}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 /// What the visitor did not ask for was not seen.
@@ -641,10 +640,8 @@ TEST(SiloScan, EndsWhereTheVisitorEndsIt) {
   for (const auto& [inserted, phantom] : {std::pair{15U, true}, std::pair{25U, false}}) {
     Ordered silo;
     const auto txn = silo.begin(0);
-    ASSERT_TRUE(txn.txn().scan(kNoState, silo.table(), make_key(10), make_key(60),
-                               Order::ascending, 0, [](const Key1& key, const auto&) {
-                                 return key.words[0] != 20;
-                               }));
+    ASSERT_TRUE(txn.txn().scan(kNoState, silo.table(), make_key(10), make_key(60), Order::ascending,
+                               0, [](const Key1& key, const auto&) { return key.words[0] != 20; }));
     ASSERT_TRUE(silo.insert(inserted, 1));
     EXPECT_EQ(txn.commit(), !phantom);
   }

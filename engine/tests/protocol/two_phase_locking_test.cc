@@ -259,9 +259,8 @@ TEST(TwoPhaseLocking, InOrderTheYoungerWaitsToo) {
   const Hand second = hands.begin(1);
   ASSERT_TRUE(first.write(20, 1));
   bool committed = false;
-  std::thread thread([&] {
-    committed = second.write(10, 2) && second.write(20, 2) && second.commit();
-  });
+  std::thread thread(
+      [&] { committed = second.write(10, 2) && second.write(20, 2) && second.commit(); });
   EXPECT_TRUE(test::eventually([&] { return hands.waiting(1); }));
   EXPECT_TRUE(first.write(30, 1));
   EXPECT_TRUE(first.commit());
@@ -406,9 +405,9 @@ TEST(LockPlan, TpccTablesFollowEachOtherAsItsTransactionsDo) {
 TEST(LockPlan, TpccReadsThatAreFollowedByTheirWriteLockForUpdate) {
   const LockPlan plan = plan_locks(tpcc::signature());
   const std::vector<AccessId> expected{
-      tpcc::kNewOrderReadDistrict,   tpcc::kNewOrderReadStock,     tpcc::kPaymentReadWarehouse,
-      tpcc::kPaymentReadDistrict,    tpcc::kPaymentReadCustomer,   tpcc::kDeliveryScanNewOrder,
-      tpcc::kDeliveryReadOrder,      tpcc::kDeliveryScanOrderLine, tpcc::kDeliveryReadCustomer};
+      tpcc::kNewOrderReadDistrict, tpcc::kNewOrderReadStock,     tpcc::kPaymentReadWarehouse,
+      tpcc::kPaymentReadDistrict,  tpcc::kPaymentReadCustomer,   tpcc::kDeliveryScanNewOrder,
+      tpcc::kDeliveryReadOrder,    tpcc::kDeliveryScanOrderLine, tpcc::kDeliveryReadCustomer};
   std::vector<AccessId> found;
   ASSERT_EQ(plan.reads_for_update.size(), std::size_t{tpcc::kStateCount});
   for (AccessId state = 0; state < tpcc::kStateCount; ++state) {

@@ -76,10 +76,11 @@ struct Rows {
 Signature signature() {
   const std::string table = "ROWS";
   return {.workload = "absence",
-          .types = {{"type", {{"miss", table, AccessKind::read, false},
-                              {"read", table, AccessKind::read, false},
-                              {"insert", table, AccessKind::insert, false},
-                              {"write", table, AccessKind::update, false}}}}};
+          .types = {{"type",
+                     {{"miss", table, AccessKind::read, false},
+                      {"read", table, AccessKind::read, false},
+                      {"insert", table, AccessKind::insert, false},
+                      {"write", table, AccessKind::update, false}}}}};
 }
 
 /// How each protocol's transactions are made.
@@ -114,9 +115,10 @@ void take_away(Txn& txn, T& table, const Key1& key) {
   ASSERT_TRUE(txn.remove(kNoState, table, row));
 }
 
-/// The reader misses A, then sees what A's insert came with. While it validates, between its look at
-/// its records and its look at A's absence, A is deleted again together with a change of what it
-/// read. A is absent as before, but the reader comes neither before the insert nor after the delete.
+/// The reader misses A, then sees what A's insert came with. While it validates, between its look
+/// at its records and its look at A's absence, A is deleted again together with a change of what it
+/// read. A is absent as before, but the reader comes neither before the insert nor after the
+/// delete.
 template <template <class, class> class Index>
 void a_row_comes_and_goes() {
   Rows<Index> rows;

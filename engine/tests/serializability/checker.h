@@ -143,8 +143,11 @@ class Checker {
       if (own.before == kNothing && (own.now == kNothing || !transaction.committed)) {
         if (own.item.part() == 0) misses_.push_back({node, own.item, false});
       } else if (transaction.committed) {
-        writes_.push_back({.node = node, .item = own.item, .version = own.now,
-                           .replaced = own.before, .in_row = own.in_row});
+        writes_.push_back({.node = node,
+                           .item = own.item,
+                           .version = own.now,
+                           .replaced = own.before,
+                           .in_row = own.in_row});
       }
     }
   }
@@ -172,17 +175,15 @@ class Checker {
       case Step::write:
       case Step::remove:
         if (own == nullptr) {
-          known_.push_back({operation.item, operation.replaced, operation.version,
-                            operation.replaced});
+          known_.push_back(
+              {operation.item, operation.replaced, operation.version, operation.replaced});
           return;
         }
         if (own->now != operation.replaced) own_error("expected to replace " + text_of(own->now));
         own->now = operation.version;
         own->in_row = operation.replaced;
         return;
-      case Step::fault:
-        report("broken row or scan", text_of(operation), {node});
-        return;
+      case Step::fault: report("broken row or scan", text_of(operation), {node}); return;
     }
   }
 
@@ -308,9 +309,8 @@ class Checker {
 
   /// Places a transaction that missed a row before or after each of the row's lives near it.
   void add_miss(const Miss& miss) {
-    const auto span = std::find_if(spans_.begin(), spans_.end(), [&miss](const Span& one) {
-      return one.code == miss.item.code;
-    });
+    const auto span = std::find_if(spans_.begin(), spans_.end(),
+                                   [&miss](const Span& one) { return one.code == miss.item.code; });
     if (span == spans_.end()) return;
     const auto in = [&span](std::size_t at) { return static_cast<std::ptrdiff_t>(at); };
     const Window reader = windows_[miss.node];
@@ -325,9 +325,9 @@ class Checker {
       place(miss, lives_[doubt->second]);
     }
     // The first life that had not ended when the transaction did.
-    const auto after = std::lower_bound(ends_.begin() + in(span->begin),
-                                        ends_.begin() + in(span->end),
-                                        std::pair(reader.to, std::size_t{0}));
+    const auto after =
+        std::lower_bound(ends_.begin() + in(span->begin), ends_.begin() + in(span->end),
+                         std::pair(reader.to, std::size_t{0}));
     if (after != ends_.begin() + in(span->end) && after->second != before) {
       place(miss, lives_[after->second]);
     }
@@ -473,7 +473,7 @@ class Checker {
   const History& history_;
   std::vector<const Transaction*> nodes_;
   std::vector<std::vector<std::uint32_t>> node_of_;  ///< by client and sequence
-  std::vector<Window> windows_;  ///< by transaction
+  std::vector<Window> windows_;                      ///< by transaction
   std::vector<Known> known_;
   std::vector<Write> writes_;               ///< grouped by transaction
   std::vector<std::uint32_t> first_write_;  ///< by transaction

@@ -21,14 +21,15 @@ constexpr std::uint32_t kNew = 9;  // not populated
 constexpr Item item(std::uint32_t key) { return Item::of(0, key, 0); }
 constexpr VersionId loaded() { return make_version(kLoader, 0, 1); }
 /// The `number`-th version that attempt `sequence` of `client` wrote.
-constexpr VersionId version(std::uint32_t client, std::uint64_t sequence, std::uint32_t number = 1) {
+constexpr VersionId version(std::uint32_t client, std::uint64_t sequence,
+                            std::uint32_t number = 1) {
   return make_version(client, sequence, number);
 }
 
 Operation read(std::uint32_t key, VersionId seen, VersionId replaced = kNothing,
                std::uint64_t stamp = 7) {
-  return {.step = Step::read, .item = item(key), .version = seen, .replaced = replaced,
-          .stamp = stamp};
+  return {
+      .step = Step::read, .item = item(key), .version = seen, .replaced = replaced, .stamp = stamp};
 }
 Operation missed(std::uint32_t key, bool by_scan = false) {
   return {.step = Step::missed, .by_scan = by_scan, .item = item(key)};
@@ -52,8 +53,8 @@ class Story {
   Story& commit(std::uint32_t client, std::uint64_t sequence,
                 std::initializer_list<Operation> steps, std::uint64_t began = 0,
                 std::uint64_t ended = 1000) {
-    add(history_[client],
-        {.client = client, .sequence = sequence, .began = began, .ended = ended}, steps);
+    add(history_[client], {.client = client, .sequence = sequence, .began = began, .ended = ended},
+        steps);
     return *this;
   }
   Story& roll_back(std::uint32_t client, std::uint64_t sequence,
@@ -72,8 +73,7 @@ class Story {
   [[nodiscard]] const History& history() const { return history_; }
 
  private:
-  static void add(ClientLog& log, Transaction transaction,
-                  std::initializer_list<Operation> steps) {
+  static void add(ClientLog& log, Transaction transaction, std::initializer_list<Operation> steps) {
     log.add(transaction, std::span(steps.begin(), steps.size()));
   }
   History history_;
@@ -131,8 +131,10 @@ TEST(Checker, FindsAReadOfAnAbortedVersion) {
 
 TEST(Checker, FindsAReadOfAnIntermediateVersion) {
   Story story;
-  story.commit(1, 1, {write(kX, version(1, 1, 1), loaded()),
-                      write(kX, version(1, 1, 2), version(1, 1, 1))})
+  story
+      .commit(
+          1, 1,
+          {write(kX, version(1, 1, 1), loaded()), write(kX, version(1, 1, 2), version(1, 1, 1))})
       .commit(2, 1, {read(kX, version(1, 1, 1), loaded())});
   EXPECT_EQ(story.names(), Names{"G1b intermediate read"});
 }
@@ -197,8 +199,9 @@ TEST(Checker, FindsARowInsertedTwice) {
 /// A row that came, and went again, while client 3 ran: which absence it saw only the rest tells.
 Story in_doubt() {
   Story story;
-  story.commit(1, 1, {write(kNew, version(1, 1), kNothing), write(kX, version(1, 1), loaded())}, 2,
-               3)
+  story
+      .commit(1, 1, {write(kNew, version(1, 1), kNothing), write(kX, version(1, 1), loaded())}, 2,
+              3)
       .commit(2, 1, {remove(kNew, version(1, 1)), write(kY, version(2, 1), loaded())}, 4, 5);
   return story;
 }
@@ -208,8 +211,9 @@ TEST(Checker, LeavesOpenWhichAbsenceWasSeen) {
   before.commit(3, 1, {missed(kNew), read(kX, loaded()), read(kY, loaded())}, 1, 6);
   EXPECT_EQ(before.names(), Names{});
   Story after = in_doubt();
-  after.commit(3, 1, {missed(kNew), read(kX, version(1, 1), loaded()),
-                      read(kY, version(2, 1), loaded())}, 1, 6);
+  after.commit(3, 1,
+               {missed(kNew), read(kX, version(1, 1), loaded()), read(kY, version(2, 1), loaded())},
+               1, 6);
   EXPECT_EQ(after.names(), Names{});
 }
 
@@ -226,8 +230,7 @@ TEST(Checker, AReaderOfThePastMayMissWhatIsThere) {
                2);
   History old = story.history();
   History torn = story.history();
-  const Transaction reader{.client = 2, .sequence = 1, .began = 5, .ended = 6,
-                           .of_the_past = true};
+  const Transaction reader{.client = 2, .sequence = 1, .began = 5, .ended = 6, .of_the_past = true};
   old[2].add(reader, std::vector{missed(kNew), read(kX, loaded())});
   EXPECT_TRUE(Checker(old).run().empty());
   torn[2].add(reader, std::vector{missed(kNew), read(kX, version(1, 1), loaded())});
@@ -242,8 +245,9 @@ TEST(Checker, HoldsATransactionToItsOwnWrites) {
   gone.commit(1, 1, {write(kNew, version(1, 1), kNothing), missed(kNew, true)});
   EXPECT_EQ(gone.names(), Names{"own writes"});
   Story right;
-  right.commit(1, 1, {write(kNew, version(1, 1), kNothing), read(kNew, version(1, 1)),
-                      remove(kNew, version(1, 1)), missed(kNew)});
+  right.commit(1, 1,
+               {write(kNew, version(1, 1), kNothing), read(kNew, version(1, 1)),
+                remove(kNew, version(1, 1)), missed(kNew)});
   EXPECT_EQ(right.names(), Names{});
 }
 
@@ -266,8 +270,7 @@ TEST(Checker, ShowsTheCycle) {
   const std::string& text = anomalies.front().text;
   EXPECT_NE(text.find("T1:1 --rw t0/0--> T2:1"), std::string::npos) << text;
   EXPECT_NE(text.find("T2:1 --rw t0/1--> T1:1"), std::string::npos) << text;
-  EXPECT_NE(text.find("read t0/0 = loader#1; write t0/1 = T1:1#1 over loader#1"),
-            std::string::npos)
+  EXPECT_NE(text.find("read t0/0 = loader#1; write t0/1 = T1:1#1 over loader#1"), std::string::npos)
       << text;
 }
 

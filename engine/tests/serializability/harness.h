@@ -50,7 +50,7 @@ struct Made {
   std::vector<std::string> leavings;  ///< see HotRows::check()
   std::uint64_t aborts = 0;
   std::vector<std::uint64_t> ended_by_type;
-  bool left = false;                  ///< the workers ended when told to
+  bool left = false;  ///< the workers ended when told to
 };
 
 /// Runs the hot rows under one protocol, each transaction until it ends, and keeps what those that
@@ -72,8 +72,8 @@ class Trial : public std::enable_shared_from_this<Trial<M, P>> {
   Made run() {
     auto self = this->shared_from_this();  // a worker that hangs keeps all it uses
     const auto end = M::now() + M::ticks(plan_.seconds * 1e6);
-    const typename M::Crew crew{.workers = plan_.workers, .poll_us = kPollUs,
-                                .take_turns = plan_.take_turns};
+    const typename M::Crew crew{
+        .workers = plan_.workers, .poll_us = kPollUs, .take_turns = plan_.take_turns};
     Made made;
     made.left = M::run_crew(
         crew, [self](typename M::Member& member) { self->work(member); },
@@ -146,9 +146,13 @@ class Trial : public std::enable_shared_from_this<Trial<M, P>> {
       if (attempt.outcome != Outcome::abort) {
         // acq_rel: all it did came before.
         const std::uint64_t ended = clock_.fetch_add(1, std::memory_order_acq_rel) + 1;
-        log.done.add({.client = input.client, .sequence = input.sequence, .began = began,
-                      .ended = ended, .committed = attempt.outcome == Outcome::commit,
-                      .of_the_past = rows_.is_snapshot(input.type), .type = input.type},
+        log.done.add({.client = input.client,
+                      .sequence = input.sequence,
+                      .began = began,
+                      .ended = ended,
+                      .committed = attempt.outcome == Outcome::commit,
+                      .of_the_past = rows_.is_snapshot(input.type),
+                      .type = input.type},
                      rows_.scratch(worker).steps);
         return;
       }
@@ -179,8 +183,8 @@ class Trial : public std::enable_shared_from_this<Trial<M, P>> {
     }
     const std::uint64_t now = clock_.load(std::memory_order_acquire);
     const auto last = static_cast<std::uint32_t>(made.history.size());
-    made.history.emplace_back().add(
-        {.client = last, .sequence = 0, .began = now, .ended = now + 1}, rows_.read_everything());
+    made.history.emplace_back().add({.client = last, .sequence = 0, .began = now, .ended = now + 1},
+                                    rows_.read_everything());
   }
 
   Plan plan_;

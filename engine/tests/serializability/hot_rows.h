@@ -35,17 +35,28 @@ class HotRows {
   using Options = HotRowsOptions;
   static constexpr std::string_view kName = "hot_rows";
 
-  enum Type : std::uint8_t { look, move, back, toggle, count, fill, twice, undo, hash_toggle, audit };
+  enum Type : std::uint8_t {
+    look,
+    move,
+    back,
+    toggle,
+    count,
+    fill,
+    twice,
+    undo,
+    hash_toggle,
+    audit
+  };
   static constexpr int kPolicyTypes = audit;
 
   struct Input {
-    std::uint32_t client;    ///< the attempt's name, set by whoever runs it
+    std::uint32_t client;  ///< the attempt's name, set by whoever runs it
     std::uint64_t sequence;
     Type type;
-    bool whole;              ///< with whole rows, else prefixes
-    bool flip;               ///< the other way round, for what has two ways
-    std::uint8_t a, b, c;    ///< ordered keys
-    std::uint8_t x, y;       ///< hash keys
+    bool whole;            ///< with whole rows, else prefixes
+    bool flip;             ///< the other way round, for what has two ways
+    std::uint8_t a, b, c;  ///< ordered keys
+    std::uint8_t x, y;     ///< hash keys
     std::uint8_t limit;
   };
 
@@ -54,27 +65,55 @@ class HotRows {
     const std::string h = "HASH";
     using enum AccessKind;
     return {.workload = std::string(kName),
-            .types = {{"look", {{"a", o, read}, {"x", h, read}, {"b", o, read}, {"b_whole", o, read},
-                                {"a_again", o, read}}},
-                      {"move", {{"read_a", o, read}, {"write_a", o, update}, {"read_x", h, read},
-                                {"write_x", h, update}}},
+            .types = {{"look",
+                       {{"a", o, read},
+                        {"x", h, read},
+                        {"b", o, read},
+                        {"b_whole", o, read},
+                        {"a_again", o, read}}},
+                      {"move",
+                       {{"read_a", o, read},
+                        {"write_a", o, update},
+                        {"read_x", h, read},
+                        {"write_x", h, update}}},
                       {"back", {{"x", h, read_modify_write}, {"a", o, read_modify_write}}},
-                      {"toggle", {{"read_a", o, read}, {"insert_a", o, insert},
-                                  {"remove_a", o, remove}, {"read_x", h, read},
-                                  {"write_x", h, update}}},
-                      {"count", {{"scan", o, AccessKind::scan}, {"read_x", h, read},
-                                 {"write_x", h, update}, {"scan_again", o, AccessKind::scan}}},
-                      {"fill", {{"scan", o, AccessKind::scan}, {"insert_c", o, insert},
-                                {"read_c", o, read}, {"write_c", o, update}, {"read_x", h, read}}},
-                      {"twice", {{"prefix_a", o, read}, {"write_prefix", o, update},
-                                 {"whole_a", o, read}, {"write_whole", o, update},
-                                 {"insert_y", h, insert}, {"read_y", h, read},
-                                 {"remove_y", h, remove}, {"last_look", o, read}}},
-                      {"undo", {{"a", o, read_modify_write}, {"insert_c", o, insert},
-                                {"read_x", h, read}, {"remove_x", h, remove}}},
-                      {"hash_toggle", {{"read_x", h, read}, {"insert_x", h, insert},
-                                       {"remove_x", h, remove}, {"a", o, read_modify_write},
-                                       {"sum", h, read, true}}}}};
+                      {"toggle",
+                       {{"read_a", o, read},
+                        {"insert_a", o, insert},
+                        {"remove_a", o, remove},
+                        {"read_x", h, read},
+                        {"write_x", h, update}}},
+                      {"count",
+                       {{"scan", o, AccessKind::scan},
+                        {"read_x", h, read},
+                        {"write_x", h, update},
+                        {"scan_again", o, AccessKind::scan}}},
+                      {"fill",
+                       {{"scan", o, AccessKind::scan},
+                        {"insert_c", o, insert},
+                        {"read_c", o, read},
+                        {"write_c", o, update},
+                        {"read_x", h, read}}},
+                      {"twice",
+                       {{"prefix_a", o, read},
+                        {"write_prefix", o, update},
+                        {"whole_a", o, read},
+                        {"write_whole", o, update},
+                        {"insert_y", h, insert},
+                        {"read_y", h, read},
+                        {"remove_y", h, remove},
+                        {"last_look", o, read}}},
+                      {"undo",
+                       {{"a", o, read_modify_write},
+                        {"insert_c", o, insert},
+                        {"read_x", h, read},
+                        {"remove_x", h, remove}}},
+                      {"hash_toggle",
+                       {{"read_x", h, read},
+                        {"insert_x", h, insert},
+                        {"remove_x", h, remove},
+                        {"a", o, read_modify_write},
+                        {"sum", h, read, true}}}}};
   }
 
   static std::vector<std::string> type_names(const Options& options) {
@@ -103,8 +142,10 @@ class HotRows {
 
   /// Every other row is there to begin with.
   void load(std::uint64_t /*seed*/) {
-    for (std::uint64_t key = 0; key < options_.ordered_keys; key += 2) ordered_.load({{key}}, loaded(key));
-    for (std::uint64_t key = 0; key < options_.hash_keys; key += 2) hash_.load({{key}}, loaded(key));
+    for (std::uint64_t key = 0; key < options_.ordered_keys; key += 2)
+      ordered_.load({{key}}, loaded(key));
+    for (std::uint64_t key = 0; key < options_.hash_keys; key += 2)
+      hash_.load({{key}}, loaded(key));
   }
 
   void generate(Random& random, int worker, int /*workers*/, std::uint64_t /*now_us*/,
@@ -155,7 +196,8 @@ class HotRows {
   /// What the tables hold, as the steps of a transaction that reads it all. Quiescent only.
   [[nodiscard]] std::vector<Operation> read_everything() const {
     std::vector<Operation> steps;
-    for (std::uint64_t key = 0; key < options_.ordered_keys; ++key) read_one(ordered_, kOrdered, key, steps);
+    for (std::uint64_t key = 0; key < options_.ordered_keys; ++key)
+      read_one(ordered_, kOrdered, key, steps);
     for (std::uint64_t key = 0; key < options_.hash_keys; ++key) read_one(hash_, kHash, key, steps);
     return steps;
   }
@@ -166,7 +208,8 @@ class HotRows {
     const auto add = [&steps](std::uint32_t table, std::uint32_t keys) {
       for (std::uint32_t key = 0; key < keys; key += 2) {
         for (std::uint32_t part = 0; part < 2; ++part) {
-          steps.push_back({.step = Step::write, .item = Item::of(table, key, part),
+          steps.push_back({.step = Step::write,
+                           .item = Item::of(table, key, part),
                            .version = loaded(key).head.version});
         }
       }
@@ -202,16 +245,48 @@ class HotRows {
   /// States, in the signature's order.
   struct State {
     enum : AccessId {
-      look_a, look_x, look_b, look_b_whole, look_a_again,
-      move_read_a, move_write_a, move_read_x, move_write_x,
-      back_x, back_a,
-      toggle_read, toggle_insert, toggle_remove, toggle_read_x, toggle_write_x,
-      count_scan, count_read_x, count_write_x, count_scan_again,
-      fill_scan, fill_insert, fill_read_c, fill_write_c, fill_read_x,
-      twice_prefix, twice_write_prefix, twice_whole, twice_write_whole, twice_insert, twice_read,
-      twice_remove, twice_last_look,
-      undo_a, undo_insert, undo_read_x, undo_remove_x,
-      hash_read, hash_insert, hash_remove, hash_a, hash_sum,
+      look_a,
+      look_x,
+      look_b,
+      look_b_whole,
+      look_a_again,
+      move_read_a,
+      move_write_a,
+      move_read_x,
+      move_write_x,
+      back_x,
+      back_a,
+      toggle_read,
+      toggle_insert,
+      toggle_remove,
+      toggle_read_x,
+      toggle_write_x,
+      count_scan,
+      count_read_x,
+      count_write_x,
+      count_scan_again,
+      fill_scan,
+      fill_insert,
+      fill_read_c,
+      fill_write_c,
+      fill_read_x,
+      twice_prefix,
+      twice_write_prefix,
+      twice_whole,
+      twice_write_whole,
+      twice_insert,
+      twice_read,
+      twice_remove,
+      twice_last_look,
+      undo_a,
+      undo_insert,
+      undo_read_x,
+      undo_remove_x,
+      hash_read,
+      hash_insert,
+      hash_remove,
+      hash_a,
+      hash_sum,
     };
   };
 
@@ -232,8 +307,10 @@ class HotRows {
       return;
     }
     for (const Part* part : {&row->head, &row->tail}) {
-      steps.push_back({.step = Step::read, .item = item(part == &row->tail ? 1 : 0),
-                       .version = part->version, .replaced = part->replaced,
+      steps.push_back({.step = Step::read,
+                       .item = item(part == &row->tail ? 1 : 0),
+                       .version = part->version,
+                       .replaced = part->replaced,
                        .stamp = part->stamp});
     }
   }
@@ -245,7 +322,9 @@ class HotRows {
   class Procedure {
    public:
     Procedure(HotRows& rows, Txn& txn, const Input& input)
-        : rows_(rows), txn_(txn), in_(input),
+        : rows_(rows),
+          txn_(txn),
+          in_(input),
           at_(txn, rows.scratch_of(input), input.client, input.sequence, rows.options_.pauses) {}
 
     Outcome run() {

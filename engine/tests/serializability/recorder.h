@@ -37,7 +37,8 @@ static_assert(sizeof(Whole) % 8 == 0);
 inline constexpr std::uint32_t kMostKeys = 64;
 
 /// What one attempt of one worker has done so far. It is emptied when a procedure starts, and a
-/// procedure may be started more than once in an attempt: what it is then told again it notes again.
+/// procedure may be started more than once in an attempt: what it is then told again it notes
+/// again.
 struct Scratch {
   std::vector<Operation> steps;
   /// Per table and key: the versions of both parts as the transaction knows them.
@@ -55,8 +56,8 @@ struct Scratch {
 
 /// The accesses of a procedure, noted as they are made.
 ///
-/// Versions written are named by the procedure and put into the row by the protocol, which may do so
-/// once, later, or, where it replays, not again; what is noted must not depend on that.
+/// Versions written are named by the procedure and put into the row by the protocol, which may do
+/// so once, later, or, where it replays, not again; what is noted must not depend on that.
 template <class M, class Txn>
 class Recorder {
  public:
@@ -183,23 +184,28 @@ class Recorder {
   void note_part(Item item, const Part& part, bool by_scan) {
     if (part.key != item.key()) note_fault(item, Fault::foreign_row);
     scratch_.known[item.table()][item.key()][item.part()] = part.version;
-    scratch_.steps.push_back({.step = Step::read, .by_scan = by_scan, .item = item,
-                              .version = part.version, .replaced = part.replaced,
+    scratch_.steps.push_back({.step = Step::read,
+                              .by_scan = by_scan,
+                              .item = item,
+                              .version = part.version,
+                              .replaced = part.replaced,
                               .stamp = part.stamp});
   }
 
   void note_write(std::uint32_t table, std::uint64_t key, std::uint32_t part, VersionId version) {
     VersionId& known = scratch_.known[table][key][part];
-    scratch_.steps.push_back({.step = Step::write, .item = item(table, key, part),
-                              .version = version, .replaced = known});
+    scratch_.steps.push_back({.step = Step::write,
+                              .item = item(table, key, part),
+                              .version = version,
+                              .replaced = known});
     known = version;
   }
 
   void note_scanned(std::uint32_t table, std::uint64_t key, std::uint64_t lo, std::uint64_t hi,
                     Order order) {
     if (key < lo || key > hi) note_fault(item(table, key % kMostKeys, 0), Fault::scan_outside);
-    const bool in_order = seen_.empty() || (order == Order::ascending ? seen_.back() < key
-                                                                      : seen_.back() > key);
+    const bool in_order =
+        seen_.empty() || (order == Order::ascending ? seen_.back() < key : seen_.back() > key);
     if (!in_order) note_fault(item(table, key, 0), Fault::scan_disorder);
     seen_.push_back(key);
   }

@@ -26,7 +26,8 @@ struct RestlessMachine : ThreadsMachine {
     static std::atomic<std::uint64_t> threads{0};
     thread_local Random random(threads.fetch_add(1, std::memory_order_relaxed));  // a seed each
     const std::uint64_t draw = random.next();
-    if (draw % kSeldom != 0) [[likely]] return;
+    if (draw % kSeldom != 0) [[likely]]
+      return;
     if ((draw >> 32) % kYields == 0) return yield();
     for (std::uint64_t left = (draw >> 40) % kLongest; left > 0; --left) pause();
   }

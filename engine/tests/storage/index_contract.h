@@ -98,8 +98,8 @@ class ObservedNodes {
   }
 
   [[nodiscard]] bool valid() const {
-    return std::ranges::all_of(
-        nodes_, [](const auto& node) { return node.first->peek() == node.second; });
+    return std::ranges::all_of(nodes_,
+                               [](const auto& node) { return node.first->peek() == node.second; });
   }
   [[nodiscard]] bool has(const Shared<M, std::uint64_t>* word) const {
     return nodes_.contains(word);
@@ -181,8 +181,7 @@ TYPED_TEST_P(IndexContract, MatchesAModel) {
                     known != model.end());
           if (known != model.end()) model.erase(known);
           break;
-        default:
-          ASSERT_EQ(this->find(id), known == model.end() ? nullptr : known->second);
+        default: ASSERT_EQ(this->find(id), known == model.end() ? nullptr : known->second);
       }
     }
     std::map<std::uint64_t, Record<M>*> content;
