@@ -11,7 +11,7 @@ from envs.result import Result
 from envs.subject import Subject
 from policies import Signature
 
-GROWN_BYTES_MAX = 1536 << 20
+GROWN_BYTES_MAX = 512 << 20
 """Growth after which a database is loaded anew: a larger one is a slower one (ARTIFACTS: 15 %)."""
 
 REFERENCE_ATTEMPTS = 10

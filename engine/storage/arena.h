@@ -4,13 +4,13 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #endif
+
+#include "machine/pages.h"
 
 namespace heddle {
 
@@ -26,10 +26,7 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena() {
-    for (const Chunk& chunk : chunks_) {
-      unpoison(chunk.start, chunk.bytes);
-      ::operator delete(chunk.start, std::align_val_t{kChunkAlignment});
-    }
+    for (const Pages& chunk : chunks_) unpoison(chunk.start(), chunk.bytes());
   }
 
   /// A block of at least `bytes`, aligned to 16 bytes (64 where its class is a multiple of 64).
@@ -72,7 +69,7 @@ class Arena {
   struct FreeBlock {
     FreeBlock* next;
   };
-  struct Chunk {
+  struct Span {
     std::byte* start;
     std::size_t bytes;
   };
@@ -80,8 +77,7 @@ class Arena {
   static constexpr std::size_t kGranule = 16;
   static constexpr std::size_t kCacheLine = 64;
   static constexpr std::size_t kLargestClass = 8192;
-  static constexpr std::size_t kChunkBytes = std::size_t{2} << 20;
-  static constexpr std::size_t kChunkAlignment = std::size_t{2} << 20;  // a huge page
+  static constexpr std::size_t kChunkBytes = Pages::kHugePage;
 
   static constexpr std::size_t class_size(std::size_t bytes) {
     const std::size_t granule = bytes >= kCacheLine ? kCacheLine : kGranule;
@@ -90,7 +86,7 @@ class Arena {
 
   void* carve(std::size_t size) {
     if (size > kLargestClass) {
-      for (Chunk& free : large_) {
+      for (Span& free : large_) {
         if (free.bytes == size) {
           std::byte* block = free.start;
           free = large_.back();
@@ -115,10 +111,8 @@ class Arena {
   }
 
   std::byte* new_chunk(std::size_t bytes) {
-    auto* start = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{kChunkAlignment}));
-    chunks_.push_back({start, bytes});
-    held_bytes_ += bytes;
-    return start;
+    held_bytes_ += chunks_.emplace_back(bytes).bytes();
+    return chunks_.back().start();
   }
 
   static void poison([[maybe_unused]] void* block, [[maybe_unused]] std::size_t bytes) {
@@ -133,8 +127,8 @@ class Arena {
   }
 
   std::array<FreeBlock*, kLargestClass / kGranule + 1> free_{};
-  std::vector<Chunk> chunks_;
-  std::vector<Chunk> large_;
+  std::vector<Pages> chunks_;
+  std::vector<Span> large_;
   std::byte* current_ = nullptr;
   std::size_t cursor_ = 0;
   std::int64_t live_bytes_ = 0;

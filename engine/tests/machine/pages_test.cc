@@ -1,0 +1,55 @@
+#include "machine/pages.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace heddle {
+namespace {
+
+TEST(Pages, AreAlignedAndWhole) {
+  for (const std::size_t bytes : {std::size_t{1}, Pages::kHugePage, Pages::kHugePage + 1}) {
+    const Pages pages(bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pages.start()) % Pages::kHugePage, 0U);
+    EXPECT_GE(pages.bytes(), bytes);
+    EXPECT_EQ(pages.bytes() % Pages::kHugePage, 0U);
+    pages.start()[0] = std::byte{1};
+    pages.start()[pages.bytes() - 1] = std::byte{1};
+  }
+}
+
+TEST(Pages, AreGivenOutOnceEach) {
+  Pages first(1);
+  std::byte* const kept = first.start();
+  Pages second(1);
+  EXPECT_NE(second.start(), kept);
+  first = Pages(1);  // the exchange gives back what `first` held
+  EXPECT_NE(first.start(), second.start());
+  const Pages moved = std::move(second);
+  EXPECT_NE(moved.start(), first.start());
+}
+
+TEST(Pages, ComeFromAndGoToAnyThread) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([] {
+      for (int round = 0; round < 20; ++round) {
+        std::vector<Pages> held;
+        for (int page = 0; page < 3; ++page) *held.emplace_back(1).start() = std::byte{1};
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Pages, MoreThanThereIsIsRefused) {
+  EXPECT_THROW(Pages(std::size_t{1} << 50), std::bad_alloc);
+}
+
+}  // namespace
+}  // namespace heddle
