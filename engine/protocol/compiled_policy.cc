@@ -9,6 +9,7 @@ namespace heddle {
 CompiledPolicy::CompiledPolicy(Policy policy) : policy_(std::move(policy)) {
   compile_states();
   compile_types();
+  compile_traits();
 }
 
 void CompiledPolicy::compile_states() {
@@ -21,6 +22,8 @@ void CompiledPolicy::compile_states() {
   for (std::size_t state = 0; state < count; ++state) {
     if (policy_.rows[state].public_write) published_tables.insert(signature.access(state).table);
   }
+
+  publishes_ = !published_tables.empty();
 
   std::size_t state = 0;
   for (const TypeSpec& type : signature.types) {
@@ -54,10 +57,16 @@ void CompiledPolicy::compile_types() {
     const std::size_t first = signature.first_state(type);
     const std::size_t end = signature.first_state(type + 1);
     bool has_dependencies = false;
+    std::uint16_t last_point = 0;
     for (std::size_t state = first; state < end; ++state) {
       const CompiledState& compiled = states_[state];
       has_dependencies = has_dependencies || compiled.dirty_read || compiled.publishes;
       if (compiled.dirty_read || compiled.validates) types_[type].native = false;
+      if (compiled.publishes) types_[type].published_until = compiled.ordinal;
+      if (!compiled.validates) continue;
+      // Of two points the first may succeed and the second fail; a point in a loop is many.
+      types_[type].recorded_until = compiled.loop ? compiled.ordinal : last_point;
+      last_point = compiled.ordinal;
     }
     for (std::size_t state = first; has_dependencies && state < end; ++state) {
       CompiledState& compiled = states_[state];
@@ -69,6 +78,23 @@ void CompiledPolicy::compile_types() {
         const bool until_commit = cell > signature.types[other].accesses.size();
         if (cell != 0 && !until_commit) types_[other].announces = true;
       }
+    }
+  }
+}
+
+void CompiledPolicy::compile_traits() {
+  const Signature& signature = policy_.signature;
+  traits_.resize(states_.size());
+  for (std::size_t type = 0; type < types_.size(); ++type) {
+    for (std::size_t state = signature.first_state(type); state < signature.first_state(type + 1);
+         ++state) {
+      const CompiledState& compiled = states_[state];
+      unsigned traits = 0;
+      if (compiled.waits) traits |= state_trait::kWaits;
+      if (compiled.dirty_read) traits |= state_trait::kDirtyRead;
+      if (compiled.validates) traits |= state_trait::kValidates;
+      if (types_[type].announces) traits |= state_trait::kAnnounces;
+      traits_[state] = static_cast<std::uint8_t>(traits);
     }
   }
 }

@@ -24,10 +24,22 @@ struct CompiledState {
   std::vector<std::uint16_t> wait_before_validation;  ///< the next state's
 };
 
+/// What makes a state more than an access of Silo's; a state without any is `plain`.
+namespace state_trait {
+inline constexpr std::uint8_t kWaits = 1;
+inline constexpr std::uint8_t kDirtyRead = 2;
+inline constexpr std::uint8_t kValidates = 4;
+inline constexpr std::uint8_t kAnnounces = 8;  ///< its end may be waited for
+}  // namespace state_trait
+
 /// One type, ready for the executor.
 struct CompiledType {
   bool native = true;      ///< it neither publishes, reads dirty nor validates early: it is Silo
   bool announces = false;  ///< somebody may wait for its progress
+  /// The ordinal up to which its accesses are logged: a retry can only go back to them if one
+  /// publication point may succeed after them and another one fail.
+  std::uint16_t recorded_until = 0;
+  std::uint16_t published_until = 0;  ///< the ordinal of its last PUBLIC write
 };
 
 /// A policy table compiled for execution: derived once when it is loaded, shared read-only.
@@ -41,12 +53,16 @@ class CompiledPolicy {
 
   [[nodiscard]] const Policy& policy() const { return policy_; }
   [[nodiscard]] const CompiledState& state(AccessId state) const { return states_[state]; }
+  /// The traits of all states, a byte each: what the executor looks at on every access.
+  [[nodiscard]] const std::uint8_t* traits() const { return traits_.data(); }
   [[nodiscard]] const CompiledType& type(int type) const {
     return types_[static_cast<std::size_t>(type)];
   }
   [[nodiscard]] int type_count() const { return static_cast<int>(types_.size()); }
   [[nodiscard]] int state_count() const { return static_cast<int>(states_.size()); }
 
+  /// Whether any state's reads must be linked.
+  [[nodiscard]] bool publishes() const { return publishes_; }
   /// Whether reads at this state must be linked for publishing writers to find.
   [[nodiscard]] bool links_reads(AccessId state) const {
     return state != kNoState && links_reads_[state];
@@ -55,11 +71,14 @@ class CompiledPolicy {
  private:
   void compile_states();
   void compile_types();
+  void compile_traits();
 
   Policy policy_;
   std::vector<CompiledState> states_;
   std::vector<CompiledType> types_;
+  std::vector<std::uint8_t> traits_;
   std::vector<bool> links_reads_;
+  bool publishes_ = false;
 };
 
 }  // namespace heddle

@@ -89,7 +89,8 @@ class PolicyTransaction final : public OptimisticCore<M>,
     Core::begin_core();
     policy_ = &policy;
     type_ = static_cast<std::uint16_t>(type);
-    announces_ = policy.type(type).announces;
+    traits_ = policy.traits();
+    compiled_type_ = policy.type(type);
     log_.clear();
     dependencies_.clear();
     sources_.clear();
@@ -100,6 +101,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
     retries_ = 0;
     failed_early_ = false;
     blocker_ = {};
+    choose_duties();
     wait_times_.total = 0;
   }
 
@@ -127,7 +129,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
   /// After an abort: true if it was an early validation that failed and the procedure is to be run
   /// again from the last validated point; the accesses up to there will be replayed.
   bool retry_from_point() {
-    if (!failed_early_ || ++retries_ > kRetriesFromPoint) return false;
+    if (!failed_early_ || point_.behind_gap || ++retries_ > kRetriesFromPoint) return false;
     if (blocker_.owner != nullptr) {
       // Until that writer has ended, a retry would meet its version again. A wait that would close
       // a cycle is skipped.
@@ -147,6 +149,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
     pending_.resize(point_.pending);
     log_.rewind(point_.accesses);
     progress_ = point_.progress;
+    choose_duties();
     // Records placed after the point stay in the index until the end; see drop_placeholders().
     this->stray_placeholders_ = true;
     return true;
@@ -186,6 +189,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
     std::uint32_t sources = 0;
     std::uint32_t pending = 0;
     std::uint16_t progress = 0;
+    bool behind_gap = false;  ///< not all before it is in the log: it can't be gone back to
   };
   /// What a publication point is about to link.
   struct Publication {
@@ -196,13 +200,45 @@ class PolicyTransaction final : public OptimisticCore<M>,
 
   // ---- the steps of an access ------------------------------------------------------------------
 
+  /// What every access of the transaction has to do beside its state's own part.
+  enum Duty : std::uint8_t {
+    kReplay = 1,   ///< serve accesses from the log
+    kRecord = 2,   ///< log them
+    kPublish = 4,  ///< remember what was written for the next publication point
+  };
+
+  /// Derives the duties from the progress. Few transactions have any to their end: behind the last
+  /// point that something depends on, an access is Silo's.
+  void choose_duties() {
+    duties_ = static_cast<std::uint8_t>(
+        (log_.replaying() ? kReplay : 0) | (progress_ < compiled_type_.recorded_until ? kRecord : 0) |
+        (progress_ < compiled_type_.published_until ? kPublish : 0));
+  }
+  [[nodiscard]] bool has_duty(Duty duty) const { return (duties_ & duty) != 0; }
+
+  [[nodiscard]] bool has_trait(AccessId state, std::uint8_t trait) const {
+    return state != kNoState && (traits_[state] & trait) != 0;
+  }
+  /// Whether an access at this state does now what Silo would do.
+  [[nodiscard]] bool plain(AccessId state) const {
+    return ((state == kNoState ? 0 : traits_[state]) | duties_) == 0;
+  }
+
   [[gnu::always_inline]] Begin begin_access(AccessId state) {
     if (doomed_) [[unlikely]]
       return Begin::stop;
-    if (log_.replaying()) [[unlikely]]
-      return Begin::replay;
-    if (state != kNoState && policy_->state(state).waits && !dependencies_.empty()) {
-      if (!wait_action(policy_->state(state).wait, state)) return Begin::stop;
+    if (plain(state)) return Begin::proceed;
+    return begin_policy_access(state);
+  }
+
+  [[gnu::noinline]] Begin begin_policy_access(AccessId state) {
+    if (has_duty(kReplay)) {
+      if (log_.replaying()) return Begin::replay;
+      choose_duties();
+    }
+    if (has_trait(state, state_trait::kWaits) && !dependencies_.empty() &&
+        !wait_action(policy_->state(state).wait, state)) {
+      return Begin::stop;
     }
     return Begin::proceed;
   }
@@ -218,7 +254,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
       }
       return Core::look_again(entry, bytes);
     }
-    if (!for_scan && state != kNoState && policy_->state(state).dirty_read) {
+    if (!for_scan && has_trait(state, state_trait::kDirtyRead)) {
       Look found = Look::gone;
       if (read_dirty(state, table, record, bytes, entry, found)) return found;
     }
@@ -243,6 +279,10 @@ class PolicyTransaction final : public OptimisticCore<M>,
   }
 
   [[gnu::always_inline]] bool end_read(AccessId state) {
+    return plain(state) || end_policy_read(state);
+  }
+
+  [[gnu::noinline]] bool end_policy_read(AccessId state) {
     if (doomed_) return false;
     if (state == kNoState) return true;
     const CompiledState& row = policy_->state(state);
@@ -250,17 +290,23 @@ class PolicyTransaction final : public OptimisticCore<M>,
     return end_access(state, row);
   }
 
-  bool end_write(AccessId state, std::uint32_t entry) {
-    log_.add_write(true);
-    Access<M>& access = set_[entry];
-    if (!access.pending) {
-      access.pending = true;
-      pending_.push_back(entry);
-    }
-    return state == kNoState || end_access(state, policy_->state(state));
+  [[gnu::always_inline]] bool end_write(AccessId state, std::uint32_t entry) {
+    return plain(state) || end_policy_write(state, entry);
   }
 
-  [[gnu::always_inline]] bool end_access(AccessId state, const CompiledState& row) {
+  [[gnu::noinline]] bool end_policy_write(AccessId state, std::uint32_t entry) {
+    log_write(true);
+    const CompiledState* const row = state == kNoState ? nullptr : &policy_->state(state);
+    // A procedure may come to a publishing state out of order.
+    const bool published = has_duty(kPublish) || (row != nullptr && row->publishes);
+    if (published && !set_[entry].pending) {
+      set_[entry].pending = true;
+      pending_.push_back(entry);
+    }
+    return row == nullptr || end_access(state, *row);
+  }
+
+  bool end_access(AccessId state, const CompiledState& row) {
     if (row.validates && !publication_point(state, row)) return false;
     if (!row.loop) advance_to(row.ordinal);
     return true;
@@ -269,16 +315,24 @@ class PolicyTransaction final : public OptimisticCore<M>,
   void advance_to(std::uint16_t ordinal) {
     if (ordinal <= progress_) return;
     progress_ = ordinal;
+    choose_duties();
     // Nobody can wait for a transaction that is in no list.
-    if (announces_ && linked_ != 0) context_.announce(progress_);
+    if (compiled_type_.announces && linked_ != 0) context_.announce(progress_);
   }
 
   // ---- the replay log --------------------------------------------------------------------------
 
-  void log_row(std::uint32_t entry, const void* value) { log_.add_row(value, entry); }
-  void log_write(bool ok) { log_.add_write(ok); }
-  void log_scan_begin() { log_.add_scan(); }
+  void log_row(std::uint32_t entry, const void* value) {
+    if (has_duty(kRecord)) log_.add_row(value, entry);
+  }
+  void log_write(bool ok) {
+    if (has_duty(kRecord)) log_.add_write(ok);
+  }
+  void log_scan_begin() {
+    if (has_duty(kRecord)) log_.add_scan();
+  }
   void log_scan_row(const void* key, std::size_t bytes, std::uint32_t entry, const void* value) {
+    if (!has_duty(kRecord)) return;
     std::byte* copy = set_.allocate(bytes);
     std::memcpy(copy, key, bytes);
     log_.add_scan_row(copy, value, entry);
@@ -461,7 +515,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
       const bool hidden = linked_ == 0;
       for (const Publication& publication : publications_) link(publication);
       // What it finished while nobody could know of it is told before anybody can wait for it.
-      if (hidden && linked_ != 0 && announces_ && progress_ != 0) context_.announce(progress_);
+      if (hidden && linked_ != 0 && compiled_type_.announces && progress_ != 0) context_.announce(progress_);
     }
     unlatch_publications();
     if (!valid) {
@@ -480,7 +534,8 @@ class PolicyTransaction final : public OptimisticCore<M>,
               .dependencies = static_cast<std::uint32_t>(dependencies_.size()),
               .sources = static_cast<std::uint32_t>(sources_.size()),
               .pending = static_cast<std::uint32_t>(pending_.size()),
-              .progress = progress_};
+              .progress = progress_,
+              .behind_gap = !has_duty(kRecord)};
     return true;
   }
 
@@ -488,6 +543,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
   /// become visible. A read that the transaction's own write follows is covered by the write.
   void collect_publications(bool with_writes) {
     publications_.clear();
+    if (!policy_->publishes()) return;
     for (std::uint32_t entry = point_.entries; entry < set_.size(); ++entry) {
       const Access<M>& access = set_[entry];
       if (access.written() || !policy_->links_reads(access.state)) continue;
@@ -666,9 +722,11 @@ class PolicyTransaction final : public OptimisticCore<M>,
   TransactionContext<M>& context_;
   WaitTimes<M>& wait_times_;
   const CompiledPolicy* policy_ = nullptr;
+  const std::uint8_t* traits_ = nullptr;
+  CompiledType compiled_type_;
   std::uint16_t type_ = 0;
   std::uint16_t progress_ = 0;
-  bool announces_ = false;
+  std::uint8_t duties_ = 0;
   bool failed_early_ = false;
   int retries_ = 0;
   Dependency blocker_{};  ///< whose visible write early validation failed on, if it was one
