@@ -181,17 +181,15 @@ class WorkloadSession final : public Session {
           window_(M::ticks(options.seconds * 1e6)),
           patience_(M::ticks(options.watchdog_s * 1e6)),
           workers_(workers),
-          seen_(static_cast<std::size_t>(workers), {0, M::now()}) {}
+          seen_(static_cast<std::size_t>(workers), {0, M::now()}) {
+      // Before the first worker starts, or what it commits until the first poll would be lost.
+      if (options.warmup == 0) start_measuring(M::now());
+    }
 
     /// False once the run is over.
     bool poll(bool interrupted) {
       const auto now = M::now();
-      if (!measuring_ && now >= warm_until_) {
-        measuring_ = true;
-        measure_until_ = now + window_;
-        run_.state.measured_from.store(now, std::memory_order_relaxed);  // set_phase() releases it
-        set_phase(Phase::measure);
-      }
+      if (!measuring_ && now >= warm_until_) start_measuring(now);
       look_for_stuck(now);
       if (!interrupted && !stuck() && !(measuring_ && now >= measure_until_)) return true;
       run_.state.measured_until.store(now, std::memory_order_relaxed);  // set_phase() releases it
@@ -212,6 +210,13 @@ class WorkloadSession final : public Session {
     }
 
    private:
+    void start_measuring(typename M::Ticks now) {
+      measuring_ = true;
+      measure_until_ = now + window_;
+      run_.state.measured_from.store(now, std::memory_order_relaxed);  // set_phase() releases it
+      set_phase(Phase::measure);
+    }
+
     struct Seen {
       std::uint64_t beats;
       typename M::Ticks since;
