@@ -64,7 +64,7 @@ class EvaluationConfig:
     reference_every: int = 2
     looks: list[int] = field(default_factory=lambda: [1, 1, 2, 4])
     keep: float = 0.5
-    grown_mib_max: int = 1536
+    grown_mib_max: int = 512
 
 
 @dataclass

@@ -227,7 +227,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
   [[gnu::always_inline]] Begin begin_access(AccessId state) {
     if (doomed_) [[unlikely]]
       return Begin::stop;
-    if (plain(state)) return Begin::proceed;
+    if (plain(state)) return Begin::plain;
     return begin_policy_access(state);
   }
 
@@ -278,11 +278,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
     return Core::set_removed(entry);
   }
 
-  [[gnu::always_inline]] bool end_read(AccessId state) {
-    return plain(state) || end_policy_read(state);
-  }
-
-  [[gnu::noinline]] bool end_policy_read(AccessId state) {
+  [[gnu::noinline]] bool end_read(AccessId state) {
     if (doomed_) return false;
     if (state == kNoState) return true;
     const CompiledState& row = policy_->state(state);
@@ -290,11 +286,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
     return end_access(state, row);
   }
 
-  [[gnu::always_inline]] bool end_write(AccessId state, std::uint32_t entry) {
-    return plain(state) || end_policy_write(state, entry);
-  }
-
-  [[gnu::noinline]] bool end_policy_write(AccessId state, std::uint32_t entry) {
+  [[gnu::noinline]] bool end_write(AccessId state, std::uint32_t entry) {
     log_write(true);
     const CompiledState* const row = state == kNoState ? nullptr : &policy_->state(state);
     // A procedure may come to a publishing state out of order.

@@ -40,7 +40,7 @@ class SiloTransaction final : public OptimisticCore<M>,
  private:
   friend class StoredProcedureApi<M, SiloTransaction<M>>;
 
-  Begin begin_access(AccessId) { return this->doomed_ ? Begin::stop : Begin::proceed; }
+  Begin begin_access(AccessId) { return this->doomed_ ? Begin::stop : Begin::plain; }
 
   [[gnu::always_inline]] Look look(AccessId state, TableBase<M>& table, Record<M>* record,
                                    std::uint32_t bytes, bool /*for_scan*/, std::uint32_t& entry) {
@@ -63,9 +63,6 @@ class SiloTransaction final : public OptimisticCore<M>,
   }
 
   bool mark_removed(std::uint32_t entry) { return Core::set_removed(entry); }
-  static bool end_read(AccessId) { return true; }
-  static bool end_write(AccessId, std::uint32_t) { return true; }
-  static bool replay_write() { return true; }
 };
 
 /// Silo as a protocol the driver runs.

@@ -27,22 +27,30 @@ namespace heddle {
 ///     uint32_t position()                      how many accesses were made, for the node set
 ///     std::byte* write_buffer(uint32_t entry, bytes)   private copy to modify; nullptr: stop
 ///     bool  place(AccessId, TableBase&, Record*, InsertResult, uint32_t& entry)  after an insert
+///
+/// and, where kReplays, for the accesses that begin_access() lets proceed but does not call plain,
+///
 ///     bool  end_read(AccessId) / end_write(AccessId, entry)     publication points, progress
-///     log_*                                    only where kReplays
+///     log_*, replay_*                                           retry from a validated point
 template <class M, class P>
 class StoredProcedureApi {
  public:
   /// Reads the row under `key`; with a prefix type, only its first columns.
   template <class Prefix, class T>
   Row<Prefix> read(AccessId state, T& table, const typename T::KeyType& key) {
-    switch (self().begin_access(state)) {
+    const Begin begin = self().begin_access(state);
+    switch (begin) {
+      case Begin::plain:
       case Begin::proceed: break;
       case Begin::replay: return replay_row<Prefix>();
       case Begin::stop: return {};
     }
     const Row<Prefix> row = look_up<Prefix>(state, table, key);
-    if constexpr (P::kReplays) self().log_row(row.entry(), row ? &*row : nullptr);
-    if (!self().end_read(state)) return {};
+    if constexpr (P::kReplays) {
+      if (begin == Begin::plain) return row;
+      self().log_row(row.entry(), row ? &*row : nullptr);
+      if (!self().end_read(state)) return {};
+    }
     return row;
   }
 
@@ -54,48 +62,56 @@ class StoredProcedureApi {
   /// Changes a row read before: `modify(P&)` works on a private copy.
   template <class T, class Prefix, class F>
   bool update(AccessId state, T& /*table*/, const Row<Prefix>& row, F modify) {
-    switch (self().begin_access(state)) {
+    const Begin begin = self().begin_access(state);
+    switch (begin) {
+      case Begin::plain:
       case Begin::proceed: break;
-      case Begin::replay: return self().replay_write();
+      case Begin::replay: return replay_write();
       case Begin::stop: return false;
     }
     std::byte* buffer = self().write_buffer(row.entry(), sizeof(Prefix));
     if (buffer == nullptr) return false;
     modify(*reinterpret_cast<Prefix*>(buffer));
-    return self().end_write(state, row.entry());
+    return end_write(begin, state, row.entry());
   }
 
   /// Adds a row. False if the transaction must stop or the key exists: `stop()` tells which.
   template <class T>
   bool insert(AccessId state, T& table, const typename T::KeyType& key,
               const typename T::ValueType& value) {
-    switch (self().begin_access(state)) {
+    const Begin begin = self().begin_access(state);
+    switch (begin) {
+      case Begin::plain:
       case Begin::proceed: break;
-      case Begin::replay: return self().replay_write();
+      case Begin::replay: return replay_write();
       case Begin::stop: return false;
     }
     std::uint32_t entry = 0;
     if (!place_record(state, table, key, entry)) {
-      if constexpr (P::kReplays) self().log_write(false);
+      if constexpr (P::kReplays) {
+        if (begin != Begin::plain) self().log_write(false);
+      }
       return false;
     }
     std::byte* buffer = self().write_buffer(entry, sizeof(value));
     if (buffer == nullptr) return false;
     std::memcpy(buffer, &value, sizeof(value));
     self().revive(entry);
-    return self().end_write(state, entry);
+    return end_write(begin, state, entry);
   }
 
   /// Deletes a row read before.
   template <class T, class Prefix>
   bool remove(AccessId state, T& /*table*/, const Row<Prefix>& row) {
-    switch (self().begin_access(state)) {
+    const Begin begin = self().begin_access(state);
+    switch (begin) {
+      case Begin::plain:
       case Begin::proceed: break;
-      case Begin::replay: return self().replay_write();
+      case Begin::replay: return replay_write();
       case Begin::stop: return false;
     }
     if (!self().mark_removed(row.entry())) return false;
-    return self().end_write(state, row.entry());
+    return end_write(begin, state, row.entry());
   }
 
   /// Visits the rows with keys in [lo, hi] in the given order, `limit` at most (0: all), until
@@ -103,7 +119,9 @@ class StoredProcedureApi {
   template <class Prefix, class T, class F>
   bool scan(AccessId state, T& table, const typename T::KeyType& lo, const typename T::KeyType& hi,
             Order order, std::uint32_t limit, F visit) {
-    switch (self().begin_access(state)) {
+    const Begin begin = self().begin_access(state);
+    switch (begin) {
+      case Begin::plain:
       case Begin::proceed: break;
       case Begin::replay: return replay_scan<Prefix, T>(visit);
       case Begin::stop: return false;
@@ -113,7 +131,10 @@ class StoredProcedureApi {
     using Key = typename T::KeyType;
     Key* bounds = begin_range(&range_unchanged<T>, table, lo, hi, order);
     // Behind the range: it belongs to this access, and is kept by a retry that replays it.
-    if constexpr (P::kReplays) self().log_scan_begin();
+    const bool told = P::kReplays && begin != Begin::plain;
+    if constexpr (P::kReplays) {
+      if (told) self().log_scan_begin();
+    }
     Key& far_bound = order == Order::ascending ? bounds[1] : bounds[0];
     table.index().scan(lo, hi, order, [&](const NodeVersion<M>& node, auto entries) {
       self().nodes().add_node(node);
@@ -129,7 +150,9 @@ class StoredProcedureApi {
         self().nodes().add_entry(entry);
         if (found == Look::absent) continue;
         const auto* value = reinterpret_cast<const Prefix*>(self().value_of(entry));
-        if constexpr (P::kReplays) self().log_scan_row(key.words.data(), sizeof(key), entry, value);
+        if constexpr (P::kReplays) {
+          if (told) self().log_scan_row(key.words.data(), sizeof(key), entry, value);
+        }
         const bool more = visit(key, Row<Prefix>(value, entry));
         if (++visited == limit || !more) {
           far_bound = key;  // what lies beyond was not seen
@@ -138,7 +161,10 @@ class StoredProcedureApi {
       }
       return true;
     });
-    return alive && self().end_read(state);
+    if constexpr (P::kReplays) {
+      if (told && alive) return self().end_read(state);
+    }
+    return alive;
   }
 
   template <class T, class F>
@@ -241,6 +267,16 @@ class StoredProcedureApi {
         case Look::gone: M::relax(spins);
       }
     }
+  }
+
+  bool end_write(Begin begin, AccessId state, std::uint32_t entry) {
+    if constexpr (P::kReplays) return begin == Begin::plain || self().end_write(state, entry);
+    return true;
+  }
+
+  bool replay_write() {
+    if constexpr (P::kReplays) return self().replay_write();
+    return true;
   }
 
   template <class Prefix>

@@ -92,7 +92,7 @@ class LockingTransaction final : public OptimisticCore<M>,
   friend class StoredProcedureApi<M, LockingTransaction<M>>;
   using Request = LockRequest<M>;
 
-  Begin begin_access(AccessId) { return this->doomed_ ? Begin::stop : Begin::proceed; }
+  Begin begin_access(AccessId) { return this->doomed_ ? Begin::stop : Begin::plain; }
 
   Look look(AccessId state, TableBase<M>& table, Record<M>* record, std::uint32_t bytes,
             bool /*for_scan*/, std::uint32_t& entry) {
@@ -141,9 +141,6 @@ class LockingTransaction final : public OptimisticCore<M>,
     return make_exclusive(entry) && Core::set_removed(entry);
   }
 
-  static bool end_read(AccessId) { return true; }
-  static bool end_write(AccessId, std::uint32_t) { return true; }
-  static bool replay_write() { return true; }
 
   [[nodiscard]] bool for_update(AccessId state) const {
     return state != kNoState && runtime_.plan.reads_for_update[state];
