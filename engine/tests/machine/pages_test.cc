@@ -47,9 +47,7 @@ TEST(Pages, ComeFromAndGoToAnyThread) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Pages, MoreThanThereIsIsRefused) {
-  EXPECT_THROW(Pages(std::size_t{1} << 50), std::bad_alloc);
-}
+TEST(Pages, MoreThanThereIsIsRefused) { EXPECT_THROW(Pages(std::size_t{1} << 50), std::bad_alloc); }
 
 }  // namespace
 }  // namespace heddle
