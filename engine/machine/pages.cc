@@ -12,8 +12,8 @@ namespace heddle {
 namespace {
 
 std::byte* map_pages(std::size_t bytes) {
-  // A huge page is aligned to its size and the system aligns only to small ones: one more is mapped,
-  // and what stands out at either end is given back.
+  // A huge page is aligned to its size and the system aligns only to small ones: one more is
+  // mapped, and what stands out at either end is given back.
   void* const memory = mmap(nullptr, bytes + Pages::kHugePage, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();

@@ -23,8 +23,8 @@ inline constexpr AccessId kNoState = 0xffff;
 enum class Begin : std::uint8_t {
   plain,    ///< make the access; the protocol need not hear of it
   proceed,  ///< make the access, then tell the protocol: log_*(), end_*()
-  replay,  ///< the access was made before a retry from a validated point: serve it from the log
-  stop,    ///< the transaction has to run again
+  replay,   ///< the access was made before a retry from a validated point: serve it from the log
+  stop,     ///< the transaction has to run again
 };
 
 /// What came of looking at one record.

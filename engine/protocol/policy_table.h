@@ -210,9 +210,10 @@ class PolicyTransaction final : public OptimisticCore<M>,
   /// Derives the duties from the progress. Few transactions have any to their end: behind the last
   /// point that something depends on, an access is Silo's.
   void choose_duties() {
-    duties_ = static_cast<std::uint8_t>(
-        (log_.replaying() ? kReplay : 0) | (progress_ < compiled_type_.recorded_until ? kRecord : 0) |
-        (progress_ < compiled_type_.published_until ? kPublish : 0));
+    duties_ =
+        static_cast<std::uint8_t>((log_.replaying() ? kReplay : 0) |
+                                  (progress_ < compiled_type_.recorded_until ? kRecord : 0) |
+                                  (progress_ < compiled_type_.published_until ? kPublish : 0));
   }
   [[nodiscard]] bool has_duty(Duty duty) const { return (duties_ & duty) != 0; }
 
@@ -507,7 +508,8 @@ class PolicyTransaction final : public OptimisticCore<M>,
       const bool hidden = linked_ == 0;
       for (const Publication& publication : publications_) link(publication);
       // What it finished while nobody could know of it is told before anybody can wait for it.
-      if (hidden && linked_ != 0 && compiled_type_.announces && progress_ != 0) context_.announce(progress_);
+      if (hidden && linked_ != 0 && compiled_type_.announces && progress_ != 0)
+        context_.announce(progress_);
     }
     unlatch_publications();
     if (!valid) {

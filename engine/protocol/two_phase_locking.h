@@ -141,7 +141,6 @@ class LockingTransaction final : public OptimisticCore<M>,
     return make_exclusive(entry) && Core::set_removed(entry);
   }
 
-
   [[nodiscard]] bool for_update(AccessId state) const {
     return state != kNoState && runtime_.plan.reads_for_update[state];
   }
