@@ -23,17 +23,21 @@ struct Access {
   std::uint64_t seen;      ///< the TID word it must still have at commit
   const std::byte* value;  ///< what the transaction sees: its own write, else what it read
   std::byte* write;        ///< its own write, to be installed
+  const std::byte* read;   ///< the committed content it was read with; nullptr where not kept
   std::uint32_t bytes;     ///< how much of the payload `value` holds
   std::uint32_t write_bytes;
+  std::uint32_t read_bytes;
   AccessId state;       ///< the access that touched it first
   std::uint8_t writes;  ///< how often the transaction wrote it
-  bool absent;          ///< the row does not exist for this transaction
-  bool removed;         ///< the transaction deletes it
-  bool dirty;           ///< read from an uncommitted version
-  bool pending;         ///< a write that others can't see yet
+  bool absent : 1;      ///< the row does not exist for this transaction
+  bool removed : 1;     ///< the transaction deletes it
+  bool dirty : 1;       ///< read from an uncommitted version
+  bool pending : 1;     ///< a write that others can't see yet
 
   [[nodiscard]] bool written() const { return writes != 0; }
 };
+// An entry a cache line: the set is walked several times in a commit.
+static_assert(sizeof(void*) != 8 || sizeof(Access<struct AnyMachine>) == 64);
 
 /// Memory for the values of one transaction: bump-allocated, reset as a whole.
 class ValueArena {

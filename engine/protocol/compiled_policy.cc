@@ -57,13 +57,19 @@ void CompiledPolicy::compile_types() {
     const std::size_t first = signature.first_state(type);
     const std::size_t end = signature.first_state(type + 1);
     bool has_dependencies = false;
+    bool in_lists = false;
     std::uint16_t last_point = 0;
     for (std::size_t state = first; state < end; ++state) {
-      const CompiledState& compiled = states_[state];
+      CompiledState& compiled = states_[state];
       has_dependencies = has_dependencies || compiled.dirty_read || compiled.publishes;
+      in_lists = in_lists || has_dependencies || links_reads_[state];
       if (compiled.dirty_read || compiled.validates) types_[type].native = false;
       if (compiled.publishes) types_[type].published_until = compiled.ordinal;
       if (!compiled.validates) continue;
+      if (state + 1 == end && !in_lists && !compiled.loop) {
+        compiled.validates = false;
+        types_[type].commit_point = static_cast<AccessId>(state);
+      }
       // Of two points the first may succeed and the second fail; a point in a loop is many.
       types_[type].recorded_until = compiled.loop ? compiled.ordinal : last_point;
       last_point = compiled.ordinal;

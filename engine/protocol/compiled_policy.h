@@ -40,6 +40,9 @@ struct CompiledType {
   /// publication point may succeed after them and another one fail.
   std::uint16_t recorded_until = 0;
   std::uint16_t published_until = 0;  ///< the ordinal of its last PUBLIC write
+  /// Its last access, if early validation follows it and links nothing: left to the commit, which
+  /// comes right after it.
+  AccessId commit_point = kNoState;
 };
 
 /// A policy table compiled for execution: derived once when it is loaded, shared read-only.

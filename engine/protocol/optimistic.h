@@ -71,8 +71,10 @@ class OptimisticCore {
     access.seen = word;
     access.value = copy;
     access.write = nullptr;
+    access.read = copy;
     access.bytes = bytes;
     access.write_bytes = 0;
+    access.read_bytes = bytes;
     access.state = state;
     access.writes = 0;
     access.absent = tid::absent(word);
@@ -121,8 +123,10 @@ class OptimisticCore {
                         .seen = tid::kPlaceholder,
                         .value = nullptr,
                         .write = nullptr,
+                        .read = nullptr,
                         .bytes = 0,
                         .write_bytes = 0,
+                        .read_bytes = 0,
                         .state = state,
                         .writes = 0,
                         .absent = true,
@@ -183,11 +187,16 @@ class OptimisticCore {
 
   /// Ends the transaction without a trace: unlocks, and takes its placeholders out of the indexes.
   void abort_core() {
+    unlock_write_set();
+    drop_placeholders();
+  }
+
+  /// Takes the locks of a commit back that was refused.
+  void unlock_write_set() {
     for (const Locked& locked : locked_) {
       unlock_record(*locked.record, locked.record->word.peek() & ~tid::kLock);
     }
     locked_.clear();
-    drop_placeholders();
   }
 
   /// Whether at one moment since the write set was locked every record and every range was as the
@@ -211,6 +220,17 @@ class OptimisticCore {
     }
     conflict(AbortReason::node_validation, kNoState);
     return false;
+  }
+
+  /// Reads a record again that has changed since. If the columns the transaction was given hold
+  /// what they held, it is from then on a reader of the new version: it would do the same again.
+  [[nodiscard]] bool reads_the_same(Access<M>& access) {
+    if (tid::absent(access.seen) || access.read == nullptr) return false;
+    std::byte* copy = set_.allocate(access.read_bytes);
+    const std::uint64_t word = read_stable(*access.record, copy, access.read_bytes);
+    if (tid::absent(word) || std::memcmp(copy, access.read, access.read_bytes) != 0) return false;
+    access.seen = word;
+    return true;
   }
 
   bool records_unchanged(bool write_set_locked) {
@@ -320,6 +340,8 @@ class OptimisticCore {
       conflict(AbortReason::read_validation, access.state);
       return false;
     }
+    access.read = access.write == nullptr ? copy : nullptr;
+    access.read_bytes = bytes;
     if (access.write != nullptr) std::memcpy(copy, access.write, access.write_bytes);
     access.value = copy;
     access.bytes = bytes;

@@ -27,6 +27,13 @@ enum class Begin : std::uint8_t {
   stop,     ///< the transaction has to run again
 };
 
+/// What a protocol says to an attempt that has failed.
+enum class Retry : std::uint8_t {
+  no,        ///< it has to abort
+  run,       ///< run the procedure again
+  conclude,  ///< what the procedure did stands: try to end the transaction again
+};
+
 /// What came of looking at one record.
 enum class Look : std::uint8_t {
   present,

@@ -100,6 +100,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
     progress_ = 0;
     retries_ = 0;
     failed_early_ = false;
+    failed_at_commit_ = false;
     blocker_ = {};
     choose_duties();
     wait_times_.total = 0;
@@ -108,33 +109,50 @@ class PolicyTransaction final : public OptimisticCore<M>,
   /// Time spent waiting since begin().
   [[nodiscard]] typename M::Ticks waited() const { return wait_times_.total; }
 
-  /// Commits (§4.4). On false, abort() must follow.
+  /// Commits (§4.4). On false, retry_from_point() or abort() must follow.
   bool commit() {
-    if (!await_dependencies() || !resolve_sources() || !Core::commit_core()) return false;
+    if (has_commit_point() && !last_piece_valid()) return false;
+    if (!await_dependencies() || !resolve_sources()) return false;
+    if (!Core::commit_core()) {
+      failed_at_commit_ = has_commit_point() && this->reason() == AbortReason::read_validation;
+      return false;
+    }
     leave_lists(committed_version());
     return true;
   }
 
   /// Whether what a transaction saw that wants to roll back was a state of the database at all.
   bool validate_rollback() {
+    if (has_commit_point() && !last_piece_valid()) return false;
     return await_dependencies() && resolve_sources() && Core::validate(false);
   }
 
   void abort() {
+    // Before the lists are latched: who holds a latch may be reading a record that is locked here.
+    Core::unlock_write_set();
     // Nobody may read a version of a transaction whose placeholders are about to go.
     leave_lists(TransactionContext<M>::kAborted);
     Core::abort_core();
   }
 
-  /// After an abort: true if it was an early validation that failed and the procedure is to be run
-  /// again from the last validated point; the accesses up to there will be replayed.
-  bool retry_from_point() {
-    if (!failed_early_ || point_.behind_gap || ++retries_ > kRetriesFromPoint) return false;
+  /// When an attempt has failed: what to do if it was an early validation that did. `run` the
+  /// procedure again: it goes back to the last validated point, and the accesses up to there will be
+  /// replayed. `conclude` what was run: it would do the same again.
+  Retry retry_from_point() {
+    if (failed_at_commit_) {
+      failed_at_commit_ = false;
+      Core::unlock_write_set();
+      if (++retries_ <= kRetriesFromPoint && all_read_the_same()) {
+        doomed_ = false;
+        return Retry::conclude;
+      }
+    }
+    if (!failed_early_ || point_.behind_gap || ++retries_ > kRetriesFromPoint) return Retry::no;
     if (blocker_.owner != nullptr) {
       // Until that writer has ended, a retry would meet its version again. A wait that would close
       // a cycle is skipped.
       (void)wait_for(blocker_, kUntilFinished, this->reason_state());
-      if (stopped()) return false;
+      if (stopped()) return Retry::no;
     }
     blocker_ = {};
     failed_early_ = false;
@@ -152,7 +170,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
     choose_duties();
     // Records placed after the point stay in the index until the end; see drop_placeholders().
     this->stray_placeholders_ = true;
-    return true;
+    return Retry::run;
   }
 
   /// After a loop: every round of `state` and all before it are done.
@@ -217,6 +235,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
   }
   [[nodiscard]] bool has_duty(Duty duty) const { return (duties_ & duty) != 0; }
 
+  [[nodiscard]] bool has_commit_point() const { return compiled_type_.commit_point != kNoState; }
   [[nodiscard]] bool has_trait(AccessId state, std::uint8_t trait) const {
     return state != kNoState && (traits_[state] & trait) != 0;
   }
@@ -376,8 +395,10 @@ class PolicyTransaction final : public OptimisticCore<M>,
                       .seen = 0,  // known once the source has committed
                       .value = copy,
                       .write = nullptr,
+                      .read = nullptr,
                       .bytes = bytes,
                       .write_bytes = 0,
+                      .read_bytes = 0,
                       .state = state,
                       .writes = 0,
                       .absent = source.removed,
@@ -580,13 +601,39 @@ class PolicyTransaction final : public OptimisticCore<M>,
     return true;
   }
 
-  /// Early validation: what was read since the last point has not changed.
+  /// Early validation after the last access, just before the commit locks what it validates again.
+  [[gnu::noinline]] bool last_piece_valid() {
+    publications_.clear();
+    if (piece_valid()) return true;
+    failed_early_ = true;
+    conflict(AbortReason::early_validation, compiled_type_.commit_point);
+    return false;
+  }
+
+  /// After the final validation has failed: whether running the whole transaction again would give
+  /// it what it was given. A range that has changed, or the own write of another, is not looked at:
+  /// the final validation that follows does.
+  [[nodiscard]] bool all_read_the_same() {
+    for (Access<M>& access : set_) {
+      // acquire: a hint, as in piece_valid().
+      if (access.record->word.load(std::memory_order_acquire) != access.seen &&
+          !Core::reads_the_same(access)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// Early validation: what was read since the last point has not changed, or reads the same.
   [[nodiscard]] bool piece_valid() {
     for (std::uint32_t entry = point_.entries; entry < set_.size(); ++entry) {
-      const Access<M>& access = set_[entry];
+      Access<M>& access = set_[entry];
       if (access.dirty) continue;
       // acquire: early validation is a hint; the final one decides.
-      if (access.record->word.load(std::memory_order_acquire) != access.seen) return false;
+      if (access.record->word.load(std::memory_order_acquire) != access.seen &&
+          !Core::reads_the_same(access)) {
+        return false;
+      }
     }
     for (std::uint32_t at = point_.sources; at < sources_.size(); ++at) {
       if (!source_valid(sources_[at])) return false;
@@ -722,6 +769,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
   std::uint16_t progress_ = 0;
   std::uint8_t duties_ = 0;
   bool failed_early_ = false;
+  bool failed_at_commit_ = false;  ///< the final validation of a type that validates there
   int retries_ = 0;
   Dependency blocker_{};  ///< whose visible write early validation failed on, if it was one
   Point point_;
@@ -790,16 +838,10 @@ struct PolicyTable {
       policy_ = &runtime_.current();
       if (policy_->type(type).native || prior_aborts >= kAbortsBeforeEscape) {
         native_.begin();
-        return conclude<M>(native_, workload.execute(native_, input), 0);
+        return attempt_to_commit<M>(native_, [&] { return workload.execute(native_, input); });
       }
       table_.begin(type, *policy_);
-      std::uint32_t retries = 0;
-      Outcome outcome = workload.execute(table_, input);
-      while (outcome == Outcome::abort && table_.retry_from_point()) {
-        ++retries;
-        outcome = workload.execute(table_, input);
-      }
-      return conclude<M>(table_, outcome, retries);
+      return attempt_to_commit<M>(table_, [&] { return workload.execute(table_, input); });
     }
 
     /// The policy of the last attempt.

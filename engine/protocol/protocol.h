@@ -37,24 +37,38 @@ struct Attempt {
   std::uint32_t partial_retries = 0;  ///< times it went back to a validated point
 };
 
-/// Ends an attempt whose procedure has returned: commits, or validates the wish to roll back.
-/// Serves every transaction class; `txn.waited()` is its waiting time so far.
-template <class M, class Txn>
-Attempt<M> conclude(Txn& txn, Outcome outcome, std::uint32_t partial_retries) {
-  const auto before = M::now();
-  const auto waited_before = txn.waited();
-  Attempt<M> attempt{.outcome = outcome, .partial_retries = partial_retries};
-  const bool ended = (outcome == Outcome::commit && txn.commit()) ||
-                     (outcome == Outcome::rollback && txn.validate_rollback());
-  if (!ended) {
-    attempt.outcome = Outcome::abort;
-    attempt.reason = txn.reason();
-    attempt.state = txn.reason_state();
+/// Makes one attempt at a transaction that has begun: runs its procedure, and commits or validates
+/// the wish to roll back. Serves every transaction class; `txn.waited()` is its waiting time so far.
+///
+/// @param procedure returns the Outcome; it is run again where the transaction can go back to a
+///        validated point
+template <class M, class Txn, class F>
+Attempt<M> attempt_to_commit(Txn& txn, F procedure) {
+  Attempt<M> attempt;
+  Outcome outcome = procedure();
+  while (true) {
+    const auto before = M::now();
+    const auto waited_before = txn.waited();
+    const bool ended = (outcome == Outcome::commit && txn.commit()) ||
+                       (outcome == Outcome::rollback && txn.validate_rollback());
+    if constexpr (Txn::kReplays) {
+      const Retry retry = ended ? Retry::no : txn.retry_from_point();
+      if (retry != Retry::no) {
+        ++attempt.partial_retries;
+        if (retry == Retry::run) outcome = procedure();
+        continue;
+      }
+    }
+    if (!ended) {
+      attempt.reason = txn.reason();
+      attempt.state = txn.reason_state();
+    }
+    if (!ended || outcome == Outcome::rollback) txn.abort();
+    attempt.outcome = ended ? outcome : Outcome::abort;
+    attempt.waited = txn.waited();
+    attempt.commit = M::now() - before - (attempt.waited - waited_before);
+    return attempt;
   }
-  if (!ended || outcome == Outcome::rollback) txn.abort();
-  attempt.waited = txn.waited();
-  attempt.commit = M::now() - before - (attempt.waited - waited_before);
-  return attempt;
 }
 
 /// What a wrong option of a protocol is answered with.

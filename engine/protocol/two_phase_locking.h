@@ -217,7 +217,7 @@ struct TwoPhaseLocking {
     Attempt<M> attempt(W& workload, const typename W::Input& input, int /*type*/,
                        std::uint32_t prior_aborts) {
       txn_.begin(prior_aborts != 0);
-      return conclude<M>(txn_, workload.execute(txn_, input), 0);
+      return attempt_to_commit<M>(txn_, [&] { return workload.execute(txn_, input); });
     }
     static const CompiledPolicy* policy() { return nullptr; }
 

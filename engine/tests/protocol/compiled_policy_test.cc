@@ -63,6 +63,14 @@ TEST(CompiledPolicy, APointInALoopIsMany) {
   EXPECT_EQ(type_with({kFirst, kLoop}).recorded_until, kLoop + 1);
 }
 
+TEST(CompiledPolicy, AnEarlyValidationAtTheEndIsLeftToTheCommit) {
+  EXPECT_EQ(type_with({kLast}).commit_point, kLast);
+  EXPECT_FALSE(type_with({kLast}).native);
+  EXPECT_EQ(type_with({kLater}).commit_point, kNoState);
+  EXPECT_EQ(type_with({}, {kLast}).commit_point, kNoState) << "publishing can't wait";
+  EXPECT_EQ(type_with({kLast}, {kFirst}).commit_point, kNoState) << "its reads may be linked";
+}
+
 TEST(CompiledPolicy, WritesAreKeptForPublishingUpToTheLastPublicOne) {
   EXPECT_EQ(type_with({kLast}).published_until, 0);
   EXPECT_EQ(type_with({kLast}, {kFirst, kLater}).published_until, kLater + 1);

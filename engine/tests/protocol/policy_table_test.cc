@@ -799,7 +799,7 @@ TEST(PolicyRetry, AbortedWriterBeforeThePointDoomsTheTransaction) {
   writer.abort();
   EXPECT_FALSE(reader.at(final_read()).read(40));
   EXPECT_EQ(reader.reason(), AbortReason::dirty_source);
-  EXPECT_FALSE(reader.txn().retry_from_point());
+  EXPECT_EQ(reader.txn().retry_from_point(), Retry::no);
   reader.abort();
 }
 
@@ -851,12 +851,192 @@ TEST(PolicyRetry, OtherAbortsAreNotRetriedFromThePoint) {
   PolicyHands hands(dirty_reads_of_published_writes());
   const Hand reader = hands.begin(1, kReader);
   ASSERT_EQ(reader.read(10), 1000);
-  EXPECT_FALSE(reader.txn().retry_from_point()) << "nothing has failed";
+  EXPECT_EQ(reader.txn().retry_from_point(), Retry::no) << "nothing has failed";
   ASSERT_TRUE(hands.overwrite(0, kThird, 10, 1));
   EXPECT_FALSE(reader.txn().commit());
-  EXPECT_FALSE(reader.txn().retry_from_point());
+  EXPECT_EQ(reader.txn().retry_from_point(), Retry::no);
   reader.abort();
 }
+
+// ---- early validation left to the commit, and what reads the same -------------------------------
+
+/// The reader validates early after its last access, and nobody publishes anything.
+PolicyInWords validating_at_commit() {
+  return PolicyInWords().validates(kReader, kModify);
+}
+
+/// Another transaction changes the second column of a row, which narrow reads don't look at.
+void change_second_column(PolicyHands& hands, std::uint64_t key) {
+  const Hand other = hands.begin(0, kThird);
+  const auto row = other.txn().read(kNoState, hands.db.rows, make_key(key));
+  ASSERT_TRUE(row);
+  ASSERT_TRUE(other.txn().update(kNoState, hands.db.rows, row,
+                                 [](test::Columns& columns) { columns.second += 5; }));
+  ASSERT_TRUE(other.commit());
+}
+
+TEST(PolicySecondLook, WhatReadsTheSameNeedsNoRetry) {
+  PolicyHands hands(validating_at_commit());
+  const Hand reader = hands.begin(1, kReader);
+  ASSERT_EQ(reader.read_narrow(10), 1000);
+  ASSERT_TRUE(reader.write_narrow(20, 7));
+  change_second_column(hands, 10);
+  change_second_column(hands, 20);
+  ASSERT_TRUE(reader.commit());
+  const auto* row = hands.db.rows.find_quiescent(make_key(20));
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(*row, (test::Columns{7, 25, 20})) << "both writes stand";
+}
+
+/// Silo's rule holds for tables that do not ask for early validation there.
+TEST(PolicySecondLook, IsForTypesThatValidateAtTheirLastAccess) {
+  PolicyHands hands(PolicyInWords().validates(kReader, kReadLater));
+  const Hand reader = hands.begin(1, kReader);
+  ASSERT_EQ(reader.read_narrow(10), 1000);
+  ASSERT_TRUE(reader.at(final_read()).read(30));
+  change_second_column(hands, 10);
+  EXPECT_FALSE(reader.txn().commit());
+  EXPECT_EQ(reader.reason(), AbortReason::read_validation);
+  EXPECT_EQ(reader.txn().retry_from_point(), Retry::no);
+  reader.abort();
+}
+
+TEST(PolicySecondLook, IsTakenAtAnyEarlyValidation) {
+  PolicyHands hands(PolicyInWords().validates(kReader, kReadLater));
+  const Hand reader = hands.begin(1, kReader);
+  ASSERT_EQ(reader.read_narrow(10), 1000);
+  change_second_column(hands, 10);
+  EXPECT_EQ(reader.at(final_read()).read(30), 3000);
+  EXPECT_TRUE(reader.commit());
+}
+
+/// Behind the point nothing is validated early, so it is the final validation that fails.
+TEST(PolicySecondLook, ConcludesARunThatTheFinalValidationRefused) {
+  PolicyHands hands(validating_at_commit().validates(kReader, kReadLater));
+  const Hand reader = hands.begin(1, kReader);
+  ASSERT_TRUE(reader.write_narrow(10, 7));
+  ASSERT_TRUE(reader.at(final_read()).read(30));  // the point
+  change_second_column(hands, 10);
+  EXPECT_FALSE(reader.txn().commit());
+  EXPECT_EQ(reader.reason(), AbortReason::read_validation);
+  ASSERT_EQ(reader.txn().retry_from_point(), Retry::conclude);
+  EXPECT_FALSE(tid::locked(Database::record(hands.db.rows, 10)->word.peek()));
+  EXPECT_TRUE(reader.commit());
+  EXPECT_EQ(*hands.db.rows.find_quiescent(make_key(10)), (test::Columns{7, 15, 10}));
+}
+
+TEST(PolicySecondLook, ThatFindsSomethingElseBehindThePointAborts) {
+  PolicyHands hands(validating_at_commit().validates(kReader, kReadLater));
+  const Hand reader = hands.begin(1, kReader);
+  ASSERT_EQ(reader.read_narrow(10), 1000);
+  ASSERT_TRUE(reader.at(final_read()).read(30));  // the point
+  ASSERT_TRUE(hands.overwrite(0, kThird, 10, 1));
+  EXPECT_FALSE(reader.txn().commit());
+  EXPECT_EQ(reader.txn().retry_from_point(), Retry::no);
+  reader.abort();
+}
+
+/// What differs is read by running the procedure again, as after any early validation that fails.
+TEST(PolicySecondLook, ThatFindsSomethingElseRunsThePieceAgain) {
+  PolicyHands hands(validating_at_commit());
+  const Hand reader = hands.begin(1, kReader);
+  std::vector<std::optional<std::int64_t>> seen;
+  const auto attempt = attempt_to_commit<M>(reader.txn(), [&] {
+    seen.push_back(reader.read_narrow(10));
+    EXPECT_TRUE(reader.write(20, *seen.back() + 1));
+    EXPECT_TRUE(reader.insert(15, *seen.back() + 2));
+    if (seen.size() == 1) {
+      EXPECT_TRUE(hands.overwrite(0, kThird, 10, 1));
+    }
+    return Outcome::commit;
+  });
+  EXPECT_EQ(attempt.outcome, Outcome::commit);
+  EXPECT_EQ(attempt.partial_retries, 1U);
+  EXPECT_EQ(seen, (std::vector<std::optional<std::int64_t>>{1000, 1}));
+  EXPECT_EQ(Database::committed(hands.db.rows, 20), 2);
+  EXPECT_EQ(Database::committed(hands.db.rows, 15), 3);
+}
+
+/// A rollback is a result too: it must rest on what was there.
+TEST(PolicySecondLook, ThatFindsSomethingElseRunsARollbackAgain) {
+  PolicyHands hands(validating_at_commit());
+  const Hand reader = hands.begin(1, kReader);
+  int runs = 0;
+  const auto attempt = attempt_to_commit<M>(reader.txn(), [&] {
+    const bool stale = reader.read_narrow(10) == 1000;
+    if (++runs == 1) {
+      EXPECT_TRUE(hands.overwrite(0, kThird, 10, 1));
+    }
+    return stale ? Outcome::rollback : Outcome::commit;
+  });
+  EXPECT_EQ(attempt.outcome, Outcome::commit);
+  EXPECT_EQ(runs, 2);
+}
+
+TEST(PolicySecondLook, GivesUpAfterSomeRetries) {
+  PolicyHands hands(validating_at_commit());
+  const Hand reader = hands.begin(1, kReader);
+  int runs = 0;
+  const auto attempt = attempt_to_commit<M>(reader.txn(), [&] {
+    (void)reader.read_narrow(10);
+    EXPECT_TRUE(hands.overwrite(0, kThird, 10, ++runs));
+    return Outcome::commit;
+  });
+  EXPECT_EQ(attempt.outcome, Outcome::abort);
+  EXPECT_EQ(attempt.reason, AbortReason::early_validation);
+  EXPECT_EQ(attempt.state, hand_state(kReader, kModify));
+  EXPECT_EQ(runs, 1 + PolicyTransaction<M>::kRetriesFromPoint);
+}
+
+/// A row that has gone, or was not there, or one that somebody else has put in, is not the same.
+TEST(PolicySecondLook, IsForRowsThatWereAndAre) {
+  for (const bool gone : {true, false}) {
+    PolicyHands hands(validating_at_commit().validates(kReader, kReadLater));
+    const Hand reader = hands.begin(1, kReader);
+    if (gone) {
+      ASSERT_EQ(reader.read_narrow(10), 1000);
+    } else {
+      ASSERT_TRUE(reader.insert(15, 1));
+    }
+    ASSERT_TRUE(reader.at(final_read()).read(30));  // the point
+    const Hand other = hands.begin(0, kThird);
+    ASSERT_TRUE(gone ? other.remove(10) : other.insert(15, 1));
+    ASSERT_TRUE(other.commit());
+    EXPECT_FALSE(reader.txn().commit());
+    EXPECT_EQ(reader.txn().retry_from_point(), Retry::no);
+    reader.abort();
+    EXPECT_EQ(Database::committed(hands.db.rows, gone ? 10 : 15),
+              gone ? std::nullopt : std::optional<std::int64_t>(1));
+  }
+}
+
+/// A row read in part, written, and then read whole: what it was read with is not kept.
+TEST(PolicySecondLook, IsNotForWhatWasWidenedBehindAWrite) {
+  PolicyHands hands(validating_at_commit().validates(kReader, kReadLater));
+  const Hand reader = hands.begin(1, kReader);
+  ASSERT_TRUE(reader.write_narrow(10, 7));
+  ASSERT_EQ(reader.read(10), 7);
+  ASSERT_TRUE(reader.at(final_read()).read(30));
+  change_second_column(hands, 10);
+  EXPECT_FALSE(reader.txn().commit());
+  EXPECT_EQ(reader.txn().retry_from_point(), Retry::no);
+  reader.abort();
+}
+
+/// What was read whole in two steps is compared whole.
+TEST(PolicySecondLook, ComparesAllThatWasRead) {
+  PolicyHands hands(validating_at_commit().validates(kReader, kReadLater));
+  const Hand reader = hands.begin(1, kReader);
+  ASSERT_EQ(reader.read_narrow(10), 1000);
+  ASSERT_EQ(reader.read(10), 1000);
+  ASSERT_TRUE(reader.at(final_read()).read(30));
+  change_second_column(hands, 10);
+  EXPECT_FALSE(reader.txn().commit());
+  EXPECT_EQ(reader.txn().retry_from_point(), Retry::no);
+  reader.abort();
+}
+
+// ---- visible writes in the way -------------------------------------------------------------------
 
 /// Publishing over a visible write that was not read can't commit; the retry waits for that writer
 /// to end, and then reads what it left.

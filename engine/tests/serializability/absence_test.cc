@@ -259,7 +259,7 @@ TEST(Absence, OfARowThatAnotherMakesFromTheOwnPlaceholder) {
   ASSERT_TRUE(other.insert(kNoState, rows.table, kA, {1}));
   ASSERT_TRUE(other.commit());
 
-  ASSERT_TRUE(txn.retry_from_point());
+  ASSERT_EQ(txn.retry_from_point(), Retry::run);
   EXPECT_FALSE(txn.read(0, rows.table, kA)) << "served from the log";
   const auto row = txn.read(1, rows.table, kX);
   bool commits = row && !txn.insert(2, rows.table, kA, {2}) && txn.stop() != Outcome::abort;

@@ -377,11 +377,24 @@ class HotRows {
       return at_.end();
     }
 
+    /// Now and then the whole row is read and half of it changed.
     template <class P>
     Outcome run_move() {
+      if constexpr (sizeof(P) == sizeof(Whole)) {
+        if (in_.flip) return run_move_tails();
+      }
       if (change_ordered<P>(State::move_read_a, State::move_write_a, in_.a)) {
         change_hash<P>(State::move_read_x, State::move_write_x, in_.x);
       }
+      return at_.end();
+    }
+
+    Outcome run_move_tails() {
+      const auto row = read_ordered<Whole>(State::move_read_a, in_.a);
+      if (row) at_.update_tail(State::move_write_a, rows_.ordered_, kOrdered, in_.a, row);
+      if (!at_.alive()) return at_.end();
+      const auto other = read_hash<Whole>(State::move_read_x, in_.x);
+      if (other) at_.update_tail(State::move_write_x, rows_.hash_, kHash, in_.x, other);
       return at_.end();
     }
 

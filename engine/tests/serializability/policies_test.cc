@@ -29,6 +29,8 @@ void run_all_ways(const tables::Compiled& policy) {
 
 TEST(SerializabilityOfPolicies, Occ) { run_all_ways(tables::occ(signature())); }
 
+TEST(SerializabilityOfPolicies, Validating) { run_all_ways(tables::validating(signature())); }
+
 TEST(SerializabilityOfPolicies, TwoPhaseLockingStar) {
   run_all_ways(tables::two_phase_locking_star(signature()));
 }
@@ -66,7 +68,8 @@ TEST(SerializabilityOfPolicies, SwitchingBetweenRandomTables) {
   Plan plan;
   plan.seconds = 0.6;
   plan.switches = {tables::occ(signature()), tables::reckless(signature()),
-                   tables::ic3(signature()), tables::two_phase_locking_star(signature())};
+                   tables::ic3(signature()), tables::two_phase_locking_star(signature()),
+                   tables::validating(signature())};
   for (std::uint64_t seed = 1000; seed < 1016; ++seed) {
     plan.switches.push_back(tables::random(signature(), seed));
   }

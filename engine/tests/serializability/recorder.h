@@ -89,16 +89,14 @@ class Recorder {
   template <class T, class P>
   bool update(AccessId state, T& table, std::uint32_t number, std::uint64_t key,
               const Row<P>& row) {
-    pause();
-    const VersionId version = next_version();
-    const bool ok = txn_.update(state, table, row, [&](P& value) {
-      renew(value.head, version);
-      if constexpr (sizeof(P) == sizeof(Whole)) renew(value.tail, version);
-    });
-    if (!ok) return survived();
-    note_write(number, key, 0, version);
-    if constexpr (sizeof(P) == sizeof(Whole)) note_write(number, key, 1, version);
-    return true;
+    return overwrite(state, table, number, key, row, true, sizeof(P) == sizeof(Whole));
+  }
+
+  /// Overwrites the second part only: who has read the first alone has lost nothing.
+  template <class T>
+  bool update_tail(AccessId state, T& table, std::uint32_t number, std::uint64_t key,
+                   const Row<Whole>& row) {
+    return overwrite(state, table, number, key, row, false, true);
   }
 
   /// False: the key is taken, or the attempt is over.
@@ -159,6 +157,23 @@ class Recorder {
  private:
   static Item item(std::uint32_t table, std::uint64_t key, std::uint32_t part) {
     return Item::of(table, static_cast<std::uint32_t>(key), part);
+  }
+
+  template <class T, class P>
+  bool overwrite(AccessId state, T& table, std::uint32_t number, std::uint64_t key,
+                 const Row<P>& row, bool head, bool tail) {
+    pause();
+    const VersionId version = next_version();
+    const bool ok = txn_.update(state, table, row, [&](P& value) {
+      if (head) renew(value.head, version);
+      if constexpr (sizeof(P) == sizeof(Whole)) {
+        if (tail) renew(value.tail, version);
+      }
+    });
+    if (!ok) return survived();
+    if (head) note_write(number, key, 0, version);
+    if (tail) note_write(number, key, 1, version);
+    return true;
   }
 
   VersionId next_version() { return make_version(client_, sequence_, ++scratch_.writes); }

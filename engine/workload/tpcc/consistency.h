@@ -244,10 +244,10 @@ class ConsistencyCheck {
           violations_.add("districts", name(w, d), " is missing");
           continue;
         }
-        warehouse_sums_[w - 1].district_ytd_cents += row->head.ytd_cents;
+        warehouse_sums_[w - 1].district_ytd_cents += row->ytd_cents;
         const std::int64_t paid_cents = district_sums(w, d)->payments_cents;
-        if (row->head.ytd_cents != paid_cents) {
-          violations_.add("3.3.2.9", name(w, d), ": D_YTD is ", row->head.ytd_cents,
+        if (row->ytd_cents != paid_cents) {
+          violations_.add("3.3.2.9", name(w, d), ": D_YTD is ", row->ytd_cents,
                           " cents, its HISTORY holds ", paid_cents);
         }
       }
@@ -259,12 +259,12 @@ class ConsistencyCheck {
         continue;
       }
       const WarehouseSums& sums = warehouse_sums_[w - 1];
-      if (row->head.ytd_cents != sums.district_ytd_cents) {
-        violations_.add("3.3.2.1", "warehouse ", w, ": W_YTD is ", row->head.ytd_cents,
+      if (row->ytd_cents != sums.district_ytd_cents) {
+        violations_.add("3.3.2.1", "warehouse ", w, ": W_YTD is ", row->ytd_cents,
                         " cents, its districts' D_YTD add up to ", sums.district_ytd_cents);
       }
-      if (row->head.ytd_cents != sums.payments_cents) {
-        violations_.add("3.3.2.8", "warehouse ", w, ": W_YTD is ", row->head.ytd_cents,
+      if (row->ytd_cents != sums.payments_cents) {
+        violations_.add("3.3.2.8", "warehouse ", w, ": W_YTD is ", row->ytd_cents,
                         " cents, its HISTORY holds ", sums.payments_cents);
       }
     }

@@ -34,14 +34,14 @@ class PaymentTransaction {
         txn_.read(kPaymentReadWarehouse, tables_.warehouse, warehouse_key(in_.warehouse));
     if (!warehouse) return txn_.stop();
     if (!txn_.update(kPaymentUpdateWarehouse, tables_.warehouse, warehouse,
-                     [&](Warehouse& row) { row.head.ytd_cents += in_.amount_cents; })) {
+                     [&](Warehouse& row) { row.ytd_cents += in_.amount_cents; })) {
       return txn_.stop();
     }
     const auto district = txn_.read(kPaymentReadDistrict, tables_.district,
                                     district_key(in_.warehouse, in_.district));
     if (!district) return txn_.stop();
     if (!txn_.update(kPaymentUpdateDistrict, tables_.district, district,
-                     [&](District& row) { row.head.ytd_cents += in_.amount_cents; })) {
+                     [&](District& row) { row.ytd_cents += in_.amount_cents; })) {
       return txn_.stop();
     }
     output.customer = look_up_customer(txn_, tables_, in_.customer);

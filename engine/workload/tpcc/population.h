@@ -115,15 +115,15 @@ class Population {
   void load_warehouse(std::uint32_t id) {
     Random random = random_for(Part::warehouse, id);
     Warehouse warehouse{};
-    warehouse.head = {.ytd_cents = kWarehouseYtd_cents, .tax_bp = between(random, 0, 2000)};
+    warehouse.head = {.tax_bp = between(random, 0, 2000)};
+    warehouse.ytd_cents = kWarehouseYtd_cents;
     warehouse.name = random_text<10>(random, 6);
     warehouse.address = random_address(random);
     tables_.warehouse.load(warehouse_key(id), warehouse);
     for (std::uint32_t number = 1; number <= kDistrictsPerWarehouse; ++number) {
       District district{};
-      district.head = {.ytd_cents = kDistrictYtd_cents,
-                       .next_order = kLoadedOrders + 1,
-                       .tax_bp = between(random, 0, 2000)};
+      district.head = {.next_order = kLoadedOrders + 1, .tax_bp = between(random, 0, 2000)};
+      district.ytd_cents = kDistrictYtd_cents;
       district.name = random_text<10>(random, 6);
       district.address = random_address(random);
       tables_.district.load(district_key(id, number), district);
