@@ -179,7 +179,7 @@ def test_multirun_makes_a_run_for_every_combination(monkeypatch: pytest.MonkeyPa
 def test_settings_are_shown() -> None:
     done = run("train", "--settings", "experiment=quick")
     assert done.exit_code == 0
-    assert "seconds: 100.0" in done.output
+    assert "seconds: 130.0" in done.output
     assert run("--version").output.startswith("heddle ")
 
 

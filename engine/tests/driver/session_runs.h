@@ -19,6 +19,14 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
+/// Checking a database is one thread's work: where each access is watched for races, the runs of a
+/// session are checked together, at the end.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kChecksEveryRun = false;
+#else
+inline constexpr bool kChecksEveryRun = true;
+#endif
+
 /// What a run is made under, and how to say so.
 struct Way {
   std::string name;
@@ -67,13 +75,15 @@ inline Result run(Session& session, const RunOptions& options) {
 /// One short run in each way, after each of which the database must be consistent.
 inline void expect_consistent(Session& session, const std::vector<Way>& ways, double seconds) {
   std::uint64_t seed = 1;
-  for (Way way : ways) {
+  for (const Way& way : ways) {
     SCOPED_TRACE(way.name);
-    way.options.seconds = kSanitized ? seconds / 2 : seconds;
-    way.options.seed = seed++;
-    const Result result = run(session, way.options);
+    RunOptions options = way.options;
+    options.seconds = kSanitized ? seconds / 2 : seconds;
+    options.seed = seed++;
+    const Result result = run(session, options);
     EXPECT_GT(result.commits, 0u);
     EXPECT_FALSE(result.interrupted);
+    if (!kChecksEveryRun && &way != &ways.back()) continue;
     for (const std::string& violation : session.check()) ADD_FAILURE() << violation;
   }
 }

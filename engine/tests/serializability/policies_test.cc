@@ -21,7 +21,7 @@ void run_all_ways(const tables::Compiled& policy) {
     Plan plan;
     plan.workers = workers;
     plan.policy = policy;
-    expect_serializable<ThreadsMachine, PolicyTable>(plan);
+    expect_serializable<SteadyMachine, PolicyTable>(plan);
     plan.rows.snapshots = workers == 2;
     expect_serializable<RestlessMachine, PolicyTable>(plan);
   }
@@ -50,7 +50,7 @@ void run_random_tables(std::uint64_t first, std::uint64_t count) {
     plan.rows.snapshots = seed % 8 == 3;
     plan.rows.pauses = seed % 3 == 0 ? 0 : 16;
     if (seed % 4 < 2) {
-      expect_serializable<ThreadsMachine, PolicyTable>(plan);
+      expect_serializable<SteadyMachine, PolicyTable>(plan);
     } else {
       expect_serializable<RestlessMachine, PolicyTable>(plan);
     }
@@ -76,7 +76,7 @@ TEST(SerializabilityOfPolicies, SwitchingBetweenRandomTables) {
   plan.policy = plan.switches.front();
   for (const int workers : {2, 4}) {
     plan.workers = workers;
-    expect_serializable<ThreadsMachine, PolicyTable>(plan);
+    expect_serializable<SteadyMachine, PolicyTable>(plan);
     expect_serializable<RestlessMachine, PolicyTable>(plan);
   }
 }

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "machine/threads.h"
 #include "protocol/silo.h"
 #include "protocol/two_phase_locking.h"
 #include "serializability/harness.h"
@@ -22,14 +21,14 @@ void run_all_ways(const Plan& base) {
       Plan plan = base;
       plan.workers = workers;
       plan.rows.snapshots = snapshots;
-      expect_serializable<ThreadsMachine, P>(plan);
+      expect_serializable<SteadyMachine, P>(plan);
       expect_serializable<RestlessMachine, P>(plan);
     }
   }
   Plan turns = base;
   turns.workers = 4;
   turns.take_turns = true;
-  expect_serializable<ThreadsMachine, P>(turns);
+  expect_serializable<SteadyMachine, P>(turns);
   Plan crowd = base;
   crowd.workers = 8;
   crowd.seconds *= 2;
@@ -53,7 +52,7 @@ TEST(SerializabilityOfProtocols, ReadersOfThePast) {
   plan.seconds = 1.2;
   plan.rows.pauses = 4;
   plan.most_transactions = 100'000;
-  expect_serializable<ThreadsMachine, Silo>(plan);
+  expect_serializable<SteadyMachine, Silo>(plan);
 }
 
 }  // namespace

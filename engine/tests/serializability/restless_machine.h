@@ -33,4 +33,12 @@ struct RestlessMachine : ThreadsMachine {
   }
 };
 
+/// Real threads as they are. The address sanitizer looks for wrong memory, not for a wrong order,
+/// so there the restless machine does for both: all of this is compiled once a machine.
+#if defined(__SANITIZE_ADDRESS__)
+using SteadyMachine = RestlessMachine;
+#else
+using SteadyMachine = ThreadsMachine;
+#endif
+
 }  // namespace heddle::serializability
