@@ -33,7 +33,7 @@ export UBSAN_OPTIONS := print_stacktrace=1
 export ASAN_OPTIONS := detect_stack_use_after_return=1
 export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
 
-.PHONY: help setup train test test-release test-address test-thread test-python lint lint-format \
+.PHONY: help setup train test test-release test-address test-thread test-python soak lint lint-format \
         lint-python lint-headers lint-tidy format bench instructions \
         clean
 
@@ -87,6 +87,9 @@ test-python: $(VENV)/.ready-test ## Python tests (ARGS="-k name")
 	@echo "== $@"
 	@python -c "import engine" # rebuilds what has changed, outside any test's time-out
 	@pytest -q $(ARGS)
+
+soak: $(VENV)/.ready ## Run the hours-long checks: consistency, bounded memory (ARGS="--seconds 10")
+	@python -m tests.soak $(ARGS)
 
 lint: lint-format lint-python lint-headers lint-tidy ## Run every check of form
 

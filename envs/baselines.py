@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable
 from pathlib import Path
 
+from envs.engine_interface import load_engine
 from envs.subject import NATIVE, Subject, of_policy, static_silo
 from policies import Signature, is_seed, resolve, seed_names, to_json
 
@@ -32,18 +33,33 @@ def subject_of(name: str, signature: Signature, tuned_us: Callable[[], float]) -
         UnknownPolicyError: the name is none of these.
         PolicyFileError: the file is not a valid policy for the workload.
     """
-    if name in NATIVE:
-        return NATIVE[name]
     if name == TUNED:
         return static_silo(tuned_us())
+    native = native_subjects()
+    if name in native:
+        return native[name]
     if not is_seed(name):
         _refuse_unknown(name)
     return of_policy(name, to_json(resolve(name, signature)))
 
 
+def native_subjects() -> dict[str, Subject]:
+    """The native protocols by name: those with options to run under, and all else there is.
+
+    Raises:
+        ImportError: the engine is not built.
+    """
+    named = dict(NATIVE)
+    with_options = {"policy_table", *(subject.protocol for subject in NATIVE.values())}
+    for protocol in load_engine().protocols():
+        if protocol not in with_options:
+            named[protocol] = Subject(protocol, protocol)
+    return named
+
+
 def policy_names() -> list[str]:
-    """Every name that needs no file, for help texts and messages."""
-    return ["silo", TUNED, *(name for name in NATIVE if name != "silo"), *seed_names()]
+    """Every name that needs no file, for messages."""
+    return ["silo", TUNED, *(name for name in native_subjects() if name != "silo"), *seed_names()]
 
 
 def _refuse_unknown(name: str) -> None:

@@ -49,6 +49,9 @@ class EngineModule(Protocol):
     def Policy(self, json_text: str, signature: Mapping[str, Any]) -> Any:  # noqa: N802
         """Validate and compile a policy file's text."""
 
+    def protocols(self) -> list[str]:
+        """The protocols it can run."""
+
     def signature(self, workload: Mapping[str, str]) -> dict[str, Any]:
         """The workload's transaction types and accesses."""
 

@@ -171,6 +171,11 @@ class Evaluator:
         """The workload's consistency violations in the database as it is now; empty is fine."""
         return [] if self._session is None else self._session.check()
 
+    @property
+    def grown_bytes(self) -> int:
+        """Memory that the database has grown by since it was loaded, bytes."""
+        return 0 if self._session is None else self._session.grown_bytes
+
     def close(self) -> None:
         """Free the database. The evaluator may be used again and then loads a new one."""
         if self._session is not None:

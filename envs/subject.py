@@ -49,4 +49,7 @@ NATIVE: Mapping[str, Subject] = MappingProxyType(
         ),
     }
 )
-"""The native protocols that run as they are, by the name that follows `policy=`."""
+"""Native protocols by the name that follows `policy=`, where that settles options as well.
+
+A protocol that is not here is run under its own name and its default options.
+"""

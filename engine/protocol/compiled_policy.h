@@ -40,8 +40,8 @@ struct CompiledType {
   /// publication point may succeed after them and another one fail.
   std::uint16_t recorded_until = 0;
   std::uint16_t published_until = 0;  ///< the ordinal of its last PUBLIC write
-  /// Its last access, if early validation follows it and links nothing: left to the commit, which
-  /// comes right after it.
+  /// Its last access, if early validation follows it, it is not in a loop, and the type has nothing
+  /// to do with access lists: the validation is left to the commit, which comes right after.
   AccessId commit_point = kNoState;
 };
 

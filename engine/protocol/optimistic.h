@@ -51,6 +51,7 @@ class OptimisticCore {
     placeholders_.clear();
     doomed_ = false;
     stray_placeholders_ = false;
+    looked_again_ = false;
     reason_ = AbortReason::none;
     reason_state_ = kNoState;
   }
@@ -209,6 +210,7 @@ class OptimisticCore {
     watched_.clear();
     for (int round = 0; round < kRounds; ++round) {
       const bool looked_again = !nodes_.current();
+      looked_again_ = looked_again_ || looked_again;
       if (looked_again && !nodes_.look_again(this)) [[unlikely]]
         break;
       if (!records_unchanged(write_set_locked)) return false;
@@ -223,7 +225,8 @@ class OptimisticCore {
   }
 
   /// Reads a record again that has changed since. If the columns the transaction was given hold
-  /// what they held, it is from then on a reader of the new version: it would do the same again.
+  /// what they held, it is from then on a reader of the new version: it would do the same again,
+  /// for procedures are deterministic in their input and the columns they read.
   [[nodiscard]] bool reads_the_same(Access<M>& access) {
     if (tid::absent(access.seen) || access.read == nullptr) return false;
     std::byte* copy = set_.allocate(access.read_bytes);
@@ -329,6 +332,9 @@ class OptimisticCore {
   std::vector<Watched> watched_;  ///< uncommitted inserts of others met in ranges looked at again
   std::vector<Placeholder> placeholders_;
   bool doomed_ = false;
+  /// Whether validate() has looked at some range again. What it passed over there it remembers only
+  /// until it returns, so what it has refused then can't be validated a second time.
+  bool looked_again_ = false;
   bool stray_placeholders_ = false;  ///< some placeholder was not made a row by the commit
 
  private:

@@ -34,11 +34,12 @@ struct Attempt {
   AccessId state = kNoState;          ///< where it came to grief
   typename M::Ticks waited = 0;       ///< spent waiting for other transactions
   typename M::Ticks commit = 0;       ///< spent in the commit protocol, waits excluded
-  std::uint32_t partial_retries = 0;  ///< times it went back to a validated point
+  std::uint32_t partial_retries = 0;  ///< times it was run again from a validated point
 };
 
 /// Makes one attempt at a transaction that has begun: runs its procedure, and commits or validates
-/// the wish to roll back. Serves every transaction class; `txn.waited()` is its waiting time so far.
+/// the wish to roll back. Serves every transaction class; `txn.waited()` is its waiting time so
+/// far.
 ///
 /// @param procedure returns the Outcome; it is run again where the transaction can go back to a
 ///        validated point
@@ -51,11 +52,15 @@ Attempt<M> attempt_to_commit(Txn& txn, F procedure) {
     const auto waited_before = txn.waited();
     const bool ended = (outcome == Outcome::commit && txn.commit()) ||
                        (outcome == Outcome::rollback && txn.validate_rollback());
+    const auto took = [&] { return M::now() - before - (txn.waited() - waited_before); };
     if constexpr (Txn::kReplays) {
       const Retry retry = ended ? Retry::no : txn.retry_from_point();
       if (retry != Retry::no) {
-        ++attempt.partial_retries;
-        if (retry == Retry::run) outcome = procedure();
+        attempt.commit += took();
+        if (retry == Retry::run) {
+          ++attempt.partial_retries;
+          outcome = procedure();
+        }
         continue;
       }
     }
@@ -66,7 +71,7 @@ Attempt<M> attempt_to_commit(Txn& txn, F procedure) {
     if (!ended || outcome == Outcome::rollback) txn.abort();
     attempt.outcome = ended ? outcome : Outcome::abort;
     attempt.waited = txn.waited();
-    attempt.commit = M::now() - before - (attempt.waited - waited_before);
+    attempt.commit += took();
     return attempt;
   }
 }

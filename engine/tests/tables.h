@@ -40,13 +40,15 @@ inline Compiled occ(const Signature& signature) {
   return make("occ", signature, [](auto, auto, const auto&) { return PolicyRow{}; });
 }
 
-/// Silo, with early validation after each type's last access.
-inline Compiled validating(const Signature& signature) {
-  return make("validating", signature, [&](std::size_t type, std::size_t at, const AccessSpec&) {
-    PolicyRow row;
-    row.early_validation = at + 1 == signature.types[type].accesses.size();
-    return row;
-  });
+/// Silo, with early validation after each type's last access, or after every one.
+inline Compiled validating(const Signature& signature, bool everywhere) {
+  return make(everywhere ? "validating everywhere" : "validating at the end", signature,
+              [&](std::size_t type, std::size_t at, const AccessSpec&) {
+                PolicyRow row;
+                row.early_validation =
+                    everywhere || at + 1 == signature.types[type].accesses.size();
+                return row;
+              });
 }
 
 /// Everything dirty, public and validated at once, and nobody waited for: what goes wrong most.

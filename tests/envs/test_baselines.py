@@ -41,6 +41,16 @@ def test_only_the_tuned_one_asks_for_the_constant(tpcc: Signature) -> None:
     assert subject_of("silo_tuned", tpcc, constant).backoff_us == 4.0
 
 
+def test_a_protocol_of_the_engine_needs_no_entry(
+    tpcc: Signature, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fake_engine, "protocols", lambda: ["silo", "cicada", "policy_table"])
+    subject = subject_of("cicada", tpcc, never)
+    assert (subject.name, subject.protocol, subject.policy) == ("cicada", "cicada", None)
+    assert "cicada" in policy_names()
+    assert "policy_table" not in policy_names()
+
+
 def test_a_path_is_loaded(tpcc: Signature, tmp_path: Path, fake_engine: ModuleType) -> None:
     path = tmp_path / "mine.json"
     save(build_seed("ic3", tpcc), path)

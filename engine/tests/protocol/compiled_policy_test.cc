@@ -71,6 +71,14 @@ TEST(CompiledPolicy, AnEarlyValidationAtTheEndIsLeftToTheCommit) {
   EXPECT_EQ(type_with({kLast}, {kFirst}).commit_point, kNoState) << "its reads may be linked";
 }
 
+TEST(CompiledPolicy, APointInALoopIsNeverLeftToTheCommit) {
+  Signature looping = one_type();
+  looping.types[0].accesses[kLast].loop = true;
+  const auto policy = tables::validating(looping, false);
+  EXPECT_EQ(policy->type(0).commit_point, kNoState);
+  EXPECT_EQ(policy->traits()[kLast], state_trait::kValidates);
+}
+
 TEST(CompiledPolicy, WritesAreKeptForPublishingUpToTheLastPublicOne) {
   EXPECT_EQ(type_with({kLast}).published_until, 0);
   EXPECT_EQ(type_with({kLast}, {kFirst, kLater}).published_until, kLater + 1);

@@ -331,7 +331,9 @@ class PolicyHands {
   template <class F>
   static Outcome run(const PolicyHand& hand, F procedure) {
     Outcome outcome = procedure();
-    while (outcome == Outcome::abort && hand.txn().retry_from_point() == Retry::run) outcome = procedure();
+    while (outcome == Outcome::abort && hand.txn().retry_from_point() == Retry::run) {
+      outcome = procedure();
+    }
     return outcome;
   }
 

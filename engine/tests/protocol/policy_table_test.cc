@@ -861,9 +861,7 @@ TEST(PolicyRetry, OtherAbortsAreNotRetriedFromThePoint) {
 // ---- early validation left to the commit, and what reads the same -------------------------------
 
 /// The reader validates early after its last access, and nobody publishes anything.
-PolicyInWords validating_at_commit() {
-  return PolicyInWords().validates(kReader, kModify);
-}
+PolicyInWords validating_at_commit() { return PolicyInWords().validates(kReader, kModify); }
 
 /// Another transaction changes the second column of a row, which narrow reads don't look at.
 void change_second_column(PolicyHands& hands, std::uint64_t key) {
@@ -1010,6 +1008,40 @@ TEST(PolicySecondLook, IsForRowsThatWereAndAre) {
   }
 }
 
+/// A row that another was about to insert is no row, whatever it holds once it is one.
+TEST(PolicySecondLook, IsNotForRowsThatWereOnlyPlaceholders) {
+  PolicyHands hands(validating_at_commit().validates(kReader, kReadLater));
+  const Hand other = hands.begin(0, kThird);
+  ASSERT_TRUE(other.insert(15, 0));
+  const Hand reader = hands.begin(1, kReader);
+  ASSERT_EQ(reader.read_narrow(15), std::nullopt);
+  ASSERT_TRUE(reader.at(final_read()).read(30));  // the point
+  ASSERT_TRUE(other.commit());
+  EXPECT_FALSE(reader.txn().commit());
+  EXPECT_EQ(reader.txn().retry_from_point(), Retry::no);
+  reader.abort();
+}
+
+/// A range that the final validation has looked at again no longer guards against the insert it
+/// passed over: what it refused then must not be validated a second time.
+TEST(PolicySecondLook, IsNotForTransactionsWhoseRangesHaveChanged) {
+  PolicyHands hands(validating_at_commit().validates(kReader, kReadLater));
+  const Hand reader = hands.begin(1, kReader);
+  ASSERT_EQ(reader.read_narrow(15), std::nullopt) << "a missed key is a range";
+  ASSERT_EQ(reader.read_narrow(10), 1000);
+  ASSERT_TRUE(reader.write(20, 7));
+  ASSERT_TRUE(reader.at(final_read()).read(30));  // the point
+  const Hand other = hands.begin(2, kThird);
+  ASSERT_EQ(other.read(20), 2000);
+  ASSERT_TRUE(other.insert(15, 1));
+  change_second_column(hands, 10);
+  EXPECT_FALSE(reader.txn().commit());
+  EXPECT_EQ(reader.reason(), AbortReason::read_validation);
+  EXPECT_EQ(reader.txn().retry_from_point(), Retry::no);
+  reader.abort();
+  EXPECT_TRUE(other.commit());
+}
+
 /// A row read in part, written, and then read whole: what it was read with is not kept.
 TEST(PolicySecondLook, IsNotForWhatWasWidenedBehindAWrite) {
   PolicyHands hands(validating_at_commit().validates(kReader, kReadLater));
@@ -1036,7 +1068,8 @@ TEST(PolicySecondLook, ComparesAllThatWasRead) {
   reader.abort();
 }
 
-// ---- visible writes in the way -------------------------------------------------------------------
+// ---- visible writes in the way
+// -------------------------------------------------------------------
 
 /// Publishing over a visible write that was not read can't commit; the retry waits for that writer
 /// to end, and then reads what it left.

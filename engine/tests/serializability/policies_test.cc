@@ -29,7 +29,14 @@ void run_all_ways(const tables::Compiled& policy) {
 
 TEST(SerializabilityOfPolicies, Occ) { run_all_ways(tables::occ(signature())); }
 
-TEST(SerializabilityOfPolicies, Validating) { run_all_ways(tables::validating(signature())); }
+TEST(SerializabilityOfPolicies, ValidatingAtTheEnd) {
+  run_all_ways(tables::validating(signature(), false));
+}
+
+/// Little is validated again just before the commit, so the final validation finds it changed.
+TEST(SerializabilityOfPolicies, ValidatingEverywhere) {
+  run_all_ways(tables::validating(signature(), true));
+}
 
 TEST(SerializabilityOfPolicies, TwoPhaseLockingStar) {
   run_all_ways(tables::two_phase_locking_star(signature()));
@@ -69,7 +76,7 @@ TEST(SerializabilityOfPolicies, SwitchingBetweenRandomTables) {
   plan.seconds = 0.6;
   plan.switches = {tables::occ(signature()), tables::reckless(signature()),
                    tables::ic3(signature()), tables::two_phase_locking_star(signature()),
-                   tables::validating(signature())};
+                   tables::validating(signature(), true)};
   for (std::uint64_t seed = 1000; seed < 1016; ++seed) {
     plan.switches.push_back(tables::random(signature(), seed));
   }

@@ -43,7 +43,8 @@ struct Address {
 };
 static_assert(sizeof(Address) == 71);
 
-// What Payment changes stands behind what the others read: see OptimisticCore::reads_the_same().
+// What Payment changes of a warehouse and a district stands behind what the others read of them:
+// see OptimisticCore::reads_the_same().
 struct WarehouseHead {
   std::int64_t tax_bp;
 };
