@@ -131,9 +131,13 @@ def soak(batch: Sequence[Case], jobs: int, console: Console) -> int:
             verdict = done.result()
             failed += bool(verdict.faults)
             mark = "[red]FAILED[/]" if verdict.faults else "ok"
-            progress.console.print(f"{mark:6} {verdict.case}: {verdict.figures}", highlight=False)
+            progress.console.print(
+                f"{mark:6} {verdict.case}: {verdict.figures}", highlight=False, soft_wrap=True
+            )
             for fault in verdict.faults[:10]:
-                progress.console.print(f"       {fault}", highlight=False, markup=False)
+                progress.console.print(
+                    f"       {fault}", highlight=False, markup=False, soft_wrap=True
+                )
             progress.advance(task)
     return failed
 

@@ -26,9 +26,12 @@ TEST(SessionTpcc, StaysConsistentOnOneWarehouse) {
   expect_consistent_every_way(1, "read_write", 2);
 }
 
+// Where every access is watched for races the full mix, which has these three types in it, does.
+#if !defined(__SANITIZE_THREAD__)
 TEST(SessionTpcc, StaysConsistentWithManyWorkersOnOneWarehouse) {
   expect_consistent_every_way(1, "read_write", 8);
 }
+#endif
 
 TEST(SessionTpcc, StaysConsistentWithQueries) { expect_consistent_every_way(2, "full", 2); }
 
