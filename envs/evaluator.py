@@ -186,7 +186,10 @@ class Evaluator:
         if self._session is not None and self._session.grown_bytes > self._grown_bytes_max:
             self.close()
         if self._session is None:
-            self._session = self._engine.Session(self.workload, self.cores, self._seed)
+            try:
+                self._session = self._engine.Session(self.workload, self.cores, self._seed)
+            except MemoryError as error:
+                raise MeasuringError("there is not enough memory for the database") from error
         return self._session
 
     def _reference(self, reference: Subject, seconds: float, warmup: float, seed: int) -> float:

@@ -115,6 +115,17 @@ def test_a_database_that_grew_is_loaded_anew(fake_engine: ModuleType) -> None:
         assert evaluator._session.grown_bytes <= 3 << 20
 
 
+def test_a_database_that_does_not_fit_is_told_so(
+    fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_large(*arguments: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(fake_engine, "Session", too_large)
+    with pytest.raises(MeasuringError, match="not enough memory"):
+        Evaluator({"name": "tpcc"}, 2).run(NATIVE["silo"], 0.1, warmup=0.0, seed=1)
+
+
 def test_an_interrupt_carries_what_was_measured(
     evaluator: Evaluator, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

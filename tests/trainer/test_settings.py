@@ -66,6 +66,7 @@ def test_every_workload_composes(name: str, workload: str) -> None:
         ("seed=[1", "can't be read"),
         ("~seed", "can't be removed"),
         ("machine.cores=0", "machine.cores=0: must be at least 1"),
+        ("machine.cores=100000", "machine.cores=100000: must be at most 1024"),
         ("run.seconds=0", "run.seconds=0.0: must be above 0"),
         ("machine.kind=abacus", "machine.kind=abacus: there are threads"),
         ("run.warmup=-1", "must not be negative"),

@@ -26,6 +26,7 @@ ABOVE_ZERO = {
     "champion.slice_seconds",
     "run.seconds",
 }
+AT_MOST = {"machine.cores": 1024}
 NOT_NEGATIVE = {"seed", "evaluation.warmup_seconds", "run.warmup"}
 
 
@@ -48,6 +49,8 @@ def check_ranges(settings: Any, prefix: str = "") -> None:
             raise UsageError(f"{key}={value}: there are {', '.join(CHOICES[key])}")
         elif key in AT_LEAST_ONE and value < 1:
             raise UsageError(f"{key}={value}: must be at least 1")
+        elif key in AT_MOST and value > AT_MOST[key]:
+            raise UsageError(f"{key}={value}: must be at most {AT_MOST[key]}")
         elif key in ABOVE_ZERO and value <= 0:
             raise UsageError(f"{key}={value}: must be above 0")
         elif key in NOT_NEGATIVE and value < 0:
