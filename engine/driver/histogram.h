@@ -56,7 +56,7 @@ class Histogram {
 
   static std::size_t bucket_of(std::uint64_t value) {
     if (value < kSub) return value;
-    const int shift = std::bit_width(value) - 1 - kSubBits;
+    const int shift = static_cast<int>(std::bit_width(value)) - 1 - kSubBits;
     return static_cast<std::size_t>(shift + 1) * kSub + ((value >> shift) & (kSub - 1));
   }
 
