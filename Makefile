@@ -49,7 +49,7 @@ $(VENV)/.ready: $(ENVIRONMENT)
 $(VENV)/.ready-%: $(ENVIRONMENT)
 	@$(PYTHON) .ci/environment.py --extra $*
 
-train: $(VENV)/.ready ## Train a policy for TPC-C in about two minutes and compare it (ARGS=…)
+train: $(VENV)/.ready ## Train a policy for TPC-C on 48 virtual cores, compare it there and here (ARGS=…)
 	@heddle train experiment=quick $(ARGS)
 
 TEST_STAGES := test-release test-address test-thread test-python

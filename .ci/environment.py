@@ -33,6 +33,7 @@ HEADERS = {
     "nlohmann-json3-dev": "nlohmann/json.hpp",
     "libgtest-dev": "gtest/gtest.h",
     "libbenchmark-dev": "benchmark/benchmark.h",
+    "libboost-context-dev": "boost/context/fiber.hpp",
 }
 
 

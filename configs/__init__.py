@@ -1,1 +1,1 @@
-"""Settings for Hydra, by group: workload, machine, search, experiment."""
+"""Settings for Hydra, by group: workload, machine, timing, racing, search, experiment."""

@@ -8,17 +8,19 @@ from __future__ import annotations
 from envs.backoff_sweep import BackoffSweep, Run, SweepPlan, sweep_static_backoff
 from envs.baselines import BASELINES, TUNED, UnknownPolicyError, policy_names, subject_of
 from envs.comparison import Comparison, ComparisonPlan, Row, compare
-from envs.evaluator import Evaluation, Evaluator, Interrupted, MeasuringError
+from envs.evaluator import THREADS, Evaluation, Evaluator, Interrupted, MeasuringError
 from envs.registration import register
 from envs.result import Latency, Machine, Result, TypeResult
 from envs.subject import NATIVE, Subject, of_policy, static_silo
 from envs.table import comparison_table, machine_words
+from envs.trimmed_mean import trimmed_mean
 
 register()
 
 __all__ = [
     "BASELINES",
     "NATIVE",
+    "THREADS",
     "TUNED",
     "BackoffSweep",
     "Comparison",
@@ -45,4 +47,5 @@ __all__ = [
     "static_silo",
     "subject_of",
     "sweep_static_backoff",
+    "trimmed_mean",
 ]

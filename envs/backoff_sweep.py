@@ -83,7 +83,7 @@ def sweep_static_backoff(
         measured = {}
         for level in order.sample(list(levels), len(levels)):
             result = run(static_silo(level), plan.seconds, warmup=plan.warmup, seed=seed + number)
-            measured[level] = result.throughput
+            measured[level] = result.fitness
             on_slice()
         mean = statistics.fmean(measured.values()) or 1.0
         for level, value in measured.items():

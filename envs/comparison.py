@@ -47,13 +47,13 @@ class Row:
 
     @property
     def throughput(self) -> float:
-        """Median over the repeats, commits a second."""
-        return statistics.median(result.throughput for result in self.repeats)
+        """Median over the repeats, commits a second (`Result.fitness`)."""
+        return statistics.median(result.fitness for result in self.repeats)
 
     @property
     def quartiles(self) -> tuple[float, float]:
         """First and third quartile of the throughput."""
-        values = [result.throughput for result in self.repeats]
+        values = [result.fitness for result in self.repeats]
         if len(values) == 1:
             return values[0], values[0]
         first, _, third = statistics.quantiles(values, n=4, method="inclusive")
@@ -194,9 +194,9 @@ def compare(
 
 def paired_ratios(row: Row, other: Row) -> list[float]:
     """Throughput of one policy ÷ another's, for every repeat that both have."""
-    beside = {result.seed: result.throughput for result in other.repeats}
+    beside = {result.seed: result.fitness for result in other.repeats}
     return [
-        result.throughput / beside[result.seed]
+        result.fitness / beside[result.seed]
         for result in row.repeats
         if beside.get(result.seed, 0.0) > 0.0
     ]

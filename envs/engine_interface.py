@@ -24,8 +24,15 @@ class EngineSession(Protocol):
         warmup: float,
         seed: int,
         options: Mapping[str, str],
+        *,
+        on_copy: bool = False,
+        check: bool = False,
     ) -> dict[str, Any]:
-        """Run the workload for `seconds` after `warmup`; the result as a dictionary."""
+        """Run the workload for `seconds` after `warmup`; the result as a dictionary.
+
+        `on_copy` leaves the database as it was loaded (virtual machine only); `check` adds the
+        consistency violations after the run.
+        """
 
     def check(self) -> list[str]:
         """The workload's consistency violations, empty when there are none."""
@@ -40,17 +47,21 @@ class EngineModule(Protocol):
     EngineError: type[Exception]
     PolicyError: type[Exception]
     Interrupted: type[BaseException]
+    probe: Any
 
     def Session(  # noqa: N802
-        self, workload: Mapping[str, str], workers: int, seed: int
+        self, workload: Mapping[str, str], workers: int, seed: int, machine: Mapping[str, str]
     ) -> EngineSession:
-        """Build and load a database."""
+        """Build and load a database, for a machine."""
 
     def Policy(self, json_text: str, signature: Mapping[str, Any]) -> Any:  # noqa: N802
         """Validate and compile a policy file's text."""
 
     def protocols(self) -> list[str]:
         """The protocols it can run."""
+
+    def check_machine(self, machine: Mapping[str, str]) -> None:
+        """Refuse a machine that there is not, or that can't be so: ValueError."""
 
     def signature(self, workload: Mapping[str, str]) -> dict[str, Any]:
         """The workload's transaction types and accesses."""

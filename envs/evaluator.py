@@ -1,10 +1,12 @@
-"""Measuring on one machine: single runs, and candidates beside a reference policy."""
+"""Measuring on one machine, real or virtual: single runs, and candidates beside a reference."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
 
 from envs.engine_interface import EngineSession, load_engine
 from envs.result import Result
@@ -16,6 +18,10 @@ GROWN_BYTES_MAX = 512 << 20
 
 REFERENCE_ATTEMPTS = 10
 """On a machine that is busy with other things a whole slice may pass without a turn."""
+
+
+THREADS: Mapping[str, str] = MappingProxyType({"kind": "threads"})
+"""The machine that runs on real cores."""
 
 
 class MeasuringError(RuntimeError):
@@ -39,7 +45,7 @@ class Evaluation:
     """What a candidate reached beside the reference.
 
     Attributes:
-        ratios: one a slice: its throughput ÷ the mean of the reference slices around it.
+        ratios: one a slice: its fitness ÷ the mean of the reference slices around it.
         results: the candidate's slices.
         error: why it could not be measured, or None. Slices before the failure are kept.
     """
@@ -52,18 +58,28 @@ class Evaluation:
 class Evaluator:
     """Owns one database on this machine and runs subjects on it, one at a time.
 
-    The database is loaded on first use, and again once it grew by more than `grown_bytes_max`.
+    The database is loaded on first use, and again once it grew by more than `grown_bytes_max`. On
+    virtual cores every run starts from the database as it was loaded: the same run gives the same
+    result, to the bit, in every process.
 
     Args:
         workload: its name under "name", and its options; all values strings.
         cores: workers, one a core; None for every core that this process may use.
+        machine: its kind under "kind", and its options; all values strings.
         seed: of the population.
         grown_bytes_max: growth, in bytes, after which the database is loaded anew.
         engine_module: the module that offers the engine's interface.
 
     Raises:
         ImportError: the engine is not built.
-        ValueError: the engine does not know the workload or an option of it.
+        ValueError: the engine does not know the workload or the machine, or an option of them.
+
+    Attributes:
+        workload: its options.
+        cores: of the machine.
+        machine: its options.
+        repeatable: whether the same run always gives the same result.
+        signature: of the workload.
     """
 
     def __init__(
@@ -71,6 +87,7 @@ class Evaluator:
         workload: Mapping[str, str],
         cores: int | None = None,
         *,
+        machine: Mapping[str, str] = THREADS,
         seed: int = 1,
         grown_bytes_max: int = GROWN_BYTES_MAX,
         engine_module: str = "engine",
@@ -78,10 +95,15 @@ class Evaluator:
         self._engine = load_engine(engine_module)
         self.workload = dict(workload)
         self.cores = cores or len(os.sched_getaffinity(0))
+        self.machine = dict(machine)
+        self._engine.check_machine(self.machine)
+        self.repeatable = self.machine["kind"] == "virtual"
         self.signature = Signature.from_dict(self._engine.signature(self.workload))
         self._seed = seed
         self._grown_bytes_max = grown_bytes_max
         self._session: EngineSession | None = None
+        self._reference_known: dict[tuple[str, float, float, int], float] = {}
+        self._unchecked: dict[str, Callable[[], Result]] = {}
 
     def run(self, subject: Subject, seconds: float, *, warmup: float, seed: int) -> Result:
         """Run one subject: `warmup` seconds unmeasured, then `seconds` measured.
@@ -91,6 +113,16 @@ class Evaluator:
             MeasuringError: the run failed; the next one gets a new database.
             Interrupted: Ctrl-C; carries what was measured.
         """
+        result = self._run(subject, seconds, warmup, seed)
+        if self.repeatable:
+            self._unchecked[subject.name] = partial(
+                self._run, subject, seconds, warmup, seed, check=True
+            )
+        return result
+
+    def _run(
+        self, subject: Subject, seconds: float, warmup: float, seed: int, *, check: bool = False
+    ) -> Result:
         policy = None
         if subject.policy is not None:
             policy = self._engine.Policy(subject.policy, self.signature.to_dict())
@@ -105,11 +137,16 @@ class Evaluator:
                 warmup,
                 seed,
                 dict(subject.options),
+                on_copy=self.repeatable,
+                check=check,
             )
         except self._engine.Interrupted as interrupted:
-            partial = getattr(interrupted, "result", None)
-            raise Interrupted(Result.from_dict(partial) if partial else None) from None
-        except self._engine.EngineError as error:
+            cut_short = getattr(interrupted, "result", None)
+            raise Interrupted(Result.from_dict(cut_short) if cut_short else None) from None
+        except MemoryError as error:
+            self.close()
+            raise MeasuringError(f"{subject.name}: there is not enough memory for it") from error
+        except RuntimeError as error:  # the engine's own among them
             self.close()
             raise MeasuringError(f"{subject.name}: {error}") from error
         return Result.from_dict(raw)
@@ -127,9 +164,10 @@ class Evaluator:
     ) -> list[Evaluation]:
         """Measure candidates in short slices beside a reference: A B A C A …, A the reference.
 
-        Machines drift and other programs disturb, so only the ratio to the reference slices just
-        before and after counts. Round `i` runs every candidate and the reference on the inputs of
-        seed `seed + i` (common random numbers).
+        Real machines drift and other programs disturb, so only the ratio to the reference slices
+        just before and after counts. Round `i` runs every candidate and the reference on the inputs
+        of seed `seed + i` (common random numbers). On virtual cores a reference slice is run once
+        and remembered.
 
         Args:
             candidates: what to measure; one that fails costs only itself.
@@ -163,12 +201,23 @@ class Evaluator:
                 after = self._reference(reference, seconds, warmup, seed + turn)
                 for evaluation, result in measured:
                     evaluation.results.append(result)
-                    evaluation.ratios.append(2 * result.throughput / (before + after))
+                    evaluation.ratios.append(2 * result.fitness / (before + after))
                 before = after
         return evaluations
 
     def check(self) -> list[str]:
-        """The workload's consistency violations in the database as it is now; empty is fine."""
+        """The workload's consistency violations in the database as it is now; empty is fine.
+
+        On virtual cores, whose runs leave nothing behind: after the last `run` of each subject
+        since the last check, made again.
+        """
+        if self.repeatable:
+            again, self._unchecked = self._unchecked, {}
+            return [
+                f"{name}: {violation}"
+                for name, run in again.items()
+                for violation in run().violations
+            ]
         return [] if self._session is None else self._session.check()
 
     @property
@@ -187,16 +236,29 @@ class Evaluator:
             self.close()
         if self._session is None:
             try:
-                self._session = self._engine.Session(self.workload, self.cores, self._seed)
+                self._session = self._engine.Session(
+                    self.workload, self.cores, self._seed, self.machine
+                )
             except MemoryError as error:
                 raise MeasuringError("there is not enough memory for the database") from error
         return self._session
 
     def _reference(self, reference: Subject, seconds: float, warmup: float, seed: int) -> float:
+        key = (repr(reference), seconds, warmup, seed)
+        known = self._reference_known.get(key)
+        if known is not None:
+            return known
         for _ in range(REFERENCE_ATTEMPTS):
-            throughput = self.run(reference, seconds, warmup=warmup, seed=seed).throughput
+            throughput = self._run(reference, seconds, warmup, seed).fitness
             if throughput > 0:
+                if self.repeatable:
+                    self._reference_known[key] = throughput
                 return throughput
+            if self.repeatable:
+                raise MeasuringError(
+                    f"under the reference {reference.name} some type commits nothing in "
+                    f"{seconds} virtual seconds; use longer slices"
+                )
         raise MeasuringError(
             f"the reference {reference.name} committed nothing in {seconds} s, "
             f"{REFERENCE_ATTEMPTS} times; use longer slices, or a machine with less else to do"
@@ -206,7 +268,7 @@ class Evaluator:
         self, subject: Subject, evaluation: Evaluation, seconds: float, warmup: float, seed: int
     ) -> Result | None:
         try:
-            return self.run(subject, seconds, warmup=warmup, seed=seed)
+            return self._run(subject, seconds, warmup, seed)
         except (self._engine.PolicyError, MeasuringError) as error:
             evaluation.error = str(error)
             return None

@@ -69,6 +69,8 @@ class Result:
         duration_s: length of the measured window, seconds.
         commits: transactions committed in the window.
         throughput: commits a second.
+        mixed_throughput: commits a second if every type went on at its pace in the workload's own
+            mix, which a short window may not show; 0 if some type has no commit.
         abort_rate: aborted attempts ÷ all attempts, 0..1.
         types: by transaction type.
         aborts_by_reason: aborted attempts by reason.
@@ -76,6 +78,7 @@ class Result:
         time_s: where the workers' time went, seconds summed over workers (`useful`, `waiting`,
             `wasted`, `backoff`, `commit`).
         waiting_by_state_s: seconds waited before each state's access, summed over workers.
+        violations: consistency violations after the run, where they were asked for.
     """
 
     protocol: str
@@ -92,6 +95,17 @@ class Result:
     aborts_by_state: list[int]
     time_s: dict[str, float]
     waiting_by_state_s: list[float]
+    violations: list[str] = field(default_factory=list)
+    mixed_throughput: float = 0.0
+
+    @property
+    def fitness(self) -> float:
+        """What candidates are compared by, commits a second.
+
+        Windows on virtual cores are so short that transactions in a long backoff are missing from
+        them; so there it is `mixed_throughput`, and nobody gains by putting a type off.
+        """
+        return self.mixed_throughput if self.machine.kind == "virtual" else self.throughput
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Result:
@@ -117,12 +131,14 @@ class Result:
             duration_s=float(source.get("duration_s", 0.0)),
             commits=int(source.get("commits", 0)),
             throughput=float(source.get("throughput", 0.0)),
+            mixed_throughput=float(source.get("mixed_throughput", 0.0)),
             abort_rate=float(source.get("abort_rate", 0.0)),
             types={name: TypeResult.from_dict(t) for name, t in source.get("types", {}).items()},
             aborts_by_reason={k: int(v) for k, v in aborts.get("by_reason", {}).items()},
             aborts_by_state=[int(n) for n in aborts.get("by_state", [])],
             time_s={k: float(v) for k, v in source.get("time_s", {}).items()},
             waiting_by_state_s=[float(s) for s in source.get("waiting_by_state_s", [])],
+            violations=[str(line) for line in source.get("violations", [])],
         )
 
     def as_dict(self) -> dict[str, Any]:

@@ -78,6 +78,8 @@ def _caption(comparison: Comparison) -> str:
         f"median of {count} interleaved runs of {seconds:.2g} s each; spread: half the distance "
         "between the quartiles"
     ]
+    if comparison.rows[0].machine.kind == "virtual":
+        parts.append("commits/s in the workload's own mix of types")
     if comparison.interrupted:
         parts.append("interrupted: not all runs were made")
     return "; ".join(parts)

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from envs import MeasuringError, Run, Subject
-from trainer.evaluation.ledger import trimmed_mean
+from envs import MeasuringError, Run, Subject, trimmed_mean
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def choose_champion(
                     ranked.append(index)
                     scores[index] = 0.0
                 else:
-                    samples[index].append(result.throughput)
+                    samples[index].append(result.fitness)
                 on_slice()
             number += 1
         if not racing:

@@ -5,7 +5,7 @@ A search adds its own settings: see `trainer.search.registry`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
@@ -19,12 +19,79 @@ class MachineConfig:
     """Where policies run.
 
     Attributes:
-        kind: `threads`: real pinned threads.
+        kind: `threads`: real pinned threads; `virtual`: simulated cores.
         cores: how many; null = every core that the process may use.
     """
 
     kind: str = MISSING
     cores: int | None = None
+
+    def options(self) -> dict[str, str]:
+        """The machine as the engine takes it."""
+        return {"kind": self.kind}
+
+
+@dataclass
+class CostsConfig:
+    """What a virtual core pays (engine/machine/cost_model.h); nanoseconds unless named otherwise.
+
+    Attributes:
+        cores_per_socket: cores that share a cache.
+        word_ns: the engine's instructions around an access to a shared word …
+        lookup_ns: … where a procedure looks a row up …
+        insert_ns: … where it inserts one …
+        row_ns: … where it goes on with a row it has, or a scan comes to one …
+        control_ns: … where concurrency control beyond Silo's acts on an access …
+        transaction_ns: … and once a transaction.
+        shared_hit_ns: a cache line from the socket's shared cache.
+        memory_ns: from memory.
+        transfer_ns: from another core's cache, or taken away from it, in the same socket …
+        far_transfer_ns: … and across sockets.
+        exposed: share of a load's latency that the core waits for, 0..1.
+        stream_ns: each line of a copy behind its first.
+        atomic_ns: a locked instruction, beyond its access.
+        pause_ns: one pause in a spinning wait.
+        private_lines: lines of 64 bytes in a core's own cache, a power of two.
+        shared_lines: in a socket's shared cache, likewise.
+    """
+
+    cores_per_socket: int = MISSING
+    word_ns: float = MISSING
+    lookup_ns: float = MISSING
+    insert_ns: float = MISSING
+    row_ns: float = MISSING
+    control_ns: float = MISSING
+    transaction_ns: float = MISSING
+    shared_hit_ns: float = MISSING
+    memory_ns: float = MISSING
+    transfer_ns: float = MISSING
+    far_transfer_ns: float = MISSING
+    exposed: float = MISSING
+    stream_ns: float = MISSING
+    atomic_ns: float = MISSING
+    pause_ns: float = MISSING
+    private_lines: int = MISSING
+    shared_lines: int = MISSING
+
+
+@dataclass
+class VirtualConfig(MachineConfig):
+    """Cores simulated in virtual time.
+
+    Attributes:
+        seed: decides which of two cores goes first whose clocks are equal.
+        skew_ns: how far a core may run ahead of the others before it gives way, ns.
+        costs: what an access costs.
+    """
+
+    seed: int = 1
+    skew_ns: float = MISSING
+    costs: CostsConfig = field(default_factory=CostsConfig)
+
+    def options(self) -> dict[str, str]:
+        """The machine as the engine takes it."""
+        plain = {"kind": self.kind, "seed": self.seed, "skew_ns": self.skew_ns}
+        return {key: str(value) for key, value in (plain | asdict(self.costs)).items()}
 
 
 @dataclass
@@ -115,6 +182,21 @@ class RunConfig:
 
 
 @dataclass
+class ValidationConfig(RunConfig):
+    """What follows a search on virtual cores: the same comparison on real ones.
+
+    Attributes:
+        enabled: whether it is made.
+        cores: how many real cores; null = every core that the process may use.
+        tuning: the sweep of `silo_tuned` there.
+    """
+
+    enabled: bool = True
+    cores: int | None = None
+    tuning: TuningConfig = field(default_factory=TuningConfig)
+
+
+@dataclass
 class MlflowConfig:
     """The record.
 
@@ -141,6 +223,7 @@ class TrainConfig:
         tuning: the sweep of `silo_tuned`, which fitness is relative to.
         champion: how the best policy is chosen.
         run: the closing comparison.
+        validation: after a search on virtual cores, the comparison on real ones.
         baselines: what the learned policy is compared with.
         seed: of the search, the population and the inputs.
         resume: a run to go on with: its name in `runs_dir`, or its folder.
@@ -155,6 +238,7 @@ class TrainConfig:
     tuning: TuningConfig = field(default_factory=TuningConfig)
     champion: ChampionConfig = field(default_factory=ChampionConfig)
     run: RunConfig = field(default_factory=RunConfig)
+    validation: ValidationConfig = field(default_factory=ValidationConfig)
     baselines: list[str] = field(default_factory=lambda: list(BASELINES))
     seed: int = 1
     resume: str | None = None
@@ -185,11 +269,69 @@ class EvaluateConfig:
     output: str | None = None
 
 
+@dataclass
+class CalibrateConfig:
+    """`heddle calibrate`.
+
+    Attributes:
+        output: the file of costs to write; `machine/costs=FILE` uses it.
+        seconds: length of one slice on a real core.
+        rounds: slices of each case.
+        virtual_seconds: length of one run on a virtual core.
+    """
+
+    output: str | None = None
+    seconds: float = 0.1
+    rounds: int = 15
+    virtual_seconds: float = 0.02
+
+
+@dataclass
+class FidelityConfig:
+    """`heddle fidelity`.
+
+    Attributes:
+        policy: what to run on both machines beside `random` and `mutated` tables.
+        random: how many tables drawn at random.
+        mutated: how many mutants of the tables in `policy`.
+        reference: what throughput is relative to.
+        workload: its name and options, as the engine takes them.
+        machine: the virtual machine; the real one has as many cores.
+        seconds: length of a slice on real cores.
+        rounds: slices of each policy there.
+        warmup: unmeasured seconds before each.
+        virtual_seconds: length of a run on virtual cores.
+        virtual_rounds: runs of each policy there.
+        virtual_warmup: unmeasured seconds before each.
+        seed: of the tables, the population and the inputs.
+        output: the folder for fidelity.json and fidelity.png.
+    """
+
+    policy: list[str] = field(default_factory=list)
+    random: int = 12
+    mutated: int = 24
+    reference: str = "silo"
+    workload: dict[str, Any] = field(default_factory=dict)
+    machine: MachineConfig = field(default_factory=MachineConfig)
+    seconds: float = 0.05
+    rounds: int = 16
+    warmup: float = 0.005
+    virtual_seconds: float = 0.03
+    virtual_rounds: int = 2
+    virtual_warmup: float = 0.005
+    seed: int = 1
+    output: str | None = None
+
+
 def register_schemas() -> None:
     """Tell Hydra the types of all settings; `configs/*.yaml` name them in their defaults."""
     store = ConfigStore.instance()
+    store.store("calibrate_schema", CalibrateConfig)
+    store.store("fidelity_schema", FidelityConfig)
     store.store("train_schema", TrainConfig)
     store.store("evaluate_schema", EvaluateConfig)
+    store.store("threads_schema", MachineConfig, group="machine")
+    store.store("virtual_schema", VirtualConfig, group="machine")
 
 
 def workload_options(workload: dict[str, Any]) -> dict[str, str]:

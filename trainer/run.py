@@ -10,9 +10,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from envs import (
+    THREADS,
     TUNED,
     Comparison,
     ComparisonPlan,
+    Evaluator,
+    MeasuringError,
     Subject,
     of_policy,
     static_silo,
@@ -21,7 +24,7 @@ from envs import (
 from policies import Encoding, Signature, save, to_json
 from trainer.champion import choose_champion, stages
 from trainer.checkpoint import Checkpoint, GenerationRecord
-from trainer.config import TrainConfig, workload_options
+from trainer.config import RunConfig, TrainConfig, workload_options
 from trainer.evaluation import Backend, Ledger, Race
 from trainer.evaluation.backend import check_backend
 from trainer.evaluation.measure import Counter, compare_shown, tune_silo
@@ -50,11 +53,28 @@ class Outcome:
         champion: the policy that was chosen.
         comparison: it and the baselines, measured side by side.
         scores: its throughput relative to each baseline, paired.
+        validation: the same on real cores, after a search on virtual ones; None if there was none.
     """
 
     champion: Candidate
     comparison: Comparison
     scores: dict[str, float]
+    validation: Comparison | None = None
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        """All that were made."""
+        return [self.comparison, *([self.validation] if self.validation else [])]
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C cut one of them short."""
+        return any(comparison.interrupted for comparison in self.comparisons)
+
+    @property
+    def violations(self) -> list[str]:
+        """Consistency violations found by any of them."""
+        return [one for comparison in self.comparisons for one in comparison.violations]
 
 
 def check_settings(config: TrainConfig, signature: Signature) -> None:
@@ -136,11 +156,18 @@ class Training:
         self._search(search, reference)
         champion = self._choose(start)
         self._save_policy(champion, {})
-        comparison = self._compare(champion, state.tuned_us)
+        comparison = self._compare(
+            self._backend, self._subjects(champion, state.tuned_us), config.run
+        )
         scores = comparison.scores(LEARNED)
         self._save_policy(champion, scores)
         self._record.scores({f"score/{name}": score for name, score in scores.items()})
-        return Outcome(champion, comparison, scores)
+        validation = None if comparison.interrupted else self._validate(champion)
+        if validation is not None and validation.row(LEARNED) is not None:
+            on_real = validation.scores(LEARNED)
+            self._save_policy(champion, scores, on_real)
+            self._record.scores({f"score_on_threads/{name}": on_real[name] for name in on_real})
+        return Outcome(champion, comparison, scores, validation)
 
     @property
     def history(self) -> list[GenerationRecord]:
@@ -243,22 +270,41 @@ class Training:
         )
         return finalists[verdict.order[0]]
 
-    def _compare(self, champion: Candidate, tuned_us: float) -> Comparison:
-        config = self._config
+    def _subjects(self, champion: Candidate, tuned_us: float) -> list[Subject]:
+        """What the champion is compared with, and itself."""
         policy = to_json(self._encoding.decode(champion.vector, LEARNED))
-        subjects = [
-            subject_of(name, self._signature, lambda: tuned_us) for name in config.baselines
+        baselines = [
+            subject_of(name, self._signature, lambda: tuned_us) for name in self._config.baselines
         ]
-        subjects.append(of_policy(LEARNED, policy))
-        plan = ComparisonPlan(config.run.seconds, config.run.repeats, config.run.warmup)
-        return compare_shown(
-            self._backend.run,
-            self._backend.check,
-            subjects,
-            plan,
-            (config.seed + 2) * SEED_STRIDE,
-            self._display,
-        )
+        return [*baselines, of_policy(LEARNED, policy)]
+
+    def _compare(
+        self, where: Backend | Evaluator, subjects: Sequence[Subject], much: RunConfig
+    ) -> Comparison:
+        plan = ComparisonPlan(much.seconds, much.repeats, much.warmup)
+        seed = (self._config.seed + 2) * SEED_STRIDE
+        return compare_shown(where.run, where.check, subjects, plan, seed, self._display)
+
+    def _validate(self, champion: Candidate) -> Comparison | None:
+        """The comparison again, on real cores; None where the search was on real ones already."""
+        config, much = self._config, self._config.validation
+        if config.machine.kind == THREADS["kind"] or not much.enabled:
+            return None
+        self._backend.close()  # its databases are not needed any more, and its cores are
+        evaluator = Evaluator(workload_options(config.workload), much.cores, seed=config.seed)
+        try:
+            self._display.say(f"validation on {evaluator.cores} real cores")
+            tuned_us = tune_silo(
+                evaluator.run, much.tuning, config.seed, self._display, self._warmup
+            )
+            return self._compare(evaluator, self._subjects(champion, tuned_us), much)
+        except KeyboardInterrupt:
+            return Comparison([], interrupted=True)
+        except MeasuringError as error:
+            self._display.say(f"there is no validation on real cores: {error}")
+            return None
+        finally:
+            evaluator.close()
 
     def _machine(self, candidate: Candidate) -> dict[str, Any]:
         result = self._ledger.measured([candidate])[0].result
@@ -266,7 +312,12 @@ class Training:
             return {"kind": self._config.machine.kind, "cores": self._config.machine.cores}
         return asdict(result.machine)
 
-    def _save_policy(self, candidate: Candidate, scores: dict[str, float]) -> None:
+    def _save_policy(
+        self,
+        candidate: Candidate,
+        scores: dict[str, float],
+        on_threads: dict[str, float] | None = None,
+    ) -> None:
         state, config = self._state, self._config
         provenance = {
             "search": config.search.name,
@@ -277,6 +328,11 @@ class Training:
             "generations": len(state.history),
             "evaluations": state.evaluations,
             "scores": {name: round(score, 4) for name, score in scores.items()},
+            **(
+                {}
+                if on_threads is None
+                else {"scores_on_threads": {k: round(v, 4) for k, v in on_threads.items()}}
+            ),
             "run": self._folder.name,
             "version": heddle_version(),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -55,9 +55,32 @@ class RunFolder:
         return self.path / "comparison.txt"
 
     @property
+    def validation(self) -> Path:
+        """The comparison on real cores that follows a search on virtual ones."""
+        return self.path / "validation.json"
+
+    @property
+    def validation_text(self) -> Path:
+        """Its table."""
+        return self.path / "validation.txt"
+
+    @property
     def plot(self) -> Path:
         """The picture."""
         return self.path / "fitness.png"
+
+    @property
+    def results(self) -> list[Path]:
+        """What a record of the run keeps; not every run has all of them."""
+        return [
+            self.policy,
+            self.config,
+            self.comparison,
+            self.comparison_text,
+            self.validation,
+            self.validation_text,
+            self.plot,
+        ]
 
     def write_settings(self, config_yaml: str, overrides: list[str]) -> None:
         """Keep the settings and what was typed."""

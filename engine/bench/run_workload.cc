@@ -3,8 +3,9 @@
 //
 //   heddle_run_workload name=tpcc warehouses=1 mix=full -- protocol=silo workers=1 seconds=1
 //
-// Before `--`: the workload's options. After it: protocol, backoff, backoff_us, workers, seconds,
-// warmup, seed, policy (a policy file). seconds=0 loads the database and runs nothing.
+// Before `--`: the workload's options. After it: machine, protocol, backoff, backoff_us, workers,
+// seconds, warmup, seed, policy (a policy file), and the machine's own options (skew_ns=0).
+// seconds=0 loads the database and runs nothing.
 
 #include <cstdio>
 #include <exception>
@@ -15,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "driver/machine_options.h"
 #include "driver/session.h"
 #include "protocol/policy_json.h"
 
@@ -68,9 +70,10 @@ int run(int count, char** words) {
   options.seconds = std::stod(take(run, "seconds", "1"));
   options.warmup = std::stod(take(run, "warmup", "0"));
   options.seed = std::stoull(take(run, "seed", "1"));
-  if (!run.empty()) throw std::invalid_argument("unknown option '" + run.begin()->first + "'");
+  run["kind"] = take(run, "machine", "threads");
+  const heddle::MachineOptions machine = heddle::parse_machine(run);
 
-  const auto session = heddle::open_session(workload, workers, 1);
+  const auto session = heddle::open_session(workload, workers, 1, machine);
   if (options.seconds == 0) {
     std::puts("{\"commits\": 0}");
     return 0;

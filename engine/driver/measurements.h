@@ -19,6 +19,8 @@ struct alignas(64) Measurements {
     std::uint64_t commits = 0;
     std::uint64_t rollbacks = 0;
     std::uint64_t aborts = 0;
+    std::uint64_t unfinished = 0;  ///< begun, and not committed when the run ended
+    Ticks time = 0;                ///< spent on this type, from each beginning, unfinished included
     Histogram latency;
   };
 
@@ -40,10 +42,17 @@ struct alignas(64) Measurements {
     ++counts.commits;
     if (attempt.outcome == Outcome::rollback) ++counts.rollbacks;
     counts.latency.add(latency);
+    counts.time += latency;
     partial_retries += attempt.partial_retries;
     waiting += attempt.waited;
     commit += attempt.commit;
     useful += time - std::min(time, attempt.waited + attempt.commit);
+  }
+
+  void count_unfinished(int type, Ticks time) {
+    Type& counts = by_type[static_cast<std::size_t>(type)];
+    ++counts.unfinished;
+    counts.time += time;
   }
 
   std::vector<Type> by_type;

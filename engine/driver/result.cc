@@ -32,6 +32,7 @@ std::string Result::to_json() const {
       {"duration_s", duration_s},
       {"commits", commits},
       {"throughput", throughput},
+      {"mixed_throughput", mixed_throughput},
       {"abort_rate", abort_rate},
       {"partial_retries", partial_retries},
       {"types", types_json},
@@ -44,6 +45,7 @@ std::string Result::to_json() const {
         {"commit", time_s.commit}}},
       {"waiting_by_state_s", waiting_by_state_s},
       {"interrupted", interrupted},
+      {"violations", violations},
   };
   return json.dump();
 }

@@ -41,6 +41,10 @@ struct Result {
   double duration_s = 0;
   std::uint64_t commits = 0;
   double throughput = 0;
+  /// Commits a second if every type went on at its pace in the mix the workload draws: what a
+  /// window too short for that mix to come through promises of a long one. 0 if some type has no
+  /// commit.
+  double mixed_throughput = 0;
   double abort_rate = 0;  ///< aborted attempts of all attempts
   std::uint64_t partial_retries = 0;
   std::vector<TypeResult> types;
@@ -49,6 +53,8 @@ struct Result {
   std::vector<double> waiting_by_state_s;      ///< one a state, then at commit
   TimeResult time_s;
   bool interrupted = false;
+  /// The workload's consistency conditions that the database violates after the run, where asked.
+  std::vector<std::string> violations;
 
   [[nodiscard]] std::string to_json() const;
 };

@@ -1,28 +1,46 @@
 #include "driver/session.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "driver/session_factory.h"
 #include "machine/threads.h"
+#include "machine/virtual.h"
 #include "protocol/registry.h"
 
 namespace heddle {
 
 namespace {
 
-constexpr int kMostWorkers = 1024;
-
-const SessionFactory& factory_of(const OptionMap& workload) {
-  const auto name = workload.find("name");
+/// A name among those of `Names`, or the message that lists them.
+void require(const std::string& what, const std::string& name,
+             const std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
   std::string valid;
+  for (const std::string& each : names) valid += (valid.empty() ? "" : ", ") + each;
+  throw std::invalid_argument(what + " '" + name + "' is not known; valid: " + valid);
+}
+
+const SessionFactory& factory_of(const OptionMap& workload, const std::string& machine) {
+  const auto name = workload.find("name");
+  if (name == workload.end()) throw std::invalid_argument("the workload has no 'name'");
+  require("workload", name->second, workload_names());
+  require("machine", machine, machine_names());
   for (const SessionFactory& factory : session_factories()) {
-    if (name != workload.end() && factory.name == name->second) return factory;
-    valid += (valid.empty() ? "" : ", ") + std::string(factory.name);
+    if (factory.name == name->second && factory.machine == machine) return factory;
   }
-  if (name == workload.end()) {
-    throw std::invalid_argument("the workload has no 'name'; valid: " + valid);
+  throw std::invalid_argument("workload '" + name->second + "' is not built for machine '" +
+                              machine + "'");
+}
+
+template <class F>
+std::vector<std::string> distinct(F name_of) {
+  std::vector<std::string> names;
+  for (const SessionFactory& factory : session_factories()) {
+    const std::string name(name_of(factory));
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
-  throw std::invalid_argument("workload '" + name->second + "' is not known; valid: " + valid);
+  return names;
 }
 
 }  // namespace
@@ -32,22 +50,27 @@ OptionMap without_workload_name(OptionMap options) {
   return options;
 }
 
-std::unique_ptr<Session> open_session(const OptionMap& workload, int workers, std::uint64_t seed) {
-  if (workers < 1 || workers > kMostWorkers) {
-    throw std::invalid_argument("workers must be between 1 and " + std::to_string(kMostWorkers) +
-                                ", not " + std::to_string(workers));
+std::unique_ptr<Session> open_session(const OptionMap& workload, int workers, std::uint64_t seed,
+                                      const MachineOptions& machine) {
+  const SessionFactory& factory = factory_of(workload, machine.kind);
+  const int most = machine.kind == VirtualMachine::kKind ? VirtualMachine::kMostCores : 1024;
+  if (workers < 1 || workers > most) {
+    throw std::invalid_argument("workers must be between 1 and " + std::to_string(most) + ", not " +
+                                std::to_string(workers));
   }
-  return factory_of(workload).open(workload, workers, seed);
+  return factory.open(machine, workload, workers, seed);
 }
 
 Signature workload_signature(const OptionMap& workload) {
-  return factory_of(workload).signature(workload);
+  return factory_of(workload, std::string(ThreadsMachine::kKind)).signature(workload);
 }
 
 std::vector<std::string> workload_names() {
-  std::vector<std::string> names;
-  for (const SessionFactory& factory : session_factories()) names.emplace_back(factory.name);
-  return names;
+  return distinct([](const SessionFactory& factory) { return factory.name; });
+}
+
+std::vector<std::string> machine_names() {
+  return distinct([](const SessionFactory& factory) { return factory.machine; });
 }
 
 std::vector<std::string> protocol_names() { return Protocols::names(); }

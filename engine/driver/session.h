@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "driver/result.h"
+#include "machine/options.h"
 #include "protocol/compiled_policy.h"
 #include "workload/options.h"
 
@@ -55,19 +56,23 @@ class Session {
   [[nodiscard]] virtual std::vector<std::string> check() = 0;
 
   [[nodiscard]] virtual const Signature& signature() const = 0;
+  /// Whether a run needs no thread beside the one that asks for it.
+  [[nodiscard]] virtual bool single_threaded() const = 0;
   /// Bytes the database has grown by since it was loaded, and holds in all.
   [[nodiscard]] virtual std::int64_t grown_bytes() const = 0;
   [[nodiscard]] virtual std::int64_t memory_bytes() const = 0;
 };
 
-/// Loads a database for a workload named by option "name", on real threads.
+/// Loads a database for a workload named by option "name", on a machine.
 /// @throws std::invalid_argument naming the culprit and what is valid
 [[nodiscard]] std::unique_ptr<Session> open_session(const OptionMap& workload, int workers,
-                                                    std::uint64_t seed);
+                                                    std::uint64_t seed,
+                                                    const MachineOptions& machine = {});
 /// The options a workload itself reads: all but its name.
 [[nodiscard]] OptionMap without_workload_name(OptionMap options);
 [[nodiscard]] Signature workload_signature(const OptionMap& workload);
 [[nodiscard]] std::vector<std::string> workload_names();
+[[nodiscard]] std::vector<std::string> machine_names();
 [[nodiscard]] std::vector<std::string> protocol_names();
 
 }  // namespace heddle

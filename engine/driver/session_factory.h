@@ -9,11 +9,14 @@
 
 namespace heddle {
 
-/// One workload as the driver opens it. workload/registry.cmake lists the workloads; the build
-/// makes one of these for each, in a source file of its own, so that they compile side by side.
+/// One workload on one machine, as the driver opens it. workload/registry.cmake lists the
+/// workloads; the build makes one of these for each, in a source file of its own, so that they
+/// compile side by side.
 struct SessionFactory {
   std::string_view name;
-  std::unique_ptr<Session> (*open)(const OptionMap& options, int workers, std::uint64_t seed);
+  std::string_view machine;
+  std::unique_ptr<Session> (*open)(const MachineOptions& machine, const OptionMap& options,
+                                   int workers, std::uint64_t seed);
   Signature (*signature)(const OptionMap& options);
 };
 

@@ -10,9 +10,10 @@ namespace heddle {
 template <class M, template <class> class W>
 SessionFactory make_session_factory() {
   return {.name = W<M>::kName,
-          .open = [](const OptionMap& options, int workers,
+          .machine = M::kKind,
+          .open = [](const MachineOptions& machine, const OptionMap& options, int workers,
                      std::uint64_t seed) -> std::unique_ptr<Session> {
-            return std::make_unique<WorkloadSession<M, W<M>>>(options, workers, seed);
+            return std::make_unique<WorkloadSession<M, W<M>>>(options, workers, seed, machine);
           },
           .signature =
               [](const OptionMap& options) {

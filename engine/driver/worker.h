@@ -73,6 +73,7 @@ class Worker {
         now = pass_turn();
         continue;
       }
+      M::on_transaction();
       workload_.generate(random_, worker_, workers_,
                          static_cast<std::uint64_t>(M::microseconds(now)), input_);
       now = run_to_the_end(now);
@@ -122,7 +123,10 @@ class Worker {
         backoff_.on_commit(type, prior_aborts, executor_.policy());
         return end;
       }
-      if (over()) return end;
+      if (over()) {
+        measurements_.count_unfinished(type, end - first_start);
+        return end;
+      }
       measurements_.count_abort(type, attempt, end - start);
       start = back_off(type, prior_aborts, end);
     }

@@ -22,8 +22,10 @@ namespace heddle {
 template <class M, class W>
 class WorkloadSession final : public Session {
  public:
-  WorkloadSession(const OptionMap& options, int workers, std::uint64_t seed)
-      : described_(options),
+  WorkloadSession(const OptionMap& options, int workers, std::uint64_t seed,
+                  const MachineOptions& machine = {})
+      : machine_(machine),
+        described_(options),
         workers_(workers),
         parsed_(W::Options::parse(without_workload_name(options))),
         signature_(W::signature(parsed_)),
@@ -38,6 +40,7 @@ class WorkloadSession final : public Session {
   Result run(const RunOptions& options, const std::function<bool()>& interrupted) override {
     const std::unique_lock one_at_a_time(run_mutex_, std::try_to_lock);
     if (!one_at_a_time) throw std::invalid_argument("this session is running; wait or stop() it");
+    M::resume_at(ended_);
     validate(options);
     Result result;
     const bool known = Protocols::visit(
@@ -65,11 +68,13 @@ class WorkloadSession final : public Session {
   [[nodiscard]] std::vector<std::string> check() override {
     const std::lock_guard not_running(run_mutex_);
     usable();
+    M::resume_at(ended_);
     body_->storage.drain();
     return body_->workload.check();
   }
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
+  [[nodiscard]] bool single_threaded() const override { return M::kSingleThreaded; }
   [[nodiscard]] std::int64_t grown_bytes() const override {
     return body_->storage.live_bytes() - loaded_bytes_;
   }
@@ -156,11 +161,13 @@ class WorkloadSession final : public Session {
     };
     Monitor<P> monitor(*run, options, workers_);
     bool was_interrupted = false;
-    const typename M::Crew crew{.workers = workers_, .take_turns = options.take_turns};
+    const typename M::Crew crew =
+        M::crew(machine_, workers_, options.take_turns, body_->storage.held_bytes());
     const bool left = M::run_crew(crew, work, [&] {
       was_interrupted = was_interrupted || interrupted() || stop_requested_.load();
       return monitor.poll(was_interrupted);
     });
+    ended_ = M::now();
     withdraw_switch();
     if (!left || monitor.stuck()) {
       stuck_ = stuck_ || !left;
@@ -311,9 +318,34 @@ class WorkloadSession final : public Session {
       result.throughput += result.types[type].throughput;
       aborts += result.types[type].aborts;
     }
+    result.mixed_throughput = mixed_throughput(run.measurements);
     const auto attempts = static_cast<double>(aborts + result.commits);
     result.abort_rate = attempts == 0 ? 0 : static_cast<double>(aborts) / attempts;
     return result;
+  }
+
+  /// Each worker goes from one transaction to the next, drawing types by the workload's mix; so in
+  /// the long run it spends on one transaction the mix's mean of what each type takes, and a type
+  /// takes the time spent on it over the times it committed. Transactions that have not ended count
+  /// with the time they have had: those that wait longest are what a short window misses.
+  static double mixed_throughput(const std::vector<Measurements<M>>& workers) {
+    double begun = 0;
+    double mean = 0;  // microseconds a transaction, times `begun`
+    for (std::size_t type = 0; type < workers.front().by_type.size(); ++type) {
+      double commits = 0;
+      double unfinished = 0;
+      double us = 0;
+      for (const Measurements<M>& worker : workers) {
+        commits += static_cast<double>(worker.by_type[type].commits);
+        unfinished += static_cast<double>(worker.by_type[type].unfinished);
+        us += M::microseconds(worker.by_type[type].time);
+      }
+      if (commits + unfinished == 0) continue;
+      if (commits == 0) return 0;
+      begun += commits + unfinished;
+      mean += (commits + unfinished) * us / commits;
+    }
+    return mean == 0 ? 0 : static_cast<double>(workers.size()) * 1e6 * begun / mean;
   }
 
   static void add(Result& result, std::vector<Histogram>& latencies,
@@ -357,7 +389,9 @@ class WorkloadSession final : public Session {
             .max = us(static_cast<double>(ticks.max()))};
   }
 
+  MachineOptions machine_;
   OptionMap described_;
+  typename M::Ticks ended_ = 0;  ///< when the last run did
   int workers_;
   typename W::Options parsed_;
   Signature signature_;

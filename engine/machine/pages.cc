@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <new>
@@ -11,7 +13,29 @@ namespace heddle {
 
 namespace {
 
-std::byte* map_pages(std::size_t bytes) {
+/// A bit a huge page of the address space: whether some Pages have it. Eight MiB of zeros, of which
+/// hardly any are ever touched.
+constexpr std::size_t kFrames = std::size_t{1} << 26;
+std::array<std::atomic<std::uint64_t>, kFrames / 64> held;
+
+std::uintptr_t frame_of(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) / Pages::kHugePage % kFrames;
+}
+
+void mark(const std::byte* start, std::size_t bytes, bool mine) {
+  for (std::size_t at = 0; at < bytes; at += Pages::kHugePage) {
+    const std::uintptr_t frame = frame_of(start + at);
+    const std::uint64_t bit = std::uint64_t{1} << frame % 64;
+    // relaxed: who asks about memory has been given it in a way that orders the two.
+    if (mine) {
+      held[frame / 64].fetch_or(bit, std::memory_order_relaxed);
+    } else {
+      held[frame / 64].fetch_and(~bit, std::memory_order_relaxed);
+    }
+  }
+}
+
+std::byte* map_pages(std::size_t bytes, Pages::Size size) {
   // A huge page is aligned to its size and the system aligns only to small ones: one more is
   // mapped, and what stands out at either end is given back.
   void* const memory = mmap(nullptr, bytes + Pages::kHugePage, PROT_READ | PROT_WRITE,
@@ -24,7 +48,7 @@ std::byte* map_pages(std::size_t bytes) {
   if (before != 0) munmap(begin, before);
   munmap(start + bytes, Pages::kHugePage - before);
   // Advice: a system without huge pages refuses it, and the memory is as good.
-  (void)madvise(start, bytes, MADV_HUGEPAGE);
+  (void)madvise(start, bytes, size == Pages::Size::huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   return start;
 }
 
@@ -62,14 +86,23 @@ class KeptPages {
 
 }  // namespace
 
-Pages::Pages(std::size_t bytes) : bytes_((bytes + kHugePage - 1) / kHugePage * kHugePage) {
-  if (bytes_ == kHugePage) start_ = KeptPages::get().take();
-  if (start_ == nullptr) start_ = map_pages(bytes_);
+Pages::Pages(std::size_t bytes, Size size)
+    : bytes_((bytes + kHugePage - 1) / kHugePage * kHugePage), size_(size) {
+  if (bytes_ == kHugePage && size_ == Size::huge) start_ = KeptPages::get().take();
+  if (start_ == nullptr) start_ = map_pages(bytes_, size_);
+  mark(start_, bytes_, true);
+}
+
+bool Pages::hold(const void* address) noexcept {
+  const std::uintptr_t frame = frame_of(address);
+  // relaxed: see mark().
+  return (held[frame / 64].load(std::memory_order_relaxed) >> frame % 64 & 1) != 0;
 }
 
 Pages::~Pages() {
   if (start_ == nullptr) return;
-  if (bytes_ == kHugePage && KeptPages::get().keep(start_)) return;
+  mark(start_, bytes_, false);
+  if (bytes_ == kHugePage && size_ == Size::huge && KeptPages::get().keep(start_)) return;
   munmap(start_, bytes_);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -9,6 +10,8 @@
 #include <immintrin.h>
 #include <x86intrin.h>
 #endif
+
+#include "machine/options.h"
 
 namespace heddle {
 
@@ -56,11 +59,32 @@ class CrewMember {
 /// empty. A simulated machine gives the same names other bodies.
 struct ThreadsMachine {
   static constexpr std::string_view kKind = "threads";
+  /// Whether all workers of a crew run in the thread that starts it.
+  static constexpr bool kSingleThreaded = false;
 
   /// Hooks before an access to shared memory: nothing to charge on real hardware.
-  static void on_load(const void*) noexcept {}
-  static void on_store(const void*) noexcept {}
+  static void on_load(const void*, std::size_t = 0) noexcept {}
+  static void on_store(const void*, std::size_t = 0) noexcept {}
   static void on_exchange(const void*) noexcept {}
+  /// Hooks before a procedure looks a row up, before it inserts one, before it goes on with a row
+  /// it has or a scan comes to one, before concurrency control beyond Silo's acts on an access, and
+  /// before a transaction begins: likewise.
+  static void on_lookup() noexcept {}
+  static void on_insert() noexcept {}
+  static void on_row() noexcept {}
+  static void on_control() noexcept {}
+  static void on_transaction() noexcept {}
+
+  /// Starts fetching some cache lines; goes on without waiting for them.
+  static void prefetch(const std::byte* from, std::size_t bytes) noexcept {
+    constexpr std::size_t kLine = 64;
+    for (std::size_t at = 0; at < bytes; at += kLine) __builtin_prefetch(from + at);
+  }
+
+  /// A number to order and to spread shared objects by: the address.
+  [[nodiscard]] static std::uintptr_t order_of(const void* object) noexcept {
+    return reinterpret_cast<std::uintptr_t>(object);
+  }
 
   using Ticks = std::uint64_t;
 
@@ -72,6 +96,9 @@ struct ThreadsMachine {
 #endif
     return steady_nanoseconds();
   }
+
+  /// Time here can't be set.
+  static void resume_at(Ticks /*time*/) noexcept {}
 
   /// Ticks in one microsecond, measured against the system clock when the program starts.
   [[nodiscard]] static double ticks_per_us() noexcept { return ticks_per_us_; }
@@ -120,6 +147,11 @@ struct ThreadsMachine {
 
   using Crew = CrewOptions;
   using Member = CrewMember;
+
+  [[nodiscard]] static Crew crew(const MachineOptions& /*machine*/, int workers, bool take_turns,
+                                 std::size_t /*memory_bytes*/) {
+    return {.workers = workers, .take_turns = take_turns};
+  }
 
   /// Runs `body(member)` on every worker, and `monitor()` on the calling thread every `poll_us`
   /// until it returns false; then waits for the workers.

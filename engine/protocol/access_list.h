@@ -15,7 +15,7 @@ namespace heddle {
 /// One entry of a record's access list: a visible uncommitted write, or a read (Polyjuice §3.1).
 /// It lives in its transaction, and is touched by others only under the bucket's latch.
 template <class M>
-struct AccessNode {
+struct alignas(64) AccessNode {
   AccessNode* previous = nullptr;
   AccessNode* next = nullptr;
   const Record<M>* record = nullptr;
@@ -67,6 +67,7 @@ class alignas(64) AccessBucket {
 
   [[nodiscard]] AccessNode<M>* last_write(const Record<M>* record) const {
     for (AccessNode<M>* node = tail_; node != nullptr; node = node->previous) {
+      M::on_load(node);
       if (node->record == record && node->write) return node;
     }
     return nullptr;
@@ -119,7 +120,7 @@ class AccessLists {
         buckets_(new AccessBucket<M>[bucket_count_]) {}
 
   [[nodiscard]] AccessBucket<M>& bucket(const Record<M>* record) {
-    const auto bits = reinterpret_cast<std::uintptr_t>(record) >> 4;
+    const auto bits = M::order_of(record) >> 4;
     return buckets_[(bits * 0x9e37'79b9'7f4a'7c15ULL) >> shift_];
   }
 

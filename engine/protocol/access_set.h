@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <cstddef>
@@ -39,7 +40,8 @@ struct Access {
 // An entry a cache line: the set is walked several times in a commit.
 static_assert(sizeof(void*) != 8 || sizeof(Access<struct AnyMachine>) == 64);
 
-/// Memory for the values of one transaction: bump-allocated, reset as a whole.
+/// Memory for the values of one transaction: bump-allocated, reset as a whole. Chunks begin where a
+/// cache line does: values that become visible are read by other cores.
 class ValueArena {
  public:
   [[nodiscard]] std::byte* allocate(std::size_t bytes) {
@@ -53,35 +55,45 @@ class ValueArena {
   void reset() {
     if (chunks_.size() > 1) [[unlikely]]
       chunks_.resize(1);
-    current_ = chunks_.front().get();
+    current_ = start_of(chunks_.front());
     used_ = 0;
   }
 
  private:
   static constexpr std::size_t kChunkBytes = 64 * 1024;
 
-  static std::unique_ptr<std::byte[]> chunk(std::size_t bytes) {
-    return std::unique_ptr<std::byte[]>(new std::byte[bytes]);
+  struct alignas(64) Line {
+    std::array<std::byte, 64> bytes;
+  };
+  using Chunk = std::unique_ptr<Line[]>;
+
+  static std::byte* start_of(const Chunk& chunk) {
+    return reinterpret_cast<std::byte*>(chunk.get());
+  }
+
+  static Chunk chunk(std::size_t bytes) {
+    // Not std::make_unique: what was there need not be cleared.
+    return Chunk(new Line[(bytes + sizeof(Line) - 1) / sizeof(Line)]);
   }
 
   std::byte* grow(std::size_t bytes) {
     if (bytes > kChunkBytes / 4) {
       // Its own chunk, kept before the current one so that bumping goes on where it was.
       chunks_.push_back(chunk(bytes));
-      return chunks_.back().get();
+      return start_of(chunks_.back());
     }
     chunks_.push_back(chunk(kChunkBytes));
-    current_ = chunks_.back().get();
+    current_ = start_of(chunks_.back());
     used_ = 0;
     return allocate(bytes);
   }
 
-  std::vector<std::unique_ptr<std::byte[]>> chunks_ = [] {
-    std::vector<std::unique_ptr<std::byte[]>> first;
+  std::vector<Chunk> chunks_ = [] {
+    std::vector<Chunk> first;
     first.push_back(chunk(kChunkBytes));
     return first;
   }();
-  std::byte* current_ = chunks_.front().get();
+  std::byte* current_ = start_of(chunks_.front());
   std::size_t used_ = 0;
 };
 

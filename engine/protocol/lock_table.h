@@ -38,7 +38,7 @@ struct LockOrder {
 
 /// One transaction's request for one record. It lives in its transaction.
 template <class M>
-struct LockRequest {
+struct alignas(64) LockRequest {
   LockRequest* previous = nullptr;
   LockRequest* next = nullptr;
   Record<M>* record = nullptr;
@@ -74,11 +74,13 @@ class LockTable {
   /// @param ordered the record comes after every lock its transaction holds
   /// @return false if the transaction must die; the request is then not in the table.
   bool acquire(LockRequest<M>& request, bool ordered, ConflictRule rule) {
+    M::on_control();
     Bucket& bucket = bucket_of(request.record);
     bucket.latch();
     LockRequest<M>* blocker = nullptr;
     bool oldest = true;
     for (LockRequest<M>* other = bucket.head; other != nullptr; other = other->next) {
+      M::on_load(other);
       if (!conflicts(*other, request)) continue;
       blocker = other;
       oldest = oldest && request.age < other->age;
@@ -165,7 +167,7 @@ class LockTable {
   static constexpr std::uint64_t kHarmless = 0;
 
   [[nodiscard]] Bucket& bucket_of(const Record<M>* record) {
-    const auto bits = reinterpret_cast<std::uintptr_t>(record) >> 4;
+    const auto bits = M::order_of(record) >> 4;
     return buckets_[(bits * 0x9e37'79b9'7f4a'7c15ULL) >> shift_];
   }
 
@@ -230,6 +232,7 @@ class LockTable {
   /// Grants what nothing blocks any more.
   void grant_waiting(Bucket& bucket, const Record<M>* record) {
     for (LockRequest<M>* request = bucket.head; request != nullptr; request = request->next) {
+      M::on_load(request);
       if (request->record != record || (request->granted && !request->upgrading)) continue;
       if (is_blocked(bucket, *request)) continue;
       request->exclusive = request->exclusive || request->upgrading;

@@ -263,11 +263,12 @@ class OptimisticCore {
 
   void lock_write_set() {
     for (std::uint32_t entry = 0; entry < set_.size(); ++entry) {
-      if (set_[entry].written()) locked_.push_back({set_[entry].record, entry});
+      Record<M>* record = set_[entry].record;
+      if (set_[entry].written()) locked_.push_back({record, M::order_of(record), entry});
     }
     // One global order, by address, so that committing transactions can't deadlock.
     std::sort(locked_.begin(), locked_.end(),
-              [](const Locked& a, const Locked& b) { return a.record < b.record; });
+              [](const Locked& a, const Locked& b) { return a.order < b.order; });
     for (const Locked& locked : locked_) lock_record(*locked.record);
   }
 
@@ -319,6 +320,7 @@ class OptimisticCore {
   };
   struct Locked {
     Record<M>* record;
+    std::uintptr_t order;
     std::uint32_t entry;
   };
   struct Placeholder {

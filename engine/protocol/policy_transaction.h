@@ -220,6 +220,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
   }
 
   [[gnu::noinline]] Begin begin_policy_access(AccessId state) {
+    M::on_control();
     if (has_duty(kReplay)) {
       if (log_.replaying()) return Begin::replay;
       choose_duties();
@@ -351,7 +352,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
       bucket.unlatch();
       return false;
     }
-    if (!node->removed) std::memcpy(copy, node->value, bytes);
+    if (!node->removed) copy_visible(copy, *node, bytes);
     const Source source{set_.size(), node->owner, node->incarnation, node->writes, node->removed};
     const std::uint16_t type = node->type;
     bucket.unlatch();
@@ -388,7 +389,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
     bucket.latch();
     const AccessNode<M>* node = bucket.last_write(access.record);
     const bool same = node != nullptr && is_version(*node, *source) && node->bytes >= bytes;
-    if (same) std::memcpy(copy, node->value, bytes);
+    if (same) copy_visible(copy, *node, bytes);
     bucket.unlatch();
     if (!same) {
       conflict(AbortReason::dirty_source, access.state);
@@ -398,6 +399,11 @@ class PolicyTransaction final : public OptimisticCore<M>,
     access.value = copy;
     access.bytes = bytes;
     return true;
+  }
+
+  static void copy_visible(std::byte* to, const AccessNode<M>& node, std::uint32_t bytes) {
+    M::on_load(node.value, bytes);
+    std::memcpy(to, node.value, bytes);
   }
 
   static bool is_version(const AccessNode<M>& node, const Source& source) {
@@ -659,6 +665,9 @@ class PolicyTransaction final : public OptimisticCore<M>,
   }
 
   void fill(AccessNode<M>& node, const Access<M>& access, bool write) {
+    M::on_store(&node);
+    // The content: the procedure wrote it, unseen until now. A removed row has none.
+    if (write && !access.removed) M::on_store(access.write, access.write_bytes);
     node.record = access.record;
     node.owner = &context_;
     node.incarnation = context_.incarnation();
@@ -681,6 +690,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
   void depend_on_predecessors(const AccessBucket<M>& bucket, const Record<M>* record) {
     bool reads_since = false;
     for (const AccessNode<M>* node = bucket.last(); node != nullptr; node = node->previous) {
+      M::on_load(node);
       if (node->record != record) continue;
       if (node->write && reads_since) return;
       depend_on(node->owner, node->incarnation, node->type);

@@ -45,6 +45,7 @@ class StoredProcedureApi {
       case Begin::replay: return replay_row<Prefix>();
       case Begin::stop: return {};
     }
+    M::on_lookup();
     const Row<Prefix> row = look_up<Prefix>(state, table, key);
     if constexpr (P::kReplays) {
       if (begin == Begin::plain) return row;
@@ -69,6 +70,7 @@ class StoredProcedureApi {
       case Begin::replay: return replay_write();
       case Begin::stop: return false;
     }
+    M::on_row();
     std::byte* buffer = self().write_buffer(row.entry(), sizeof(Prefix));
     if (buffer == nullptr) return false;
     modify(*reinterpret_cast<Prefix*>(buffer));
@@ -86,6 +88,7 @@ class StoredProcedureApi {
       case Begin::replay: return replay_write();
       case Begin::stop: return false;
     }
+    M::on_insert();
     std::uint32_t entry = 0;
     if (!place_record(state, table, key, entry)) {
       if constexpr (P::kReplays) {
@@ -110,6 +113,7 @@ class StoredProcedureApi {
       case Begin::replay: return replay_write();
       case Begin::stop: return false;
     }
+    M::on_row();
     if (!self().mark_removed(row.entry())) return false;
     return end_write(begin, state, row.entry());
   }
@@ -139,6 +143,7 @@ class StoredProcedureApi {
     table.index().scan(lo, hi, order, [&](const NodeVersion<M>& node, auto entries) {
       self().nodes().add_node(node);
       for (const auto& [key, record] : entries) {
+        M::on_row();
         std::uint32_t entry = 0;
         const Look found = self().look(state, table, record, sizeof(Prefix), true, entry);
         if (found == Look::stop) return alive = false;

@@ -8,7 +8,10 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "driver/copied_run.h"
+#include "driver/machine_options.h"
 #include "driver/session.h"
+#include "machine/probe.h"
 #include "machine/threads.h"
 #include "protocol/compiled_policy.h"
 #include "protocol/policy_json.h"
@@ -49,12 +52,13 @@ py::dict needs(const PolicyHandle& policy) {
 }
 
 struct SessionHandle {
-  SessionHandle(const OptionMap& workload, int workers, std::uint64_t seed) {
+  SessionHandle(const OptionMap& workload, int workers, std::uint64_t seed,
+                const OptionMap& machine) {
     const py::gil_scoped_release release;
-    session = open_session(workload, workers, seed);
+    session = open_session(workload, workers, seed, parse_machine(machine));
   }
 
-  py::object run(const RunOptions& options) {
+  py::object run(const RunOptions& options, bool on_copy, bool check) {
     std::string json;
     bool signalled = false;
     {
@@ -68,7 +72,13 @@ struct SessionHandle {
         }
         return signalled;
       };
-      json = session->run(options, interrupted).to_json();
+      if (on_copy) {
+        json = run_on_copy(*session, options, check, interrupted);
+      } else {
+        Result measured = session->run(options, interrupted);
+        if (check) measured.violations = session->check();
+        json = measured.to_json();
+      }
     }
     py::object result = from_json(json);
     if (signalled) {
@@ -137,24 +147,30 @@ void bind_policy(py::module_& module) {
 void bind_session(py::module_& module) {
   py::class_<SessionHandle>(module, "Session",
                             "A loaded database that runs transactions, one run at a time.")
-      .def(py::init<const OptionMap&, int, std::uint64_t>(), py::arg("workload"),
-           py::arg("workers"), py::arg("seed") = 1,
-           "Builds and loads the database of a workload (`name` and its options, all texts).\n\n"
+      .def(py::init<const OptionMap&, int, std::uint64_t, const OptionMap&>(), py::arg("workload"),
+           py::arg("workers"), py::arg("seed") = 1, py::arg("machine") = OptionMap{},
+           "Builds and loads the database of a workload (`name` and its options, all texts), on a "
+           "machine (`kind` and its options, likewise; by default real threads).\n\n"
            "Raises:\n    ValueError: an option is unknown or out of range.")
       .def(
           "run",
           [](SessionHandle& self, const std::string& protocol, const PolicyHandle* policy,
              const std::string& backoff, double backoff_us, double seconds, double warmup,
-             std::uint64_t seed, std::map<std::string, std::string> options, double watchdog_s) {
+             std::uint64_t seed, std::map<std::string, std::string> options, double watchdog_s,
+             bool on_copy, bool check) {
             return self.run(make_options(protocol, policy, backoff, backoff_us, seconds, warmup,
-                                         seed, std::move(options), watchdog_s));
+                                         seed, std::move(options), watchdog_s),
+                            on_copy, check);
           },
           py::arg("protocol"), py::arg("policy") = nullptr, py::arg("backoff") = "exponential",
           py::arg("backoff_us") = 0.0, py::arg("seconds") = 1.0, py::arg("warmup") = 0.0,
           py::arg("seed") = 1, py::arg("options") = std::map<std::string, std::string>{},
-          py::arg("watchdog_s") = 10.0,
+          py::arg("watchdog_s") = 10.0, py::arg("on_copy") = false, py::arg("check") = false,
           "Runs the workload for a measured window and returns its result (DESIGN §5).\n\n"
-          "Times in seconds, `backoff_us` in microseconds. The interpreter lock is released.\n\n"
+          "Times in seconds, `backoff_us` in microseconds. The interpreter lock is released.\n"
+          "`on_copy` (virtual machine only) leaves the database as it was loaded: the same run "
+          "gives the same result. `check` adds `violations`, the consistency conditions that do "
+          "not hold after the run.\n\n"
           "Raises:\n    Interrupted: Ctrl-C; `.result` holds what was measured.\n"
           "    EngineError: a worker made no progress; the message says who waits for whom.\n"
           "    ValueError: options that make no sense.")
@@ -184,6 +200,21 @@ void bind_session(py::module_& module) {
           "Bytes the database holds from the system.");
 }
 
+void bind_probe(py::module_& module) {
+  py::module_ probes = module.def_submodule(
+      "probe", "What the hardware underneath takes, in nanoseconds: see engine/machine/probe.h.");
+  using Release = py::call_guard<py::gil_scoped_release>;
+  probes.def("load_ns", &probe::load_ns, py::arg("bytes"), Release(),
+             "One of many dependent loads all over so many bytes.");
+  probes.def("transfer_ns", &probe::transfer_ns, py::arg("one"), py::arg("other"), Release(),
+             "Handing a line from one core to another.\n\nRaises:\n    ValueError: there are no "
+             "such cores.");
+  probes.def("atomic_ns", &probe::atomic_ns, Release(), "A locked instruction, beyond a load.");
+  probes.def("pause_ns", &probe::pause_ns, Release(), "One pause of a spinning wait.");
+  probes.def("stream_ns", &probe::stream_ns, py::arg("bytes"), Release(),
+             "Each line of a copy behind its first, from a place among so many bytes.");
+}
+
 }  // namespace
 }  // namespace heddle
 
@@ -194,8 +225,15 @@ PYBIND11_MODULE(_engine, module) {
   bind_errors(module);
   bind_policy(module);
   bind_session(module);
+  bind_probe(module);
   module.def("workloads", &workload_names, "The workloads this build can run.");
   module.def("protocols", &protocol_names, "The protocols this build can run.");
+  module.def("machines", &machine_names, "The machines this build can run on.");
+  module.def(
+      "check_machine", [](const OptionMap& machine) { (void)parse_machine(machine); },
+      py::arg("machine"),
+      "Reads a machine's options without using them.\n\nRaises:\n    ValueError: one is unknown or "
+      "out of range.");
   module.def("cores", &ThreadsMachine::cores, "The cores this process may use.");
   module.def(
       "signature",

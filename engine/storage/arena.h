@@ -29,6 +29,9 @@ class Arena {
     for (const Pages& chunk : chunks_) unpoison(chunk.start(), chunk.bytes());
   }
 
+  /// What pages its chunks are made of from here on.
+  void use_pages(Pages::Size size) { pages_ = size; }
+
   /// A block of at least `bytes`, aligned to 16 bytes (64 where its class is a multiple of 64).
   [[nodiscard]] void* allocate(std::size_t bytes) {
     const std::size_t size = class_size(bytes);
@@ -111,7 +114,7 @@ class Arena {
   }
 
   std::byte* new_chunk(std::size_t bytes) {
-    held_bytes_ += chunks_.emplace_back(bytes).bytes();
+    held_bytes_ += chunks_.emplace_back(bytes, pages_).bytes();
     return chunks_.back().start();
   }
 
@@ -133,6 +136,7 @@ class Arena {
   std::size_t cursor_ = 0;
   std::int64_t live_bytes_ = 0;
   std::size_t held_bytes_ = 0;
+  Pages::Size pages_ = Pages::Size::huge;
 };
 
 }  // namespace heddle

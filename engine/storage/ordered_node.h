@@ -112,9 +112,8 @@ struct OrderedNode {
 
   /// Fetches the rest of a leaf's keys along with its version: one wait for memory, not three.
   void prefetch() const noexcept {
-    for (int line = 1; line <= 3; ++line) {
-      __builtin_prefetch(reinterpret_cast<const std::byte*>(this) + 64 * line);
-    }
+    constexpr std::size_t kLine = 64;
+    M::prefetch(reinterpret_cast<const std::byte*>(this) + kLine, 3 * kLine);
   }
 
   /// As the holder of the lock sees it.

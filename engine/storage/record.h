@@ -42,7 +42,7 @@ struct Record {
 template <class M>
 [[gnu::always_inline]] inline void copy_from_record(void* to, const std::byte* from,
                                                     std::size_t bytes) noexcept {
-  M::on_load(from);
+  M::on_load(from, bytes);
   auto* target = static_cast<std::byte*>(to);
 #pragma GCC unroll 8
   for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t)) {
@@ -56,7 +56,7 @@ template <class M>
 /// release on each word keeps it behind the lock, so a reader that sees it also sees the lock.
 template <class M>
 inline void copy_to_record(std::byte* to, const void* from, std::size_t bytes) noexcept {
-  M::on_store(to);
+  M::on_store(to, bytes);
   const auto* source = static_cast<const std::byte*>(from);
 #pragma GCC unroll 8
   for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t)) {

@@ -61,7 +61,15 @@ class Storage {
   explicit Storage(int max_workers)
       : workers_(max_workers),
         epochs_(max_workers),
-        shares_(new Share[static_cast<std::size_t>(max_workers)]) {}
+        shares_(new Share[static_cast<std::size_t>(max_workers)]) {
+    if constexpr (M::kSingleThreaded) {
+      // Many workers that add little each, in short runs: clearing a huge page would take longer.
+      // The first one loads the database.
+      for (int worker = 1; worker < workers_; ++worker) {
+        shares_[worker].arena.use_pages(Pages::Size::small);
+      }
+    }
+  }
 
   [[nodiscard]] int max_workers() const { return workers_; }
 

@@ -7,6 +7,12 @@ ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from tests.trainer.conftest import encoding, evaluator, fake_engine, tpcc  # noqa: E402
+from tests.trainer.conftest import (  # noqa: E402
+    encoding,
+    evaluator,
+    fake_engine,
+    tpcc,
+    virtual_evaluator,
+)
 
-__all__ = ["encoding", "evaluator", "fake_engine", "tpcc"]
+__all__ = ["encoding", "evaluator", "fake_engine", "tpcc", "virtual_evaluator"]

@@ -83,3 +83,12 @@ def test_the_sweep_finds_the_best_constant(
     sweep = sweep_static_backoff(evaluator.run, plan, 1, lambda: calls.append(1))
     assert sweep.best_us == fake_engine.BEST_BACKOFF_US
     assert len(calls) == plan.slices
+
+
+@pytest.mark.parametrize(("kind", "best_us"), [("threads", 4.0), ("virtual", 2.0)])
+def test_the_sweep_goes_by_what_candidates_are_compared_by(
+    fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch, kind: str, best_us: float
+) -> None:
+    monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
+    evaluator = Evaluator({"name": "tpcc"}, 2, machine={"kind": kind})
+    assert sweep_static_backoff(evaluator.run, SweepPlan(seconds=0.1), 1).best_us == best_us

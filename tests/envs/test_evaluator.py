@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from types import ModuleType
+from collections.abc import Callable, Mapping
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import pytest
@@ -15,6 +16,39 @@ def table(name: str, encoding: Encoding) -> str:
     return to_json(encoding.decode([0] * encoding.size, name))
 
 
+def alter_runs(
+    engine: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    alter: Callable[[dict[str, Any]], dict[str, Any]],
+) -> None:
+    """The stand-in's results come altered from here on."""
+    run = engine.Session.run
+
+    def altered(*arguments: Any, **named: Any) -> dict[str, Any]:
+        return alter(run(*arguments, **named))
+
+    monkeypatch.setattr(engine.Session, "run", altered)
+
+
+@pytest.fixture
+def runs(fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the stand-in is asked to run, from here on."""
+    run, asked = fake_engine.Session.run, []
+    names = ["protocol", "policy", "backoff", "backoff_us", "seconds", "warmup", "seed", "options"]
+
+    def watched(session: Any, *arguments: Any, **named: Any) -> Any:
+        asked.append({**dict(zip(names, arguments, strict=True)), **named})
+        return run(session, *arguments, **named)
+
+    monkeypatch.setattr(fake_engine.Session, "run", watched)
+    return asked
+
+
+def letters(runs: list[dict[str, Any]]) -> str:
+    """r for the reference, Silo's own backoff, x for a candidate, a constant one."""
+    return "".join("x" if run["backoff"] == "static" else "r" for run in runs)
+
+
 def test_a_ratio_is_to_the_reference(evaluator: Evaluator, tpcc: Signature) -> None:
     occ = of_policy("occ", to_json(build_seed("occ", tpcc)))
     found = evaluator.evaluate([occ, static_silo(4.0)], NATIVE["silo"], **SLICE)
@@ -27,38 +61,27 @@ def test_a_ratio_is_to_the_reference(evaluator: Evaluator, tpcc: Signature) -> N
     ("reference_every", "wanted"), [(1, "rxrxrxr"), (2, "rxxrxr"), (5, "rxxxr")]
 )
 def test_slices_are_interleaved_with_the_reference(
-    evaluator: Evaluator,
-    monkeypatch: pytest.MonkeyPatch,
-    reference_every: int,
-    wanted: str,
+    evaluator: Evaluator, runs: list[dict[str, Any]], reference_every: int, wanted: str
 ) -> None:
-    order: list[str] = []
-    run = evaluator.run
-
-    def watched(subject: Any, *arguments: Any, **named: Any) -> Any:
-        order.append("r" if subject.name == "silo" else "x")
-        return run(subject, *arguments, **named)
-
-    monkeypatch.setattr(evaluator, "run", watched)
     arguments = {**SLICE, "slices": 1, "reference_every": reference_every}
     evaluator.evaluate([static_silo(4.0)] * 3, NATIVE["silo"], **arguments)
-    assert "".join(order) == wanted
+    assert letters(runs) == wanted
 
 
-def test_drift_cancels(evaluator: Evaluator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drift_cancels(
+    evaluator: Evaluator, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A machine that slows by one percent a run does not change a ratio by as much."""
-    run, pace = evaluator.run, [1.0]
+    pace = [1.0]
 
-    def slowing(*arguments: Any, **named: Any) -> Any:
-        import dataclasses
-
+    def slowed(result: dict[str, Any]) -> dict[str, Any]:
         pace[0] *= 0.99
-        result = run(*arguments, **named)
-        return dataclasses.replace(result, throughput=result.throughput * pace[0])
+        return {**result, "throughput": result["throughput"] * pace[0]}
 
-    monkeypatch.setattr(evaluator, "run", slowing)
+    alter_runs(fake_engine, monkeypatch, slowed)
     found = evaluator.evaluate([NATIVE["silo"]] * 10, NATIVE["silo"], **SLICE)
     assert [ratio for one in found for ratio in one.ratios] == pytest.approx([1.0] * 30, abs=2e-4)
+    assert pace[0] < 0.75
 
 
 def test_a_failing_candidate_costs_only_itself(evaluator: Evaluator, encoding: Encoding) -> None:
@@ -84,18 +107,19 @@ def test_a_failing_reference_is_an_error(evaluator: Evaluator, encoding: Encodin
 
 @pytest.mark.parametrize(("idle", "fails"), [(3, False), (99, True)])
 def test_a_reference_slice_without_a_commit_is_measured_again(
-    evaluator: Evaluator, monkeypatch: pytest.MonkeyPatch, idle: int, fails: bool
+    evaluator: Evaluator,
+    fake_engine: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    idle: int,
+    fails: bool,
 ) -> None:
-    run, left = evaluator.run, [idle]
+    left = [idle]
 
-    def sometimes_idle(subject: Any, *arguments: Any, **named: Any) -> Any:
-        import dataclasses
-
-        result = run(subject, *arguments, **named)
+    def sometimes_idle(result: dict[str, Any]) -> dict[str, Any]:
         left[0] -= 1
-        return dataclasses.replace(result, throughput=0.0) if left[0] >= 0 else result
+        return {**result, "throughput": 0.0} if left[0] >= 0 else result
 
-    monkeypatch.setattr(evaluator, "run", sometimes_idle)
+    alter_runs(fake_engine, monkeypatch, sometimes_idle)
     arguments = {**SLICE, "slices": 1}
     if fails:
         with pytest.raises(MeasuringError, match="committed nothing"):
@@ -103,6 +127,7 @@ def test_a_reference_slice_without_a_commit_is_measured_again(
     else:
         (found,) = evaluator.evaluate([NATIVE["silo"]], NATIVE["silo"], **arguments)
         assert found.ratios == pytest.approx([1.0])
+        assert left[0] < 0
 
 
 def test_a_database_that_grew_is_loaded_anew(fake_engine: ModuleType) -> None:
@@ -132,7 +157,7 @@ def test_an_interrupt_carries_what_was_measured(
     session = fake_engine.Session({"name": "tpcc"}, 2)
     partial = session.run("silo", None, "none", 0.0, 0.3, 0.0, 1, {})
 
-    def interrupted(*arguments: Any) -> None:
+    def interrupted(*arguments: Any, **named: Any) -> None:
         error = fake_engine.Interrupted()
         error.result = partial
         raise error
@@ -142,6 +167,146 @@ def test_an_interrupt_carries_what_was_measured(
         evaluator.run(NATIVE["silo"], 5.0, warmup=0.0, seed=1)
     assert caught.value.result is not None
     assert caught.value.result.duration_s == 0.3
+
+
+def test_a_database_is_made_for_the_machine(evaluator: Evaluator, fake_engine: ModuleType) -> None:
+    machine = {"kind": "virtual", "seed": "7", "skew_ns": "0.0"}
+    for made, wanted in ((evaluator, {"kind": "threads"}), (_virtual(machine), machine)):
+        result = made.run(NATIVE["silo"], 0.1, warmup=0.0, seed=1)
+        assert made._session is not None
+        assert vars(made._session)["machine"] == wanted
+        assert (result.machine.kind, result.machine.cores) == (wanted["kind"], made.cores)
+
+
+def test_on_virtual_cores_every_run_starts_from_the_database_as_it_was_loaded(
+    runs: list[dict[str, Any]],
+) -> None:
+    evaluator = _virtual(grown_bytes_max=0)
+    evaluator.run(NATIVE["silo"], 0.1, warmup=0.0, seed=1)
+    loaded = evaluator._session
+    evaluator.evaluate([static_silo(4.0)], NATIVE["silo"], **SLICE)
+    assert evaluator._session is loaded
+    assert evaluator.grown_bytes == 0
+    assert [run["on_copy"] for run in runs] == [True] * 7
+
+
+def test_on_real_cores_runs_are_made_in_place(
+    evaluator: Evaluator, runs: list[dict[str, Any]]
+) -> None:
+    evaluator.run(NATIVE["silo"], 0.1, warmup=0.0, seed=1)
+    evaluator.evaluate([static_silo(4.0)], NATIVE["silo"], **SLICE)
+    assert {(run["on_copy"], run["check"]) for run in runs} == {(False, False)}
+
+
+def test_on_virtual_cores_a_reference_slice_is_run_once_and_remembered(
+    virtual_evaluator: Evaluator, runs: list[dict[str, Any]]
+) -> None:
+    arguments = {**SLICE, "slices": 2}
+    found = virtual_evaluator.evaluate([static_silo(4.0)] * 3, NATIVE["silo"], **arguments)
+    assert [one.ratios for one in found] == [pytest.approx([1.2] * 2)] * 3
+    assert letters(runs) == "rxxxrxxx"
+    # The second round is on the inputs of seed 2, which the third evaluation begins with.
+    for seed, wanted in ((1, "xx"), (2, "xrx"), (3, "xrx")):
+        runs.clear()
+        virtual_evaluator.evaluate(
+            [static_silo(4.0)], NATIVE["silo"], **{**arguments, "seed": seed}
+        )
+        assert letters(runs) == wanted
+
+
+@pytest.mark.parametrize("changed", [{"seconds": 0.06}, {"warmup": 0.01}, {"seed": 9}])
+def test_another_slice_of_the_reference_is_run(
+    virtual_evaluator: Evaluator, runs: list[dict[str, Any]], changed: dict[str, Any]
+) -> None:
+    arguments = {**SLICE, "slices": 1}
+    virtual_evaluator.evaluate([static_silo(4.0)], NATIVE["silo"], **arguments)
+    virtual_evaluator.evaluate([static_silo(4.0)], NATIVE["silo"], **{**arguments, **changed})
+    assert letters(runs) == "rxrx"
+
+
+def test_another_reference_of_the_same_name_is_run(virtual_evaluator: Evaluator) -> None:
+    """`silo_tuned` is tuned anew, say."""
+    arguments = {**SLICE, "slices": 1}
+    for constant, ratio in ((4.0, 1.0), (8.0, 1.2 / 1.1)):
+        (found,) = virtual_evaluator.evaluate(
+            [static_silo(4.0)], static_silo(constant), **arguments
+        )
+        assert found.ratios == pytest.approx([ratio])
+
+
+@pytest.mark.parametrize(("kind", "ratio"), [("threads", 1.2), ("virtual", 0.0)])
+def test_putting_a_type_off_does_not_pay_on_virtual_cores(
+    fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch, kind: str, ratio: float
+) -> None:
+    monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
+    evaluator = Evaluator({"name": "tpcc"}, 2, machine={"kind": kind})
+    (found,) = evaluator.evaluate([static_silo(4.0)], NATIVE["silo"], **SLICE)
+    assert found.ratios == pytest.approx([ratio] * 3)
+
+
+def test_a_reference_that_puts_a_type_off_is_an_error_on_virtual_cores(
+    virtual_evaluator: Evaluator, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
+    with pytest.raises(MeasuringError, match="some type commits nothing"):
+        virtual_evaluator.evaluate([NATIVE["silo"]], static_silo(4.0), **SLICE)
+
+
+def test_on_real_cores_the_database_is_checked_as_it_is(
+    evaluator: Evaluator, fake_engine: ModuleType, runs: list[dict[str, Any]]
+) -> None:
+    assert evaluator.check() == []
+    evaluator.run(NATIVE["silo"], 0.1, warmup=0.0, seed=1)
+    fake_engine.VIOLATIONS.append("W_YTD is wrong")
+    assert evaluator.check() == ["W_YTD is wrong"]
+    assert len(runs) == 1
+
+
+def test_on_virtual_cores_the_last_run_of_each_subject_is_made_again_and_checked(
+    virtual_evaluator: Evaluator, fake_engine: ModuleType, runs: list[dict[str, Any]]
+) -> None:
+    for seed in (1, 2):
+        for subject in (NATIVE["silo"], static_silo(4.0)):
+            result = virtual_evaluator.run(subject, 0.1 * seed, warmup=0.01 * seed, seed=seed)
+            assert result.violations == []
+    virtual_evaluator.evaluate([static_silo(8.0, "candidate")], NATIVE["silo"], **SLICE)
+    last = runs[2:4]
+    runs.clear()
+    fake_engine.VIOLATIONS.append("W_YTD is wrong")
+    assert virtual_evaluator.check() == ["silo: W_YTD is wrong", "silo_tuned: W_YTD is wrong"]
+    assert runs == [{**run, "check": True} for run in last]
+    assert [run["check"] for run in last] == [False, False]
+
+
+def test_what_was_checked_is_not_checked_again(
+    virtual_evaluator: Evaluator, fake_engine: ModuleType, runs: list[dict[str, Any]]
+) -> None:
+    virtual_evaluator.run(NATIVE["silo"], 0.1, warmup=0.0, seed=1)
+    assert virtual_evaluator.check() == []
+    fake_engine.VIOLATIONS.append("W_YTD is wrong")
+    assert virtual_evaluator.check() == []
+    assert len(runs) == 2
+    virtual_evaluator.run(static_silo(4.0), 0.1, warmup=0.0, seed=1)
+    assert virtual_evaluator.check() == ["silo_tuned: W_YTD is wrong"]
+
+
+def test_a_run_that_failed_is_not_made_again_to_be_checked(
+    virtual_evaluator: Evaluator, encoding: Encoding, fake_engine: ModuleType
+) -> None:
+    virtual_evaluator.run(NATIVE["silo"], 0.1, warmup=0.0, seed=1)
+    with pytest.raises(MeasuringError, match="stuck"):
+        virtual_evaluator.run(
+            of_policy("explode", table("explode", encoding)), 0.1, warmup=0.0, seed=1
+        )
+    fake_engine.VIOLATIONS.append("W_YTD is wrong")
+    assert virtual_evaluator.check() == ["silo: W_YTD is wrong"]
+
+
+def _virtual(
+    machine: Mapping[str, str] = MappingProxyType({"kind": "virtual"}),
+    grown_bytes_max: int = 1 << 30,
+) -> Evaluator:
+    return Evaluator({"name": "tpcc"}, 48, machine=machine, grown_bytes_max=grown_bytes_max)
 
 
 def _other_signature() -> Signature:

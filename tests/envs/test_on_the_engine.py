@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from envs import BASELINES, ComparisonPlan, Evaluator, compare, subject_of
+from envs import BASELINES, NATIVE, ComparisonPlan, Evaluator, compare, subject_of
+
+ROOT = Path(__file__).resolve().parents[2]
+VIRTUAL = {"kind": "virtual"}
 
 
 @pytest.fixture(scope="module")
 def engine_evaluator() -> Iterator[Evaluator]:
     evaluator = Evaluator({"name": "tpcc", "warehouses": "1"}, 2)
+    yield evaluator
+    evaluator.close()
+
+
+@pytest.fixture(scope="module")
+def virtual_engine() -> Iterator[Evaluator]:
+    evaluator = Evaluator({"name": "tpcc", "warehouses": "1"}, 16, machine=VIRTUAL)
     yield evaluator
     evaluator.close()
 
@@ -66,5 +81,76 @@ def test_gymnasiums_checker_is_content_with_the_engine() -> None:
     env.action_space.seed(1)
     observation, reward, *_ = env.step(env.action_space.sample())
     assert observation in env.observation_space
-    assert np.isfinite(reward)
+    assert np.isfinite(float(reward))
     env.close()
+
+
+def test_every_baseline_commits_on_virtual_cores_and_leaves_the_database_consistent(
+    virtual_engine: Evaluator,
+) -> None:
+    names = [*BASELINES, "two_phase_locking_no_wait", "random:1"]
+    subjects = [subject_of(name, virtual_engine.signature, lambda: 2.0) for name in names]
+    comparison = compare(virtual_engine.run, subjects, ComparisonPlan(0.01, 1, 0.002), seed=1)
+    assert [row.subject.name for row in comparison.rows] == names
+    for row in comparison.rows:
+        (result,) = row.repeats
+        assert result.commits > 0, row.subject.name
+        assert (result.machine.kind, result.machine.cores) == ("virtual", 16)
+        assert result.fitness == result.mixed_throughput
+        assert result.violations == []
+    silo = comparison.rows[0].repeats[0]
+    assert silo.mixed_throughput == pytest.approx(silo.throughput, rel=0.5)
+    assert virtual_engine.check() == []
+    assert virtual_engine.grown_bytes == 0
+
+
+def test_virtual_cores_give_the_same_result_in_every_process(virtual_engine: Evaluator) -> None:
+    """Whatever ran before, and wherever the system puts the process's memory."""
+    here = [
+        virtual_engine.run(NATIVE["silo"], 0.004, warmup=0.001, seed=seed).as_dict()
+        for seed in (5, 6, 5)
+    ]
+    assert here[0] == here[2] != here[1]
+    program = (
+        "import json; from envs import NATIVE, Evaluator\n"
+        "e = Evaluator({'name': 'tpcc', 'warehouses': '1'}, 16, machine={'kind': 'virtual'})\n"
+        "print(json.dumps(e.run(NATIVE['silo'], 0.004, warmup=0.001, seed=5).as_dict()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout.splitlines()[-1]) == json.loads(json.dumps(here[0]))
+
+
+def test_candidates_are_measured_beside_a_remembered_reference(virtual_engine: Evaluator) -> None:
+    occ = subject_of("occ", virtual_engine.signature, lambda: 2.0)
+    first, again = (
+        virtual_engine.evaluate(
+            [occ], NATIVE["silo"], slices=2, seconds=0.004, warmup=0.001, seed=1
+        )[0]
+        for _ in range(2)
+    )
+    assert first.error is None
+    assert len(first.ratios) == 2
+    assert first == again
+
+
+@pytest.mark.parametrize(
+    ("machine", "cores", "message"),
+    [
+        ({"kind": "abacus"}, 2, "abacus"),
+        ({**VIRTUAL, "skew": "1"}, 2, "skew"),
+        ({**VIRTUAL, "private_lines": "1000"}, 2, "power of two"),
+        ({**VIRTUAL, "memory_ns": "-1"}, 2, "memory_ns"),
+        (VIRTUAL, 300, "between 1 and 256"),
+    ],
+)
+def test_what_is_no_machine_is_named(machine: dict[str, str], cores: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Evaluator({"name": "micro"}, cores, machine=machine).run(
+            NATIVE["silo"], 0.01, warmup=0.0, seed=1
+        )

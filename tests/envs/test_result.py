@@ -16,9 +16,33 @@ def test_the_engines_dictionary_comes_through_whole(fake_engine: ModuleType) -> 
     assert result.machine.cores == 2
     assert result.types["payment"].latency_us.p99 == 40.0
     assert len(result.aborts_by_state) == 27
+    assert result.violations == []
     again = json.loads(json.dumps(result.as_dict()))
     assert again == raw
     assert Result.from_dict(again) == result
+
+
+def test_violations_come_with_a_run_that_was_checked(fake_engine: ModuleType) -> None:
+    fake_engine.VIOLATIONS.append("W_YTD is wrong")
+    session = fake_engine.Session({"name": "tpcc"}, 2, 1, {"kind": "virtual"})
+    raw = session.run("silo", None, "none", 0.0, 0.5, 0.0, 7, {}, on_copy=True, check=True)
+    result = Result.from_dict(raw)
+    assert result.violations == ["W_YTD is wrong"]
+    assert Result.from_dict(result.as_dict()) == result
+
+
+@pytest.mark.parametrize(("kind", "fitness"), [("threads", 100.0), ("virtual", 90.0)])
+def test_only_on_virtual_cores_fitness_is_of_the_whole_mix(kind: str, fitness: float) -> None:
+    raw = {"schema_version": 1, "throughput": 100.0, "mixed_throughput": 90.0}
+    assert Result.from_dict({**raw, "machine": {"kind": kind, "cores": 2}}).fitness == fitness
+
+
+def test_results_of_earlier_versions_are_read(fake_engine: ModuleType) -> None:
+    raw = fake_engine.Session({"name": "tpcc"}, 2).run("silo", None, "none", 0.0, 0.5, 0.0, 7, {})
+    new = {"mixed_throughput", "violations"}
+    result = Result.from_dict({key: value for key, value in raw.items() if key not in new})
+    assert (result.mixed_throughput, result.violations) == (0.0, [])
+    assert result.fitness == raw["throughput"]
 
 
 def test_another_schema_is_refused() -> None:

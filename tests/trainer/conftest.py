@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,12 +24,21 @@ def fake_engine(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setattr(stand_in, "NOISE", 0.0)
     monkeypatch.setattr(stand_in, "NOISE_BY_RUN", True)
     monkeypatch.setattr(stand_in, "SECONDS_PER_RUN", 0.0)
+    monkeypatch.setattr(stand_in, "STARVED_ABOVE_US", math.inf)
+    monkeypatch.setattr(stand_in, "VIOLATIONS", [])
     return stand_in
 
 
 @pytest.fixture
 def evaluator(fake_engine: ModuleType) -> Iterator[Evaluator]:
     evaluator = Evaluator({"name": "tpcc"}, 2)
+    yield evaluator
+    evaluator.close()
+
+
+@pytest.fixture
+def virtual_evaluator(fake_engine: ModuleType) -> Iterator[Evaluator]:
+    evaluator = Evaluator({"name": "tpcc"}, 48, machine={"kind": "virtual"})
     yield evaluator
     evaluator.close()
 

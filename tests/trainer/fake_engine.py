@@ -4,7 +4,9 @@
 the PUBLIC writes in even states, half with how near the backoff is to `BEST_BACKOFF_US`. Runs take
 no time. A table named `die` ends the process, `explode` fails in the engine. With `NOISE` the
 throughput is disturbed; with `NOISE_BY_RUN` in every run of a session in another way, without
-it the same way for the same inputs.
+it the same way for the same inputs. Runs on virtual cores are never disturbed and leave nothing
+behind. A constant backoff longer than `STARVED_ABOVE_US` keeps one type from committing: the
+throughput is as it was, the mixed throughput is 0.
 """
 
 from __future__ import annotations
@@ -16,15 +18,43 @@ import os
 import time
 from collections.abc import Mapping
 from random import Random
+from types import MappingProxyType
 from typing import Any
 
 from tests.trainer.fake_signatures import SIGNATURES
 
 BASE = 100_000.0
 BEST_BACKOFF_US = 4.0
+STARVED_ABOVE_US = math.inf
+CORES_MAX = {"threads": 1024, "virtual": 256}
 NOISE = 0.0
 NOISE_BY_RUN = True
 SECONDS_PER_RUN = 0.0
+VIOLATIONS: list[str] = []
+
+
+class probe:  # noqa: N801  (stands for a module)
+    """Hardware with 512 KiB and 16 MiB of cache."""
+
+    @staticmethod
+    def load_ns(size: int) -> float:
+        return 4.0 if size <= 512 << 10 else 16.0 if size <= 16 << 20 else 130.0
+
+    @staticmethod
+    def transfer_ns(one: int, other: int) -> float:
+        return 50.0 + abs(one - other)
+
+    @staticmethod
+    def atomic_ns() -> float:
+        return 2.0
+
+    @staticmethod
+    def pause_ns() -> float:
+        return 24.0
+
+    @staticmethod
+    def stream_ns(size: int) -> float:
+        return 3.0
 
 
 class EngineError(RuntimeError):
@@ -47,6 +77,11 @@ def protocols() -> list[str]:
     return ["silo", "two_phase_locking", "policy_table"]
 
 
+def check_machine(machine: Mapping[str, str]) -> None:
+    if machine["kind"] not in {"threads", "virtual"}:
+        raise ValueError(f"machine: option 'kind' is {machine['kind']!r}")
+
+
 def signature(workload: Mapping[str, str]) -> dict[str, Any]:
     if workload["name"] not in SIGNATURES:
         raise ValueError(f"no workload {workload['name']!r}; there are {', '.join(workloads())}")
@@ -62,8 +97,18 @@ class Policy:
 
 
 class Session:
-    def __init__(self, workload: Mapping[str, str], workers: int, seed: int = 1) -> None:
+    def __init__(
+        self,
+        workload: Mapping[str, str],
+        workers: int,
+        seed: int = 1,
+        machine: Mapping[str, str] = MappingProxyType({"kind": "threads"}),
+    ) -> None:
+        most = CORES_MAX[machine["kind"]]
+        if not 1 <= workers <= most:
+            raise ValueError(f"workers must be between 1 and {most}, not {workers}")
         self.workload, self.workers, self.seed = dict(workload), workers, seed
+        self.machine = dict(machine)
         self.grown_bytes = 0
         self.memory_bytes = 1 << 20
         self.runs = 0
@@ -78,9 +123,13 @@ class Session:
         warmup: float,
         seed: int,
         options: Mapping[str, str],
+        *,
+        on_copy: bool = False,
+        check: bool = False,
     ) -> dict[str, Any]:
+        assert on_copy == (self.machine["kind"] == "virtual")
         self.runs += 1
-        self.grown_bytes += 1 << 20
+        self.grown_bytes += 0 if on_copy else 1 << 20
         time.sleep(SECONDS_PER_RUN)
         assert (policy is not None) == (protocol == "policy_table")
         name = policy.document["name"] if policy else ""
@@ -89,15 +138,20 @@ class Session:
         if name == "explode":
             raise EngineError("worker 0 is stuck")
         relative = _relative(protocol, policy, backoff, backoff_us)
-        if NOISE:
+        if NOISE and not on_copy:
             number = self.runs if NOISE_BY_RUN else 0
             text = f"{seed} {number} {protocol} {backoff_us} {policy and policy.json}"
             draw = Random(hashlib.sha256(text.encode()).digest())
             relative *= max(0.1, draw.gauss(1.0, NOISE))
-        return self._result(protocol, name, BASE * relative, seconds, seed)
+        result = self._result(protocol, name, BASE * relative, seconds, seed)
+        if backoff_us > STARVED_ABOVE_US:
+            result["mixed_throughput"] = 0.0
+        if check:
+            result["violations"] = self.check()
+        return result
 
     def check(self) -> list[str]:
-        return []
+        return list(VIOLATIONS)
 
     def stop(self) -> None:
         pass
@@ -115,11 +169,12 @@ class Session:
             "protocol": protocol,
             "policy": name,
             "workload": self.workload,
-            "machine": {"kind": "threads", "cores": self.workers},
+            "machine": {"kind": self.machine["kind"], "cores": self.workers},
             "seed": seed,
             "duration_s": seconds,
             "commits": commits,
             "throughput": throughput,
+            "mixed_throughput": throughput,
             "abort_rate": 0.1,
             "types": {
                 type_name: {
@@ -137,6 +192,7 @@ class Session:
             },
             "time_s": {"useful": 1.0, "waiting": 0.1, "wasted": 0.1, "backoff": 0.1, "commit": 0.1},
             "waiting_by_state_s": [seconds / states / 10] * states,
+            "violations": [],
         }
 
 

@@ -22,6 +22,7 @@ from trainer.config import (
     RunConfig,
     TrainConfig,
     TuningConfig,
+    ValidationConfig,
 )
 from trainer.evaluation import MachineSpec, build_backend
 from trainer.progress import LineDisplay
@@ -49,11 +50,31 @@ def settings(generations: int | None, **changed: Any) -> TrainConfig:
     return TrainConfig(**{**values, **changed})
 
 
+def virtual_settings(generations: int | None, **changed: Any) -> TrainConfig:
+    """The same on four virtual cores, with a small comparison on three real ones after it."""
+    validation = ValidationConfig(
+        seconds=0.1,
+        repeats=3,
+        warmup=0.0,
+        cores=3,
+        tuning=TuningConfig(rounds=1, finalists=2, final_rounds=2),
+    )
+    values = {"machine": MachineConfig("virtual", 4), "validation": validation}
+    return settings(generations, **{**values, **changed})
+
+
 def make_training(config: TrainConfig, folder: Path) -> Training:
     """A run in a folder, on the stand-in engine."""
     folder.mkdir(parents=True, exist_ok=True)
     display = LineDisplay(Console(file=io.StringIO()))
-    spec = MachineSpec({"name": "tpcc", "warehouses": "1"}, 2, config.seed, 1 << 30, MODULE)
+    spec = MachineSpec(
+        {"name": "tpcc", "warehouses": "1"},
+        config.machine.cores,
+        config.seed,
+        1 << 30,
+        config.machine.options(),
+        MODULE,
+    )
     return Training(
         config,
         Signature.from_dict(fake_engine.signature({"name": "tpcc"})),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 from random import Random
+from types import ModuleType
 
 import pytest
 
@@ -31,6 +32,19 @@ def test_the_best_wins_and_meets_most(evaluator: Evaluator) -> None:
     assert sorted(verdict.order) == list(range(7))
     assert verdict.rounds[2] == 24
     assert len(slices) == 8 * (7 + 4 + 2)
+
+
+def test_the_best_on_virtual_cores_puts_no_type_off(
+    virtual_evaluator: Evaluator, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
+    constants = [4.0, 8.0, 1.0, 2.0]
+    verdict = choose_champion(
+        virtual_evaluator.run,
+        [static_silo(us) for us in constants],
+        **PLAN,  # type: ignore[arg-type]
+    )
+    assert [constants[index] for index in verdict.order[:2]] == [2.0, 1.0]
 
 
 def noisy(run: Run, deviation: float, gains: dict[str, float], seed: int) -> Run:

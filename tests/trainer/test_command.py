@@ -22,6 +22,19 @@ QUICK = [
 ]
 
 
+VIRTUAL = [
+    *QUICK,
+    "machine=virtual",
+    "machine.cores=4",
+    "search.generations=1",
+    "validation.cores=3",
+    "validation.seconds=0.1",
+    "validation.repeats=2",
+    "validation.tuning.rounds=1",
+    "validation.tuning.final_rounds=1",
+]
+
+
 @pytest.fixture(autouse=True)
 def elsewhere(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -38,13 +51,13 @@ def interrupt_after(engine: ModuleType, monkeypatch: pytest.MonkeyPatch, runs: i
     """From the given run on, Ctrl-C comes in the middle of it."""
     left, measure = [runs], engine.Session.run
 
-    def cut(*arguments: Any) -> Any:
+    def cut(*arguments: Any, **named: Any) -> Any:
         if left[0] == 0:
             error = engine.Interrupted()
-            error.result = measure(*arguments)
+            error.result = measure(*arguments, **named)
             raise error
         left[0] -= 1
-        return measure(*arguments)
+        return measure(*arguments, **named)
 
     monkeypatch.setattr(engine.Session, "run", cut)
 
@@ -100,6 +113,9 @@ def test_evaluate_interrupted_at_once(
         (["train", *QUICK, "search.parents=0"], "search.parents=0: must be at least 1"),
         (["train", *QUICK, "search.generations=null"], "would never end"),
         (["train", "-m", "seed=1,2", "sed=3"], "did you mean seed?"),
+        (["train", *VIRTUAL, "machine.cores=300"], "machine.cores=300: must be at most 256"),
+        (["evaluate", "machine=virtual", "machine.cores=300"], "must be at most 256"),
+        (["evaluate", "machine=abacus"], "there are threads, virtual"),
     ],
 )
 def test_mistakes_are_one_message_and_exit_2(arguments: list[str], message: str) -> None:
@@ -179,7 +195,7 @@ def test_multirun_makes_a_run_for_every_combination(monkeypatch: pytest.MonkeyPa
 def test_settings_are_shown() -> None:
     done = run("train", "--settings", "experiment=quick")
     assert done.exit_code == 0
-    assert "seconds: 130.0" in done.output
+    assert "seconds: 200.0" in done.output
     assert run("--version").output.startswith("heddle ")
 
 
@@ -190,3 +206,93 @@ def test_a_violated_consistency_is_a_failure(
     done = run("evaluate", "policy=silo", "run.repeats=1")
     assert done.exit_code == 1
     assert "W_YTD" in done.output
+
+
+def test_train_on_virtual_cores_leaves_a_comparison_of_each_machine() -> None:
+    done = run("train", *VIRTUAL)
+    assert done.exit_code == 0, done.output
+    folder, shown = only_run(), []
+    for name, machine, words in (
+        ("comparison", {"kind": "virtual", "cores": 4}, "4 virtual cores"),
+        ("validation", {"kind": "threads", "cores": 3}, "3 real cores"),
+    ):
+        results = json.loads((folder / f"{name}.json").read_text())["results"]
+        assert results[-1]["policy"] == "learned"
+        assert all(row["machine"] == machine for row in results)
+        title = (folder / f"{name}.txt").read_text().strip().splitlines()[0].strip()
+        assert title.endswith(words)
+        shown += [done.output.index(title), done.output.index(f", on {words} (median")]
+    # Each table with what it comes to below it, and one after the other.
+    assert shown == sorted(shown)
+    assert done.output.count("× the best baseline") == 2
+
+
+@pytest.mark.parametrize(
+    "settings", [[*QUICK, "search.generations=1"], [*VIRTUAL, "validation.enabled=false"]]
+)
+def test_train_without_a_validation_has_no_files_of_it(settings: list[str]) -> None:
+    done = run("train", *settings)
+    assert done.exit_code == 0, done.output
+    assert not list(only_run().glob("validation*"))
+    assert (only_run() / "comparison.json").exists()
+    assert done.output.count("× the best baseline") == 1
+
+
+def test_train_interrupted_in_the_validation_shows_and_keeps_the_comparison(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure = elsewhere.Session.run
+
+    def cut(session: Any, *arguments: Any, **named: Any) -> Any:
+        if session.machine["kind"] == "threads":
+            raise elsewhere.Interrupted
+        return measure(session, *arguments, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(elsewhere.Session, "run", cut)
+        done = run("train", *VIRTUAL)
+    assert done.exit_code == 130
+    folder = only_run()
+    assert "on 4 virtual cores (median" in done.output
+    assert f"compare again with: heddle train resume={folder}" in done.output
+    assert not json.loads((folder / "comparison.json").read_text())["interrupted"]
+    assert json.loads((folder / "validation.json").read_text())["interrupted"]
+    again = run("train", f"resume={folder}")
+    assert again.exit_code == 0, again.output
+    assert not json.loads((folder / "validation.json").read_text())["interrupted"]
+
+
+def test_evaluate_on_virtual_cores_says_so() -> None:
+    done = run("evaluate", "machine=virtual", "policy=silo,occ", "output=out.json")
+    assert done.exit_code == 0, done.output
+    assert "48 virtual cores" in done.output
+    rows = json.loads(Path("out.json").read_text())["results"]
+    assert [row["machine"] for row in rows] == [{"kind": "virtual", "cores": 48}] * 2
+    assert [row["repeats"][0]["duration_s"] for row in rows] == [0.05] * 2
+
+
+def test_a_consistency_violated_on_virtual_cores_names_the_policy(elsewhere: ModuleType) -> None:
+    elsewhere.VIOLATIONS.append("W_YTD is not the sum of D_YTD")
+    for arguments in (["evaluate", "machine=virtual", "policy=silo,occ"], ["train", *VIRTUAL]):
+        done = run(*arguments)
+        assert done.exit_code == 1
+        for name in ("silo", "occ"):
+            assert f"consistency violated: {name}: W_YTD is not" in done.output
+
+
+def test_ctrl_c_in_the_check_keeps_what_was_measured(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On virtual cores the check makes every policy's last run again: it takes its time."""
+    measure = elsewhere.Session.run
+
+    def cut(*arguments: Any, check: bool, **named: Any) -> Any:
+        if check:
+            raise elsewhere.Interrupted
+        return measure(*arguments, check=check, **named)
+
+    monkeypatch.setattr(elsewhere.Session, "run", cut)
+    done = run("evaluate", "machine=virtual", "policy=silo,occ", "output=out.json")
+    assert done.exit_code == 130
+    rows = json.loads(Path("out.json").read_text())["results"]
+    assert [len(row["repeats"]) for row in rows] == [5, 5]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs import Evaluation
-from trainer.evaluation import Ledger, trimmed_mean
+from envs import Evaluation, trimmed_mean
+from trainer.evaluation import Ledger
 from trainer.search import Candidate
 
 A, B, C = (Candidate((number,), f"seed {number}") for number in range(3))

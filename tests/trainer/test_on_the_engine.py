@@ -34,6 +34,13 @@ TINY = [
     "run.seconds=0.05",
     "run.repeats=2",
     "run.warmup=0.01",
+    "validation.seconds=0.05",
+    "validation.repeats=2",
+    "validation.warmup=0.01",
+    "validation.cores=2",
+    "validation.tuning.slice_seconds=0.02",
+    "validation.tuning.rounds=1",
+    "validation.tuning.final_rounds=1",
     "mlflow.enabled=false",
     "machine.cores=2",
 ]
@@ -71,6 +78,37 @@ def test_train_from_nothing_to_a_policy(tmp_path: Path, workload: str) -> None:
     code, output = finish(start("train", f"resume={folder}", "search.generations=3", cwd=tmp_path))
     assert code == 0, output
     assert len(Checkpoint.load(folder).history) == 3
+
+
+def test_train_on_virtual_cores_and_compare_on_both_machines(tmp_path: Path) -> None:
+    code, output = finish(start("train", *TINY, "machine=virtual", cwd=tmp_path))
+    assert code == 0, output
+    (folder,) = (tmp_path / "runs").glob("*seed1")
+    for name, kind in (("comparison", "virtual"), ("validation", "threads")):
+        document = json.loads((folder / f"{name}.json").read_text())
+        assert document["violations"] == []
+        assert {row["machine"]["kind"] for row in document["results"]} == {kind}
+        assert all(
+            repeat["commits"] > 0 for row in document["results"] for repeat in row["repeats"]
+        )
+    provenance = load(folder / "policy.json").provenance
+    assert provenance["scores"].keys() == provenance["scores_on_threads"].keys()
+
+
+def test_ctrl_c_on_virtual_cores_keeps_what_was_measured(tmp_path: Path) -> None:
+    """The run that Ctrl-C ends is in a process of its own."""
+    arguments = ["machine=virtual", "machine.cores=8", "run.seconds=100", "run.repeats=1"]
+    process = start("evaluate", *arguments, "policy=silo", "output=out.json", cwd=tmp_path)
+    time.sleep(8.0)
+    pressed = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    code, output = finish(process)
+    assert code == 130, output
+    assert time.monotonic() - pressed < 10.0
+    (row,) = json.loads((tmp_path / "out.json").read_text())["results"]
+    assert row["machine"] == {"kind": "virtual", "cores": 8}
+    assert row["repeats"][0]["commits"] > 0
+    assert row["repeats"][0]["duration_s"] < 100.0
 
 
 def test_ctrl_c_ends_a_long_run_soon_and_keeps_what_was_measured(tmp_path: Path) -> None:

@@ -23,7 +23,8 @@ def test_the_promising_get_more_looks(fake_engine: ModuleType, encoding: Encodin
     config = in_process(looks=[1, 2, 4], keep=0.5)
     backend = build_backend(config, SPEC)
     candidates = warm_start(encoding, 4.0)
-    ledger, looks = Ledger(), []
+    ledger = Ledger()
+    looks: list[int] = []
     Race(backend, encoding, config).run(candidates, NATIVE["silo"], ledger, 1, looks.append)
     slices = [ledger.slices(candidate) for candidate in candidates]
     count = len(candidates)

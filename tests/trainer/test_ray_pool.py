@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,9 @@ from trainer.evaluation import Backend, MachineSpec, build_backend
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 ROOT = Path(__file__).resolve().parents[2]
-SPEC = MachineSpec({"name": "tpcc"}, 2, 1, 1 << 30, MODULE)
+SPEC = MachineSpec({"name": "tpcc"}, 2, 1, 1 << 30, engine_module=MODULE)
+VIRTUAL = replace(SPEC, cores=48, machine={"kind": "virtual"})
+CORES = len(os.sched_getaffinity(0))
 REFERENCE = static_silo(4.0)
 
 
@@ -33,6 +37,13 @@ def ray_runtime() -> Iterator[None]:
 @pytest.fixture
 def pool() -> Iterator[Backend]:
     pool = build_backend(EvaluationConfig(), SPEC)
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def virtual_pool() -> Iterator[Backend]:
+    pool = build_backend(EvaluationConfig(), VIRTUAL)
     yield pool
     pool.close()
 
@@ -71,3 +82,44 @@ def test_errors_come_as_they_were_raised(pool: Backend, encoding: Encoding) -> N
         with pytest.raises(MeasuringError, match=message) as caught:
             pool.run(of_policy(name, table(name, encoding)), 0.1, warmup=0.0, seed=1)
         assert type(caught.value) is MeasuringError
+
+
+def test_real_cores_are_held_whole_and_virtual_ones_shared(
+    pool: Backend, virtual_pool: Backend
+) -> None:
+    """Neither pool waits for the other: on virtual cores nobody disturbs anybody."""
+    for one, actors in ((pool, 1), (virtual_pool, CORES)):
+        assert len(vars(one)["_actors"]) == actors
+    (found,) = virtual_pool.evaluate([static_silo(4.0)], REFERENCE, slices=1, seed=1)
+    assert (found.results[0].machine.kind, found.results[0].machine.cores) == ("virtual", 48)
+
+
+def test_virtual_cores_measure_more_candidates_than_there_are_workers(
+    virtual_pool: Backend, encoding: Encoding
+) -> None:
+    candidates = [static_silo(4.0 * 2**number) for number in range(2 * CORES + 1)]
+    candidates += [of_policy("occ", table("occ", encoding))]
+    here = build_backend(EvaluationConfig(backend="in_process"), VIRTUAL)
+    found = virtual_pool.evaluate(candidates, REFERENCE, slices=2, seed=1)
+    wanted = here.evaluate(candidates, REFERENCE, slices=2, seed=1)
+    assert [one.ratios for one in found] == [one.ratios for one in wanted]
+    assert len({one.ratios[0] for one in found}) == len(candidates)
+    assert virtual_pool.evaluate([], REFERENCE, slices=2, seed=1) == []
+    assert virtual_pool.run(REFERENCE, 0.1, warmup=0.0, seed=1) == here.run(
+        REFERENCE, 0.1, warmup=0.0, seed=1
+    )
+    assert virtual_pool.check() == []
+
+
+def test_a_lost_worker_costs_the_others_nothing_on_virtual_cores(
+    virtual_pool: Backend, encoding: Encoding
+) -> None:
+    lost = of_policy("die", table("die", encoding))
+    broken = of_policy("explode", table("explode", encoding))
+    good = [static_silo(4.0 * 2**number) for number in range(2 * CORES)]
+    found = virtual_pool.evaluate([lost, *good, broken], REFERENCE, slices=1, seed=1)
+    twice, stuck = "die: its worker was lost twice", "explode: worker 0 is stuck"
+    assert [one.error for one in found] == [twice, *[None] * len(good), stuck]
+    assert found[1].ratios == [1.0]
+    again = virtual_pool.evaluate(good, REFERENCE, slices=1, seed=1)
+    assert [one.ratios for one in again] == [one.ratios for one in found[1:-1]]

@@ -14,8 +14,9 @@ import pytest
 
 from envs import MeasuringError
 from policies import Signature, load
-from tests.trainer.fake_run import settings, train
+from tests.trainer.fake_run import settings, train, virtual_settings
 from trainer.checkpoint import Checkpoint
+from trainer.config import TrainConfig, ValidationConfig
 from trainer.evaluation.in_process import InProcess
 from trainer.run import check_settings
 from trainer.search.evolution import EvolutionConfig
@@ -78,11 +79,11 @@ def test_ctrl_c_at_any_moment_loses_at_most_the_generation_in_flight(
     left = [slices]
     run = fake_engine.Session.run
 
-    def interrupted(*arguments: Any) -> Any:
+    def interrupted(*arguments: Any, **named: Any) -> Any:
         left[0] -= 1
         if left[0] == 0:
             raise KeyboardInterrupt
-        return run(*arguments)
+        return run(*arguments, **named)
 
     monkeypatch.setattr(fake_engine.Session, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -153,6 +154,128 @@ def test_a_reference_that_fails_ends_the_run_and_keeps_its_checkpoint(
     with pytest.raises(MeasuringError):
         train(settings(3), tmp_path / "run")
     assert len(Checkpoint.load(tmp_path / "run").history) == 1
+
+
+def test_after_a_search_on_virtual_cores_it_is_compared_on_real_ones(
+    fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Only real cores are noisy, so that the two comparisons differ.
+    monkeypatch.setattr(fake_engine, "NOISE", 0.03)
+    outcome = train(virtual_settings(2), tmp_path / "run")
+    assert outcome.validation is not None
+    assert outcome.comparisons == [outcome.comparison, outcome.validation]
+    for comparison, kind, cores in zip(
+        outcome.comparisons, ("virtual", "threads"), (4, 3), strict=True
+    ):
+        names = [row.subject.name for row in comparison.rows]
+        assert names == [*settings(1).baselines, "learned"]
+        assert {(row.machine.kind, row.machine.cores) for row in comparison.rows} == {(kind, cores)}
+        assert all(len(row.repeats) == 3 for row in comparison.rows)
+    provenance = load(tmp_path / "run" / "policy.json").provenance
+    assert provenance["machine"] == {"kind": "virtual", "cores": 4}
+    assert provenance["scores"] == _rounded(outcome.scores)
+    assert provenance["scores_on_threads"] == _rounded(outcome.validation.scores("learned"))
+    assert provenance["scores_on_threads"].keys() == provenance["scores"].keys()
+    assert provenance["scores_on_threads"] != provenance["scores"]
+
+
+def test_both_comparisons_run_the_same_policy(fake_engine: ModuleType, tmp_path: Path) -> None:
+    outcome = train(virtual_settings(2), tmp_path / "run")
+    saved = json.loads(_text(tmp_path / "run"))
+    for comparison in outcome.comparisons:
+        row = comparison.row("learned")
+        assert row is not None
+        compared = json.loads(row.subject.policy or "")
+        assert (compared["cc"], compared["backoff"]) == (saved["cc"], saved["backoff"])
+
+
+def test_each_machine_has_the_constant_that_suits_it(
+    fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
+    outcome = train(virtual_settings(1), tmp_path / "run")
+    rows = [comparison.row("silo_tuned") for comparison in outcome.comparisons]
+    assert [row and row.subject.backoff_us for row in rows] == [2.0, 4.0]
+    assert Checkpoint.load(tmp_path / "run").tuned_us == 2.0
+
+
+@pytest.mark.parametrize(
+    "config", [settings(1), virtual_settings(1, validation=ValidationConfig(enabled=False))]
+)
+def test_without_a_search_on_virtual_cores_or_when_it_is_off_there_is_no_validation(
+    fake_engine: ModuleType, tmp_path: Path, config: TrainConfig
+) -> None:
+    outcome = train(config, tmp_path / "run")
+    assert outcome.validation is None
+    assert outcome.comparisons == [outcome.comparison]
+    assert "scores_on_threads" not in load(tmp_path / "run" / "policy.json").provenance
+
+
+def test_ctrl_c_in_the_comparison_leaves_out_the_validation(
+    fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _interrupt(fake_engine, monkeypatch, "virtual", "learned", 1)
+    outcome = train(virtual_settings(1), tmp_path / "run")
+    assert outcome.interrupted
+    assert outcome.comparison.interrupted
+    assert outcome.validation is None
+
+
+@pytest.mark.parametrize(
+    ("policy", "runs", "compared"),
+    [("", 1, []), ("learned", 2, [*settings(1).baselines, "learned"])],
+    ids=["in its sweep", "in its second repeat"],
+)
+def test_ctrl_c_in_the_validation_keeps_the_comparison(
+    fake_engine: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    policy: str,
+    runs: int,
+    compared: list[str],
+) -> None:
+    _interrupt(fake_engine, monkeypatch, "threads", policy, runs)
+    outcome = train(virtual_settings(1), tmp_path / "run")
+    assert outcome.interrupted
+    assert not outcome.comparison.interrupted
+    assert all(len(row.repeats) == 3 for row in outcome.comparison.rows)
+    assert outcome.validation is not None
+    assert outcome.validation.interrupted
+    assert [row.subject.name for row in outcome.validation.rows] == compared
+    provenance = load(tmp_path / "run" / "policy.json").provenance
+    assert provenance["scores"] == _rounded(outcome.scores)
+    assert ("scores_on_threads" in provenance) == bool(compared)
+
+
+def test_violations_of_both_machines_are_told(fake_engine: ModuleType, tmp_path: Path) -> None:
+    fake_engine.VIOLATIONS.append("W_YTD is wrong")
+    outcome = train(virtual_settings(1), tmp_path / "run")
+    assert outcome.validation is not None
+    assert outcome.validation.violations == ["W_YTD is wrong"]
+    assert {f"{name}: W_YTD is wrong" for name in [*settings(1).baselines, "learned"]} <= set(
+        outcome.comparison.violations
+    )
+    assert outcome.violations == [*outcome.comparison.violations, "W_YTD is wrong"]
+
+
+def _rounded(scores: dict[str, float]) -> dict[str, float]:
+    return {name: round(score, 4) for name, score in scores.items()}
+
+
+def _interrupt(
+    engine: ModuleType, monkeypatch: pytest.MonkeyPatch, kind: str, policy: str, runs: int
+) -> None:
+    """Ctrl-C comes in that run (1 is the first) of a table, "" for anything, on such a machine."""
+    run, left = engine.Session.run, [runs]
+
+    def interrupted(session: Any, protocol: str, table: Any, *more: Any, **named: Any) -> Any:
+        if session.machine["kind"] == kind and policy in ("", table and table.document["name"]):
+            left[0] -= 1
+            if left[0] == 0:
+                raise engine.Interrupted
+        return run(session, protocol, table, *more, **named)
+
+    monkeypatch.setattr(engine.Session, "run", interrupted)
 
 
 def _text(folder: Path) -> str:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 
 from trainer.command.errors import UsageError
@@ -10,7 +12,14 @@ from trainer.command.settings import (
     merge_overrides,
     value_of,
 )
-from trainer.config import EvaluateConfig, TrainConfig, workload_options
+from trainer.config import (
+    CostsConfig,
+    EvaluateConfig,
+    TrainConfig,
+    ValidationConfig,
+    VirtualConfig,
+    workload_options,
+)
 from trainer.search.evolution import EvolutionConfig
 
 
@@ -31,6 +40,48 @@ def test_settings_are_typed() -> None:
     }
 
 
+def test_a_machine_is_what_the_engine_takes() -> None:
+    assert train().machine.options() == {"kind": "threads"}
+    machine = train("machine=virtual", "machine.seed=4", "machine.costs.memory_ns=70").machine
+    assert isinstance(machine, VirtualConfig)
+    assert (machine.kind, machine.cores) == ("virtual", 48)
+    options = machine.options()
+    assert (options["kind"], options["seed"], options["memory_ns"]) == ("virtual", "4", "70.0")
+    # The workers are told apart from the machine, and the costs are not a group to the engine.
+    costs = {field.name for field in fields(CostsConfig)}
+    assert options.keys() == {"kind", "seed", "skew_ns"} | costs
+    assert all(isinstance(value, str) and value != "???" for value in options.values())
+
+
+def test_how_long_is_measured_follows_the_machine() -> None:
+    real, virtual = train(), train("machine=virtual")
+    for brief, long in (
+        (virtual.run.seconds, real.run.seconds),
+        (virtual.tuning.slice_seconds, real.tuning.slice_seconds),
+        (virtual.evaluation.slice_seconds, real.evaluation.slice_seconds),
+        (virtual.champion.slice_seconds, real.champion.slice_seconds),
+    ):
+        assert 0.0 < brief < long
+    for machine, wanted in (("threads", real), ("virtual", virtual)):
+        compared = compose_settings("evaluate", [f"machine={machine}"], EvaluateConfig)
+        assert (compared.run, compared.tuning) == (wanted.run, wanted.tuning)
+    # What is measured on real cores after a search on virtual ones takes as long as anything there.
+    assert virtual.validation.tuning == real.tuning
+
+
+def test_what_is_typed_goes_before_what_suits_the_machine() -> None:
+    typed = train("run.seconds=2", "evaluation.looks=[5]", "machine=virtual")
+    assert (typed.run.seconds, typed.evaluation.looks) == (2.0, [5])
+    assert typed.run.warmup == train("machine=virtual").run.warmup
+
+
+def test_a_validation_follows_unless_it_is_switched_off() -> None:
+    validation = train("validation.cores=3", "validation.repeats=5").validation
+    assert isinstance(validation, ValidationConfig)
+    assert (validation.enabled, validation.cores, validation.repeats) == (True, 3, 5)
+    assert not train("validation.enabled=false").validation.enabled
+
+
 def test_groups_and_presets() -> None:
     assert train("workload=ycsb", "workload.theta=1").workload["name"] == "ycsb"
     assert train("experiment=paper").search.generations == 300
@@ -43,7 +94,7 @@ def test_groups_and_presets() -> None:
 @pytest.mark.parametrize("name", ["train", "evaluate"])
 def test_every_workload_composes(name: str, workload: str) -> None:
     kind = {"train": TrainConfig, "evaluate": EvaluateConfig}[name]
-    config = compose_settings(name, [f"workload={workload}"], kind)  # type: ignore[type-var]
+    config = compose_settings(name, [f"workload={workload}"], kind)
     assert config.workload["name"] == workload
 
 
@@ -68,7 +119,17 @@ def test_every_workload_composes(name: str, workload: str) -> None:
         ("machine.cores=0", "machine.cores=0: must be at least 1"),
         ("machine.cores=100000", "machine.cores=100000: must be at most 1024"),
         ("run.seconds=0", "run.seconds=0.0: must be above 0"),
-        ("machine.kind=abacus", "machine.kind=abacus: there are threads"),
+        ("machine.kind=abacus", "machine.kind=abacus: the machine is chosen with machine="),
+        ("machine=abacus", "there is no such machine; there are threads, virtual"),
+        ("machine=vitual", "did you mean virtual?"),
+        ("timing=fast", "there are threads, virtual"),
+        ("machine.skew_ns=0", "there is no setting machine.skew_ns"),
+        ("machine/costs=paper", "machine/costs"),
+        ("validation.cores=0", "validation.cores=0: must be at least 1"),
+        ("validation.seconds=0", "validation.seconds=0.0: must be above 0"),
+        ("validation.warmup=-1", "validation.warmup=-1.0: must not be negative"),
+        ("validation.tuning.rounds=0", "validation.tuning.rounds=0: must be at least 1"),
+        ("validation.enabled=perhaps", "validation.enabled=perhaps: "),
         ("run.warmup=-1", "must not be negative"),
     ],
 )
@@ -76,6 +137,33 @@ def test_a_mistake_is_explained(override: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         train(override)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("machine.cores=0", "machine.cores=0: must be at least 1"),
+        ("machine.cores=300", "machine.cores=300: must be at most 256"),
+        ("machine/costs=nope", "there is no such machine/costs; there are "),
+        ("machine/costs=nope", "paper"),
+        ("machine/costs=papr", "did you mean paper?"),
+        ("machine.costs.memory=1", "did you mean machine.costs.memory_ns?"),
+        ("machine.costs.memory_ns=far", "machine.costs.memory_ns=far: Value 'far'"),
+        ("machine.skew=0", "did you mean machine.skew_ns?"),
+        ("machine.cores=many", "machine.cores=many: Value 'many'"),
+    ],
+)
+@pytest.mark.parametrize("name", ["train", "evaluate"])
+def test_a_mistake_on_virtual_cores_is_explained(name: str, override: str, message: str) -> None:
+    kind = {"train": TrainConfig, "evaluate": EvaluateConfig}[name]
+    with pytest.raises(UsageError) as caught:
+        compose_settings(name, ["machine=virtual", override], kind)
+    assert message in str(caught.value)
+
+
+def test_the_most_cores_there_can_be() -> None:
+    assert train("machine=virtual", "machine.cores=256").machine.cores == 256
+    assert train("machine.cores=1024").machine.cores == 1024
 
 
 def test_an_unknown_key_gets_the_list_of_valid_ones() -> None:
@@ -108,6 +196,10 @@ def test_later_values_replace_earlier_ones() -> None:
     assert merge_overrides(["seed=1", "workload=ycsb"], ["seed=2"]) == ["seed=2", "workload=ycsb"]
     assert value_of(["resume=a/b", "seed=1"], "resume") == "a/b"
     assert value_of(["seed=1"], "resume") is None
+    assert merge_overrides(["machine=virtual", "machine/costs=a"], ["machine/costs=b"]) == [
+        "machine=virtual",
+        "machine/costs=b",
+    ]
     assert first_of_sweep(["seed=1,2", "workload.warehouses=range(1,4)"]) == [
         "seed=1",
         "workload.warehouses=1",

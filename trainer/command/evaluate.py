@@ -18,7 +18,7 @@ from envs import (
 )
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
-from trainer.command.output import make_progress_console, print_table
+from trainer.command.output import make_progress_console, print_table, refuse_bad_output
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import EvaluateConfig, workload_options
 from trainer.evaluation.measure import compare_shown, tune_silo
@@ -50,7 +50,7 @@ def evaluate(settings: tuple[str, ...], show: bool) -> None:
     config = compose_settings("evaluate", overrides, EvaluateConfig)
     if not config.policy:
         raise UsageError("policy= names no policy; such as policy=silo,occ,ic3")
-    _refuse_bad_output(config.output)
+    refuse_bad_output(config.output)
     comparison = _measure(config)
     title = f"{_workload_words(config)}, {_where(comparison)}"
     print_table(comparison_table(comparison, title))
@@ -85,7 +85,10 @@ def as_list(override: str) -> str:
 def _measure(config: EvaluateConfig) -> Comparison:
     try:
         evaluator = Evaluator(
-            workload_options(config.workload), config.machine.cores, seed=config.seed
+            workload_options(config.workload),
+            config.machine.cores,
+            machine=config.machine.options(),
+            seed=config.seed,
         )
     except ValueError as error:
         raise UsageError(str(error)) from error
@@ -111,16 +114,6 @@ def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> 
     subjects = [subject_of(name, evaluator.signature, lambda: constant) for name in config.policy]
     plan = ComparisonPlan(config.run.seconds, config.run.repeats, config.run.warmup)
     return compare_shown(evaluator.run, evaluator.check, subjects, plan, config.seed, display)
-
-
-def _refuse_bad_output(output: str | None) -> None:
-    """Before minutes of measuring, not after."""
-    if output is None:
-        return
-    if not Path(output).parent.is_dir():
-        raise UsageError(f"output={output}: there is no directory {Path(output).parent}")
-    if Path(output).is_dir():
-        raise UsageError(f"output={output}: is a directory; name a file in it")
 
 
 def _workload_words(config: EvaluateConfig) -> str:

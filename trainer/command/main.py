@@ -12,6 +12,8 @@ COMMANDS = {
     "train": "trainer.command.train:train",
     "evaluate": "trainer.command.evaluate:evaluate",
     "policy": "policies.command:policy",
+    "calibrate": "trainer.command.calibrate:calibrate",
+    "fidelity": "trainer.command.fidelity:fidelity",
 }
 """The commands, and where each is. To add one, write it and name it here."""
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from rich.console import Console, RenderableType
+
+from trainer.command.errors import UsageError
 
 PIPE_WIDTH = 80
 WIDEST = 1000
@@ -27,6 +30,20 @@ def print_table(table: RenderableType) -> None:
         console.print(table)
     else:
         sys.stdout.write(as_text(table))
+
+
+def refuse_bad_output(output: str | None) -> None:
+    """Before minutes of measuring, not after.
+
+    Raises:
+        UsageError: the file can't be written there.
+    """
+    if output is None:
+        return
+    if not Path(output).parent.is_dir():
+        raise UsageError(f"output={output}: there is no directory {Path(output).parent}")
+    if Path(output).is_dir():
+        raise UsageError(f"output={output}: is a directory; name a file in it")
 
 
 def as_text(table: RenderableType) -> str:

@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from trainer.command.errors import UsageError
+from trainer.config import MachineConfig
 
 AT_LEAST_ONE = {
     "machine.cores",
@@ -18,6 +19,13 @@ AT_LEAST_ONE = {
     "champion.finalists",
     "champion.rounds",
     "run.repeats",
+    "rounds",
+    "virtual_rounds",
+    "validation.cores",
+    "validation.repeats",
+    "validation.tuning.rounds",
+    "validation.tuning.finalists",
+    "validation.tuning.final_rounds",
 }
 ABOVE_ZERO = {
     "search.seconds",
@@ -25,12 +33,25 @@ ABOVE_ZERO = {
     "tuning.slice_seconds",
     "champion.slice_seconds",
     "run.seconds",
+    "seconds",
+    "virtual_seconds",
+    "validation.seconds",
+    "validation.tuning.slice_seconds",
 }
-AT_MOST = {"machine.cores": 1024}
-NOT_NEGATIVE = {"seed", "evaluation.warmup_seconds", "run.warmup"}
-
-
-CHOICES = {"machine.kind": ("threads",)}
+AT_MOST = {"machine.cores": 1024, "validation.cores": 1024}
+VIRTUAL_CORES_MAX = 256
+NOT_NEGATIVE = {
+    "seed",
+    "machine.seed",
+    "machine.skew_ns",
+    "evaluation.warmup_seconds",
+    "run.warmup",
+    "validation.warmup",
+    "warmup",
+    "virtual_warmup",
+    "random",
+    "mutated",
+}
 
 
 def check_ranges(settings: Any, prefix: str = "") -> None:
@@ -45,13 +66,23 @@ def check_ranges(settings: Any, prefix: str = "") -> None:
             check_ranges(value, f"{key}.")
         elif value is None:
             continue
-        elif key in CHOICES and value not in CHOICES[key]:
-            raise UsageError(f"{key}={value}: there are {', '.join(CHOICES[key])}")
         elif key in AT_LEAST_ONE and value < 1:
             raise UsageError(f"{key}={value}: must be at least 1")
         elif key in AT_MOST and value > AT_MOST[key]:
             raise UsageError(f"{key}={value}: must be at most {AT_MOST[key]}")
         elif key in ABOVE_ZERO and value <= 0:
             raise UsageError(f"{key}={value}: must be above 0")
-        elif key in NOT_NEGATIVE and value < 0:
+        elif (key in NOT_NEGATIVE or prefix == "machine.costs.") and value < 0:
             raise UsageError(f"{key}={value}: must not be negative")
+
+
+def check_cores(machine: MachineConfig) -> None:
+    """Refuse more virtual cores than there can be.
+
+    Raises:
+        UsageError: there are more.
+    """
+    if machine.kind == "virtual" and (machine.cores or 0) > VIRTUAL_CORES_MAX:
+        raise UsageError(
+            f"machine.cores={machine.cores}: must be at most {VIRTUAL_CORES_MAX} on machine=virtual"
+        )

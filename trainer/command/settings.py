@@ -15,12 +15,19 @@ from hydra.errors import ConfigCompositionException, HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from trainer.command.costs import KEY, with_costs_files
 from trainer.command.errors import UsageError
-from trainer.command.ranges import check_ranges
-from trainer.config import EvaluateConfig, TrainConfig, register_schemas
+from trainer.command.ranges import check_cores, check_ranges
+from trainer.config import (
+    CalibrateConfig,
+    EvaluateConfig,
+    FidelityConfig,
+    TrainConfig,
+    register_schemas,
+)
 from trainer.search import register_searches
 
-Settings = TypeVar("Settings", TrainConfig, EvaluateConfig)
+Settings = TypeVar("Settings", TrainConfig, EvaluateConfig, CalibrateConfig, FidelityConfig)
 
 CONFIGS = "configs"
 HYDRA = "hydra"
@@ -32,7 +39,7 @@ def compose_settings(name: str, overrides: Sequence[str], kind: type[Settings]) 
     """Compose a configuration and check it.
 
     Args:
-        name: of the primary configuration: `train` or `evaluate`.
+        name: of the primary configuration, such as `train`.
         overrides: as typed, `key=value`.
         kind: its dataclass.
 
@@ -54,6 +61,8 @@ def to_settings(config: DictConfig, kind: type[Settings]) -> Settings:
         raise UsageError(_first_line(error)) from error
     assert isinstance(settings, kind)
     check_ranges(settings)
+    if not isinstance(settings, CalibrateConfig):
+        check_cores(settings.machine)
     return settings
 
 
@@ -65,7 +74,7 @@ def settings_text(name: str, overrides: Sequence[str]) -> str:
 def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
     """Compose without converting; see `compose_settings`."""
     register()
-    parsed = parse_overrides(overrides)
+    parsed = parse_overrides(with_costs_files(overrides))
     with _hydra():
         groups = _group_choices()
         _check_groups(parsed, groups)
@@ -153,11 +162,12 @@ class _hydra:  # noqa: N801  (a context manager used as a function)
 def _group_choices() -> dict[str, list[str]]:
     """The configuration groups, each with its choices."""
     loader = GlobalHydra.instance().config_loader()
-    groups = loader.list_groups("")
     found = {}
-    for group in groups:
-        if group == HYDRA or group.startswith("__"):
+    waiting = [group for group in loader.list_groups("") if group != HYDRA]
+    for group in waiting:
+        if group.startswith("__"):
             continue
+        waiting += [f"{group}/{inner}" for inner in loader.list_groups(group)]
         choices = loader.get_group_options(group, ObjectType.CONFIG)
         found[group] = [choice for choice in choices if not choice.endswith("_schema")]
     return {group: choices for group, choices in found.items() if choices}
@@ -184,6 +194,11 @@ def _check_keys(
         key = override.key_or_group
         if key.split(".")[0].split("/")[0] == HYDRA:
             continue
+        if key == "machine.kind":
+            raise UsageError(
+                f"{override.input_line}: the machine is chosen with machine=, such as "
+                "machine=virtual"
+            )
         if override.is_delete():
             raise UsageError(f"{override.input_line}: settings can't be removed; try {key}=null")
         if key in known or key in groups:
@@ -224,6 +239,9 @@ def _compose(name: str, overrides: Sequence[str]) -> DictConfig:
 
 def _explain(error: BaseException, overrides: Sequence[str]) -> str:
     """Hydra says which override failed; its cause says why."""
+    costs = next((o for o in overrides if o.lstrip("+").startswith(f"{KEY}=")), None)
+    if costs is not None and f"'{KEY}'" in str(error):
+        return f"{costs}: costs are those of virtual cores; add machine=virtual"
     cause = error.__cause__ or error
     key = getattr(cause, "full_key", None)
     text = next((o for o in overrides if key and o.lstrip("+").startswith(f"{key}=")), key)

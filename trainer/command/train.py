@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 from omegaconf import DictConfig, OmegaConf
 
-from envs import comparison_table, machine_words
+from envs import Comparison, comparison_table, machine_words
 from envs.engine_interface import load_engine
 from policies import Signature
 from trainer.checkpoint import write_atomically
@@ -80,6 +80,7 @@ def train_once(
     workload = workload_options(config.workload)
     try:
         signature = Signature.from_dict(load_engine().signature(workload))
+        load_engine().check_machine(config.machine.options())
         check_settings(config, signature)
     except ValueError as error:
         raise UsageError(str(error)) from error
@@ -93,7 +94,7 @@ def train_once(
         status = "FAILED"
         try:
             outcome = _run(config, workload, signature, folder, display, record)
-            status = "KILLED" if outcome is None or outcome.comparison.interrupted else "FINISHED"
+            status = "KILLED" if outcome is None or outcome.interrupted else "FINISHED"
         finally:
             record.end(status)
     return _report(config, folder, record, outcome)
@@ -136,16 +137,18 @@ def _run(
     """The training and its files; None if Ctrl-C ended it."""
     display.say(f"run: {folder.path}")
     spec = MachineSpec(
-        workload, config.machine.cores, config.seed, config.evaluation.grown_mib_max << 20
+        workload,
+        config.machine.cores,
+        config.seed,
+        config.evaluation.grown_mib_max << 20,
+        config.machine.options(),
     )
     backend = build_backend(config.evaluation, spec)
     try:
         training = Training(config, signature, folder, backend, display, record)
         outcome = training.run()
         _write_files(config, folder, outcome, training)
-        record.artifacts(
-            folder.policy, folder.config, folder.comparison, folder.comparison_text, folder.plot
-        )
+        record.artifacts(*(path for path in folder.results if path.exists()))
         return outcome
     except KeyboardInterrupt:
         return None
@@ -156,16 +159,22 @@ def _run(
 def _write_files(
     config: TrainConfig, folder: RunFolder, outcome: Outcome, training: Training
 ) -> None:
-    comparison = outcome.comparison
-    document = comparison.as_dict(
-        workload=workload_options(config.workload), seed=config.seed, version=heddle_version()
-    )
-    write_atomically(folder.comparison, json.dumps(document, indent=1) + "\n")
-    if comparison.rows:
-        text = as_text(comparison_table(comparison, _title(config, outcome)))
-        write_atomically(folder.comparison_text, text)
+    _write_comparison(config, outcome.comparison, folder.comparison, folder.comparison_text)
+    if outcome.validation is not None:
+        _write_comparison(config, outcome.validation, folder.validation, folder.validation_text)
     if training.history:
         plot_history(training.history, training.reference_name, folder.plot)
+
+
+def _write_comparison(
+    config: TrainConfig, comparison: Comparison, document: Path, table: Path
+) -> None:
+    content = comparison.as_dict(
+        workload=workload_options(config.workload), seed=config.seed, version=heddle_version()
+    )
+    write_atomically(document, json.dumps(content, indent=1) + "\n")
+    if comparison.rows:
+        write_atomically(table, as_text(comparison_table(comparison, _title(config, comparison))))
 
 
 def _report(config: TrainConfig, folder: RunFolder, record: Record, outcome: Outcome | None) -> int:
@@ -175,32 +184,39 @@ def _report(config: TrainConfig, folder: RunFolder, record: Record, outcome: Out
         if folder.policy.exists():
             click.echo(f"best policy so far: {folder.policy}")
         return INTERRUPTED
-    comparison = outcome.comparison
-    click.echo()
-    print_table(comparison_table(comparison, _title(config, outcome)))
-    if outcome.scores:
-        best = min(outcome.scores, key=lambda name: outcome.scores[name])
-        click.echo(
-            f"\n{LEARNED}: {outcome.scores[best]:.3f} × the best baseline, {best} "
-            "(median of the ratios within each repeat)"
-        )
+    for comparison in outcome.comparisons:
+        _show(config, comparison)
     click.echo(f"policy:  {folder.policy}")
     click.echo(f"read it: heddle policy show {folder.policy}")
     if record.how_to_open is not None:
         click.echo(f"record:  {record.how_to_open}")
-    for violation in comparison.violations:
+    for violation in outcome.violations:
         click.echo(f"consistency violated: {violation}", err=True)
-    if comparison.interrupted:
+    if outcome.interrupted:
         click.echo(f"interrupted; compare again with: heddle train resume={folder.path}")
         return INTERRUPTED
-    return FAILED if comparison.violations else 0
+    return FAILED if outcome.violations else 0
 
 
-def _title(config: TrainConfig, outcome: Outcome) -> str:
+def _show(config: TrainConfig, comparison: Comparison) -> None:
+    """A comparison's table, and what it comes to."""
+    click.echo()
+    print_table(comparison_table(comparison, _title(config, comparison)))
+    scores = comparison.scores(LEARNED)
+    if scores:
+        best = min(scores, key=lambda name: scores[name])
+        click.echo(
+            f"\n{LEARNED}: {scores[best]:.3f} × the best baseline, {best}, on "
+            f"{machine_words(comparison.rows[0].machine)} (median of the ratios within each "
+            "repeat)\n"
+        )
+
+
+def _title(config: TrainConfig, comparison: Comparison) -> str:
     options = workload_options(config.workload)
     name = options.pop("name", "workload")
     words = f"{name} ({', '.join(f'{key} {value}' for key, value in options.items())})"
-    rows = outcome.comparison.rows
+    rows = comparison.rows
     return f"{words}, {machine_words(rows[0].machine)}" if rows else words
 
 

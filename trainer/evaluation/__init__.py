@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainer.evaluation.backend import BACKENDS, Backend, MachineSpec, build_backend
-from trainer.evaluation.ledger import Ledger, trimmed_mean
+from trainer.evaluation.ledger import Ledger
 from trainer.evaluation.race import Race
 
 __all__ = [
@@ -13,5 +13,4 @@ __all__ = [
     "MachineSpec",
     "Race",
     "build_backend",
-    "trimmed_mean",
 ]

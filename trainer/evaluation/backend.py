@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from envs import Evaluation, Evaluator, Result, Subject
+from envs import THREADS, Evaluation, Evaluator, Result, Subject
 from trainer.config import EvaluationConfig
 
 
@@ -18,13 +18,20 @@ class MachineSpec:
     cores: int | None
     seed: int
     grown_bytes_max: int
+    machine: dict[str, str] = field(default_factory=lambda: dict(THREADS))
     engine_module: str = "engine"
+
+    @property
+    def shareable(self) -> bool:
+        """Whether several evaluators can work on one machine without disturbing each other."""
+        return self.machine["kind"] == "virtual"
 
     def build(self) -> Evaluator:
         """An evaluator on this machine."""
         return Evaluator(
             self.workload,
             self.cores,
+            machine=self.machine,
             seed=self.seed,
             grown_bytes_max=self.grown_bytes_max,
             engine_module=self.engine_module,

@@ -7,11 +7,8 @@ import statistics
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from envs import Evaluation, Result
+from envs import Evaluation, Result, trimmed_mean
 from trainer.search.base import Candidate, Measured
-
-TRIMMED = 4
-"""One sample in so many is left out at each end: other programs disturb single slices badly."""
 
 
 class Ledger:
@@ -100,9 +97,3 @@ class Ledger:
             return Measured(0.0, 0.0, len(ratios))
         error = noise / math.sqrt(len(ratios))
         return Measured(trimmed_mean(ratios), error, len(ratios), self._last.get(key))
-
-
-def trimmed_mean(values: Sequence[float]) -> float:
-    """Mean of the middle half; of all values when there are fewer than four."""
-    cut = len(values) // TRIMMED
-    return statistics.fmean(sorted(values)[cut : len(values) - cut])

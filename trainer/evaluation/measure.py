@@ -8,6 +8,7 @@ from envs import (
     TUNED,
     Comparison,
     ComparisonPlan,
+    MeasuringError,
     Result,
     Run,
     Subject,
@@ -63,6 +64,12 @@ def compare_shown(
         counter.step(f"{subject.name} {result.throughput:,.0f}/s")
 
     comparison = compare(run, subjects, plan, seed, on_slice)
-    if not comparison.interrupted:
+    if comparison.interrupted:
+        return comparison
+    try:
         comparison.violations = check()
+    except KeyboardInterrupt:
+        comparison.interrupted = True
+    except MeasuringError as error:
+        comparison.violations = [f"could not be checked: {error}"]
     return comparison

@@ -1,4 +1,4 @@
-"""Measuring on Ray: one actor a machine, which holds the whole machine."""
+"""Measuring on Ray: an actor a machine, which holds all of it, or an actor a core."""
 
 from __future__ import annotations
 
@@ -16,51 +16,66 @@ START_SECONDS = 120.0
 
 
 class RayPool:
-    """An actor on every machine of the cluster. See `Backend`.
+    """Actors on the machines of a cluster, each an evaluator. See `Backend`.
 
-    Candidates are dealt out in one batch a machine. When a worker is lost, its candidates are
-    measured again one by one on a new worker; one that loses that worker too has failed.
+    Real cores can't be shared: an actor holds its whole machine, and gets one batch of the
+    candidates. Virtual ones can: there is an actor for every core of the cluster, and candidates go
+    one by one to whichever is free.
+
+    When a worker is lost, its candidates are measured again one by one on a new worker; one that
+    loses that worker too has failed.
 
     Raises:
         RayError: Ray can't be used, or no machine of the cluster is free.
     """
 
     def __init__(self, config: EvaluationConfig, spec: MachineSpec) -> None:
-        self._ray = start_ray(config.address)
-        self._actor_class = self._ray.remote(num_cpus=0, resources={MACHINE_RESOURCE: 1})(InProcess)
+        self._ray = start_ray(config.address, spec.shareable)
+        self._shareable = spec.shareable
+        needs = {"num_cpus": 1} if spec.shareable else _WHOLE_MACHINE
+        self._actor_class = self._ray.remote(**needs)(InProcess)
         self._arguments = (config, spec)
-        machines = int(self._ray.cluster_resources().get(MACHINE_RESOURCE, 0))
-        if machines < 1:
+        resource = "CPU" if spec.shareable else MACHINE_RESOURCE
+        count = int(self._ray.cluster_resources().get(resource, 0))
+        if count < 1:
+            cure = "" if spec.shareable else f" --resources '{{\"{MACHINE_RESOURCE}\": 1}}'"
             raise RayError(
-                f"no machine of the Ray cluster offers {MACHINE_RESOURCE}; start each with "
-                f"ray start --resources '{{\"{MACHINE_RESOURCE}\": 1}}'"
+                f"no machine of the Ray cluster offers {resource}; start each with ray start{cure}"
             )
-        self._actors = [self._start_actor() for _ in range(machines)]
+        self._actors = [self._start_actor() for _ in range(count)]
 
     def evaluate(
         self, subjects: Sequence[Subject], reference: Subject, *, slices: int, seed: int
     ) -> list[Evaluation]:
         """See `Backend`."""
-        shares = [range(i, len(subjects), len(self._actors)) for i in range(len(self._actors))]
-        pending = {
-            number: actor.evaluate.remote(
-                [subjects[i] for i in share], reference, slices=slices, seed=seed
-            )
-            for number, (actor, share) in enumerate(zip(self._actors, shares, strict=True))
-            if len(share)
-        }
         evaluations: dict[int, Evaluation] = {}
-        for number, future in pending.items():
+        waiting = self._shares(len(subjects))[::-1]
+        idle = list(range(len(self._actors)))
+        working: dict[Any, tuple[int, range]] = {}
+        while waiting or working:
+            while waiting and idle:
+                number, share = idle.pop(), waiting.pop()
+                future = self._actors[number].evaluate.remote(
+                    [subjects[i] for i in share], reference, slices=slices, seed=seed
+                )
+                working[future] = (number, share)
+            future = self._ray.wait(list(working))[0][0]
+            number, share = working.pop(future)
             try:
                 found = self._get(future)
             except self._ray.exceptions.RayActorError:
                 self._actors[number] = self._start_actor()
-                found = [
-                    self._alone(number, subjects[i], reference, slices, seed)
-                    for i in shares[number]
-                ]
-            evaluations.update(zip(shares[number], found, strict=True))
+                found = [self._alone(number, subjects[i], reference, slices, seed) for i in share]
+            evaluations.update(zip(share, found, strict=True))
+            idle.append(number)
         return [evaluations[i] for i in range(len(subjects))]
+
+    def _shares(self, count: int) -> list[range]:
+        """Which subjects go to an actor together, by position."""
+        if self._shareable:
+            return [range(i, i + 1) for i in range(count)]
+        shares = [range(i, count, len(self._actors)) for i in range(len(self._actors))]
+        return [share for share in shares if len(share)]
 
     def run(self, subject: Subject, seconds: float, *, warmup: float, seed: int) -> Result:
         """See `Backend`."""
@@ -118,3 +133,6 @@ class RayPool:
                 f"no machine became free within {START_SECONDS:g} s; another run holds it"
             ) from None
         return actor
+
+
+_WHOLE_MACHINE: dict[str, Any] = {"num_cpus": 0, "resources": {MACHINE_RESOURCE: 1}}

@@ -47,6 +47,18 @@ TEST(Pages, ComeFromAndGoToAnyThread) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST(Pages, AreToldFromOtherMemory) {
+  const std::byte* start = nullptr;
+  {
+    const Pages pages(2 * Pages::kHugePage);
+    start = pages.start();
+    EXPECT_TRUE(Pages::hold(start));
+    EXPECT_TRUE(Pages::hold(start + pages.bytes() - 1));
+  }
+  EXPECT_FALSE(Pages::hold(start));
+  EXPECT_FALSE(Pages::hold(&start)) << "the stack";
+}
+
 TEST(Pages, MoreThanThereIsIsRefused) { EXPECT_THROW(Pages(std::size_t{1} << 50), std::bad_alloc); }
 
 }  // namespace

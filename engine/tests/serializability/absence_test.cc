@@ -23,7 +23,7 @@ namespace {
 
 /// A machine on which something may happen just before a given word is loaded.
 struct ScriptedMachine : ThreadsMachine {
-  static void on_load(const void* word) noexcept {
+  static void on_load(const void* word, std::size_t = 0) noexcept {
     if (word != watched_) return;
     watched_ = nullptr;  // once
     happens_();

@@ -12,8 +12,8 @@ namespace heddle::serializability {
 /// given away. So every window between two accesses is sometimes wide open, in the commit protocol
 /// too, where a test can't otherwise reach.
 struct RestlessMachine : ThreadsMachine {
-  static void on_load(const void*) noexcept { dawdle(); }
-  static void on_store(const void*) noexcept { dawdle(); }
+  static void on_load(const void*, std::size_t = 0) noexcept { dawdle(); }
+  static void on_store(const void*, std::size_t = 0) noexcept { dawdle(); }
   static void on_exchange(const void*) noexcept { dawdle(); }
 
  private:

@@ -33,7 +33,7 @@ constexpr int kSlowdown = 1;
 /// Lets "another core" act right before a chosen load of shared memory. Once the running operation
 /// has written, nothing may come between: it holds locks that the other would wait for.
 struct InterruptedMachine : ThreadsMachine {
-  static void on_load(const void*) {
+  static void on_load(const void*, std::size_t = 0) {
     if (loads_left > 0 && --loads_left == 0) std::exchange(other, nullptr)();
   }
   static void on_exchange(const void*) { loads_left = 0; }

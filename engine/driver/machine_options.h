@@ -1,0 +1,13 @@
+#pragma once
+
+#include "machine/options.h"
+#include "workload/options.h"
+
+namespace heddle {
+
+/// Reads a machine from its options: `kind`, and for the virtual machine its seed, skew and costs,
+/// named as in MachineOptions and CostModel.
+/// @throws std::invalid_argument naming the option and what is valid
+[[nodiscard]] MachineOptions parse_machine(const OptionMap& options);
+
+}  // namespace heddle

@@ -1,0 +1,126 @@
+#include "machine/cache_lines.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <utility>
+
+namespace heddle {
+
+namespace {
+constexpr std::size_t kFirstLines = std::size_t{1} << 17;
+}
+
+CacheLines::CacheLines(const CostModel& model, int cores, double ticks_per_ns,
+                       std::size_t database_lines)
+    : lines_(kFirstLines),
+      shift_(64 - std::countr_zero(kFirstLines / kNeighbours)),
+      own_(model.private_lines * static_cast<std::size_t>(cores)),
+      common_(model.shared_lines * static_cast<std::size_t>((cores + model.cores_per_socket - 1) /
+                                                            model.cores_per_socket)),
+      stores_done_(static_cast<std::size_t>(cores)),
+      streams_(static_cast<std::size_t>(cores)),
+      own_size_(model.private_lines),
+      own_mask_(model.private_lines - 1),
+      common_size_(model.shared_lines),
+      common_mask_(model.shared_lines - 1),
+      cores_(cores),
+      cores_per_socket_(model.cores_per_socket),
+      exposed_(model.exposed) {
+  const std::size_t cached = common_.size() + own_.size();
+  const double resident = static_cast<double>(cached) /
+                          static_cast<double>(std::max<std::size_t>({database_lines, cached, 1}));
+  resident_ = static_cast<std::uint32_t>(resident * std::numeric_limits<std::uint32_t>::max());
+  const auto ticks = [ticks_per_ns](double ns) { return static_cast<Ticks>(ns * ticks_per_ns); };
+  stream_ = ticks(model.stream_ns);
+  shared_hit_ = ticks(model.shared_hit_ns);
+  memory_ = ticks(model.memory_ns);
+  transfer_ = ticks(model.transfer_ns);
+  far_transfer_ = ticks(model.far_transfer_ns);
+  atomic_ = ticks(model.atomic_ns);
+}
+
+CacheLines::Line& CacheLines::add(std::uintptr_t address) {
+  if ((count_ + 1) * 2 > lines_.size()) grow();
+  Line line;
+  line.address = address;
+  line.number = static_cast<std::uint32_t>(count_++);
+  return place(line);
+}
+
+CacheLines::Line& CacheLines::place(const Line& line) {
+  std::size_t at = home(line.address);
+  while (lines_[at].address != 0) at = (at + 1) & (lines_.size() - 1);
+  return lines_[at] = line;
+}
+
+void CacheLines::grow() {
+  PageArray<Line> old(lines_.size() * 2);
+  std::swap(old, lines_);
+  --shift_;
+  for (const Line& line : old) {
+    if (line.address != 0) place(line);
+  }
+}
+
+/// What it takes to have a line alone that the core has already: the furthest of the others who
+/// have it too must give it up. Those who had it may have evicted it since.
+CacheLines::Ticks CacheLines::take_away(int core, const Line& line) const {
+  Ticks longest = shared_hit_;  // to learn that nobody has it
+  for (std::uint64_t bits = line.readers & ~reader(core); bits != 0; bits &= bits - 1) {
+    for (int other = std::countr_zero(bits); other < cores_; other += kReaderBits) {
+      if (has(other, line)) longest = std::max(longest, transfer(core, other));
+    }
+  }
+  return longest;
+}
+
+CacheLines::Ticks CacheLines::fetch(int core, Line& line, std::size_t own_place, Access access,
+                                    Ticks now) {
+  const auto socket = static_cast<std::size_t>(core / cores_per_socket_);
+  Tag& common = common_[socket * common_size_ + (line.number & common_mask_)];
+  const bool has_it = own_[own_place] == tag(line);
+  const bool owned =
+      line.owner != kNobody && line.owner != core && !line.shared && has(line.owner, line);
+  Ticks latency;
+  if (has_it) {
+    latency = take_away(core, line);
+  } else if (owned) {
+    latency = transfer(core, line.owner);
+  } else {
+    const bool near = common == tag(line) || (line.owner == kNobody && in_shared_cache(line));
+    latency = near ? shared_hit_ : memory_;
+    if (streams_[static_cast<std::size_t>(core)].follow(line.address)) {
+      latency = std::min(latency, stream_);
+    }
+  }
+  const Ticks wait = line.arrives > now ? line.arrives - now : 0;
+  const Ticks arrival = now + wait + latency;
+  if (access == Access::load) {
+    if (owned) {
+      line.shared = true;
+      line.readers = reader(line.owner);
+    }
+    if (line.shared) {
+      line.readers |= reader(core);
+    } else {
+      line.owner = static_cast<std::uint16_t>(core);
+    }
+  } else {
+    ++line.writes;
+    line.owner = static_cast<std::uint16_t>(core);
+    line.shared = false;
+    line.arrives = arrival;
+  }
+  own_[own_place] = common = tag(line);
+  switch (access) {
+    case Access::load: return static_cast<Ticks>(exposed_ * static_cast<double>(wait + latency));
+    case Access::exchange: return wait + latency + atomic_;
+    case Access::store: break;
+  }
+  Ticks& done = stores_done_[static_cast<std::size_t>(core)];
+  done = std::max(done, arrival);
+  return 0;
+}
+
+}  // namespace heddle

@@ -1,0 +1,170 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "machine/cost_model.h"
+#include "machine/pages.h"
+
+namespace heddle {
+
+/// Which simulated core has which cache line, and so what its next access to it costs.
+///
+/// A line has an owner, who wrote it last or had it first, and is either the owner's alone or
+/// shared. Loads wait for the line to arrive, as far as other instructions do not hide that. Stores
+/// go to the core's store buffer: the core goes on while the line is on its way, unless it executes
+/// a locked instruction, which waits for the buffer to drain. Whoever wants a line that is on its
+/// way to somebody else waits until it has got there: writers of one line take turns.
+///
+/// A core that reads line after line of a database's pages is recognised, as hardware does within a
+/// page, and pays little for the next one.
+///
+/// Caches are direct-mapped. Lines are numbered in the order they are first touched, never by
+/// address, so that where the system places memory changes nothing. A line nobody has touched yet
+/// comes from the shared cache or from memory: the former as likely as all caches together could
+/// hold it, for the run is meant as a piece out of a long one.
+class CacheLines {
+ public:
+  using Ticks = std::uint64_t;
+
+  enum class Access : std::uint8_t { load, store, exchange };
+
+  /// @param database_lines how much there is to cache
+  CacheLines(const CostModel& model, int cores, double ticks_per_ns, std::size_t database_lines);
+
+  /// What the access costs a core that makes it at `now`.
+  Ticks cost(int core, const void* address, Access access, Ticks now) {
+    return cost_of(core, line_of(address), access, now);
+  }
+
+  /// The core has read on, up to the line of `last`.
+  void read_on(int core, const void* last) {
+    streams_[static_cast<std::size_t>(core)].follow(reinterpret_cast<std::uintptr_t>(last) /
+                                                    kLineBytes);
+  }
+
+  /// What a locked instruction waits until the core's stores before it are done.
+  [[nodiscard]] Ticks drain(int core, Ticks now) const {
+    const Ticks done = stores_done_[static_cast<std::size_t>(core)];
+    return done > now ? done - now : 0;
+  }
+
+  /// The line of an address: equal for all addresses in it, and first-touch order otherwise.
+  std::uint32_t number_of(const void* address) { return line_of(address).number; }
+
+  [[nodiscard]] std::size_t size() const { return count_; }
+
+  static constexpr std::uintptr_t kLineBytes = 64;
+
+ private:
+  static constexpr std::uint16_t kNobody = 0xffff;
+  /// So many lines that follow each other are kept side by side: records and nodes have several.
+  static constexpr std::uintptr_t kNeighbours = 4;
+
+  struct Line {
+    std::uintptr_t address = 0;  ///< divided by kLineBytes; 0: no line
+    Ticks arrives = 0;           ///< when the transfers under way end
+    std::uint32_t number = 0;
+    std::uint32_t writes = 0;       ///< counts the line's contents
+    std::uint16_t owner = kNobody;  ///< who had it alone last
+    bool shared = false;            ///< others got it since
+    std::uint64_t readers = 0;      ///< who, while it is shared; core c is bit c modulo 64
+  };
+
+  /// Where a core has been reading line after line.
+  class Streams {
+   public:
+    /// Whether this line goes on from one of the last reads.
+    bool follow(std::uintptr_t line) {
+      if (!Pages::hold(reinterpret_cast<const void*>(line * kLineBytes))) return false;
+      constexpr std::uintptr_t kReach = 2;
+      constexpr std::uintptr_t kLinesOfPage = 4096 / kLineBytes;
+      for (std::uintptr_t& last : last_) {
+        if (line - last <= kReach && line / kLinesOfPage == last / kLinesOfPage) {
+          last = line;
+          return true;
+        }
+      }
+      last_[next_++ % last_.size()] = line;
+      return false;
+    }
+
+   private:
+    std::array<std::uintptr_t, 4> last_{};
+    std::size_t next_ = 0;
+  };
+
+  /// What a place of a cache holds: a line's number, with its contents' count mixed in.
+  using Tag = std::uint32_t;
+  [[nodiscard]] static Tag tag(const Line& line) {
+    return (line.number + 1) + line.writes * 0x9e37'79b1U;
+  }
+
+  [[nodiscard]] std::size_t home(std::uintptr_t address) const {
+    const std::uintptr_t group = address / kNeighbours;
+    const auto place = static_cast<std::size_t>((group * 0x9e37'79b9'7f4a'7c15ULL) >> shift_);
+    return place * kNeighbours + address % kNeighbours;
+  }
+
+  Line& line_of(const void* address) {
+    const auto wanted = reinterpret_cast<std::uintptr_t>(address) / kLineBytes;
+    for (std::size_t at = home(wanted);; at = (at + 1) & (lines_.size() - 1)) {
+      Line& line = lines_[at];
+      if (line.address == wanted) [[likely]]
+        return line;
+      if (line.address == 0) return add(wanted);
+    }
+  }
+
+  static constexpr int kReaderBits = 64;
+  [[nodiscard]] static std::uint64_t reader(int core) {
+    return std::uint64_t{1} << (core % kReaderBits);
+  }
+  [[nodiscard]] bool has(int core, const Line& line) const {
+    return own_[static_cast<std::size_t>(core) * own_size_ + (line.number & own_mask_)] ==
+           tag(line);
+  }
+  [[nodiscard]] Ticks take_away(int core, const Line& line) const;
+
+  Line& add(std::uintptr_t address);
+  Line& place(const Line& line);
+  void grow();
+
+  Ticks cost_of(int core, Line& line, Access access, Ticks now) {
+    const auto own_place = static_cast<std::size_t>(core) * own_size_ + (line.number & own_mask_);
+    if (own_[own_place] == tag(line)) [[likely]] {
+      if (access == Access::load) return 0;
+      if (line.owner == core && !line.shared) {
+        return access == Access::exchange ? atomic_ : 0;
+      }
+    }
+    return fetch(core, line, own_place, access, now);
+  }
+  Ticks fetch(int core, Line& line, std::size_t own_place, Access access, Ticks now);
+
+  [[nodiscard]] Ticks transfer(int core, int owner) const {
+    return core / cores_per_socket_ == owner / cores_per_socket_ ? transfer_ : far_transfer_;
+  }
+  /// Of a line nobody has touched.
+  [[nodiscard]] bool in_shared_cache(const Line& line) const {
+    return line.number * 0x9e37'79b1U < resident_;
+  }
+
+  PageArray<Line> lines_;  ///< open addressing
+  std::size_t count_ = 0;
+  int shift_;
+  PageArray<Tag> own_;     ///< the cores' own caches, one after the other
+  PageArray<Tag> common_;  ///< the sockets' shared ones
+  std::vector<Ticks> stores_done_;
+  std::vector<Streams> streams_;
+  std::size_t own_size_, own_mask_, common_size_, common_mask_;
+  std::uint32_t resident_;  ///< share of the database in a shared cache, of 2^32
+  int cores_;
+  int cores_per_socket_;
+  double exposed_;
+  Ticks stream_, shared_hit_, memory_, transfer_, far_transfer_, atomic_;
+};
+
+}  // namespace heddle

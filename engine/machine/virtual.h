@@ -1,0 +1,112 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "machine/options.h"
+
+namespace heddle {
+
+class VirtualCores;
+
+/// How a crew of virtual cores is started. The names are those of CrewOptions.
+struct VirtualCrewOptions {
+  int workers = 1;
+  std::uint64_t poll_us = 50;  ///< how often the monitor is asked, in virtual time
+  bool take_turns = true;      ///< every worker has a core of its own: nothing to take turns for
+  MachineOptions machine = {};
+  std::size_t memory_bytes = 0;  ///< of the database; caches hold a share of it from the start
+};
+
+/// One virtual core, as its worker sees it between transactions.
+class VirtualCrewMember {
+ public:
+  explicit VirtualCrewMember(int worker) : worker_(worker) {}
+  [[nodiscard]] int worker() const { return worker_; }
+  [[nodiscard]] static bool crowded() { return false; }
+  [[nodiscard]] static bool turn_over(std::uint64_t /*now*/) { return false; }
+  static void pass_turn() {}
+
+ private:
+  int worker_;
+};
+
+/// N cores simulated in one thread, in virtual time (DESIGN §2).
+///
+/// Each core is a fiber with a clock of its own. Before every access to shared memory it is charged
+/// what the access costs, and once it is ahead of the others by more than the skew, the core whose
+/// clock is lowest goes on. Accesses happen one after the other, in the order of their virtual
+/// times up to the skew, and the same run is the same to the bit wherever it is made. Waiting costs
+/// no steps: a parked core is out of the running until what it waits for moves.
+///
+/// Outside a run (population, checks) nothing is charged and time stands still.
+struct VirtualMachine {
+  static constexpr std::string_view kKind = "virtual";
+  static constexpr bool kSingleThreaded = true;
+
+  using Ticks = std::uint64_t;
+  static constexpr double kTicksPerUs = 16'000;
+
+  static void on_load(const void* address, std::size_t bytes = sizeof(std::uint64_t)) noexcept;
+  static void on_store(const void* address, std::size_t bytes = sizeof(std::uint64_t)) noexcept;
+  static void on_exchange(const void* address) noexcept;
+  static void on_lookup() noexcept;
+  static void on_insert() noexcept;
+  static void on_row() noexcept;
+  static void on_control() noexcept;
+  static void prefetch(const std::byte* from, std::size_t bytes) noexcept;
+  static void on_transaction() noexcept;
+
+  /// A number to order and to spread shared objects by. Not the address, which is another every
+  /// time: lines are numbered as they are touched.
+  [[nodiscard]] static std::uintptr_t order_of(const void* object) noexcept;
+
+  /// The core's clock; outside a run, when the last one in this thread ended.
+  [[nodiscard]] static Ticks now() noexcept;
+  /// Outside a run: time is to go on from here in this thread.
+  static void resume_at(Ticks time) noexcept;
+  [[nodiscard]] static double ticks_per_us() noexcept { return kTicksPerUs; }
+  [[nodiscard]] static Ticks ticks(double us) noexcept {
+    return static_cast<Ticks>(us * kTicksPerUs);
+  }
+  [[nodiscard]] static double microseconds(Ticks ticks) noexcept {
+    return static_cast<double>(ticks) / kTicksPerUs;
+  }
+
+  static void relax(int& spins) noexcept;
+  /// A wait parks at once: parking is free here, and waking is as fast as a spinning core would be.
+  [[nodiscard]] static int spins_before_park() noexcept { return 0; }
+  static void pause() noexcept;
+  static void yield() noexcept;
+  static void park(const std::atomic<std::uint64_t>& word, std::uint64_t expected,
+                   std::uint64_t timeout_us) noexcept;
+  static void unpark(const std::atomic<std::uint64_t>& word) noexcept;
+  static void idle(Ticks duration, const std::atomic<std::uint64_t>& stop) noexcept;
+
+  /// As many as are asked for.
+  [[nodiscard]] static int cores() noexcept { return kMostCores; }
+  static constexpr int kMostCores = 256;
+
+  using Crew = VirtualCrewOptions;
+  using Member = VirtualCrewMember;
+
+  [[nodiscard]] static Crew crew(const MachineOptions& machine, int workers, bool take_turns,
+                                 std::size_t memory_bytes) {
+    return {.workers = workers,
+            .take_turns = take_turns,
+            .machine = machine,
+            .memory_bytes = memory_bytes};
+  }
+
+  /// Runs `body(member)` on every virtual core, and `monitor()` every `poll_us` of virtual time
+  /// until it returns false; then until every core has returned. Always true: nothing is left
+  /// behind.
+  [[nodiscard]] static bool run_crew(const VirtualCrewOptions& options,
+                                     std::function<void(Member&)> body,
+                                     const std::function<bool()>& monitor);
+};
+
+}  // namespace heddle

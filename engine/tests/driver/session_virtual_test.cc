@@ -1,0 +1,114 @@
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "driver/session.h"
+#include "driver/session_runs.h"
+
+/// Sessions on virtual cores: the same engine, exactly repeatable.
+namespace heddle {
+namespace {
+
+using session_runs::Way;
+
+constexpr double kSeconds = 0.001;  // of virtual time
+constexpr std::uint64_t kRandomTables = session_runs::kSanitized ? 1 : 4;
+
+std::unique_ptr<Session> open_virtual(const OptionMap& workload, int cores) {
+  MachineOptions machine;
+  machine.kind = "virtual";
+  return open_session(workload, cores, 1, machine);
+}
+
+OptionMap tpcc() { return {{"name", "tpcc"}, {"warehouses", "1"}, {"mix", "full"}}; }
+
+Result run_once(Session& session, Way way, std::uint64_t seed = 1) {
+  way.options.seconds = kSeconds;
+  way.options.seed = seed;
+  return session_runs::run(session, way.options);
+}
+
+std::vector<Way> ways(const Signature& signature) {
+  std::vector<Way> all = session_runs::protocols();
+  for (Way& way : session_runs::seed_tables(signature)) all.push_back(std::move(way));
+  for (Way& way : session_runs::random_tables(signature, kRandomTables))
+    all.push_back(std::move(way));
+  return all;
+}
+
+TEST(SessionVirtual, EveryWayCommitsAndStaysConsistent) {
+  const auto session = open_virtual(tpcc(), 16);
+  for (const Way& way : ways(session->signature())) {
+    SCOPED_TRACE(way.name);
+    const Result result = run_once(*session, way);
+    EXPECT_GT(result.commits, 0U);
+    EXPECT_EQ(result.machine, "virtual");
+    EXPECT_EQ(result.cores, 16);
+    EXPECT_NEAR(result.duration_s, kSeconds, 0.2 * kSeconds);
+    for (const std::string& violation : session->check()) ADD_FAILURE() << violation;
+  }
+}
+
+/// What each of some runs gave, one after the other, in a database of its own.
+std::vector<std::string> series(const OptionMap& workload, int cores) {
+  const auto session = open_virtual(workload, cores);
+  std::vector<std::string> results;
+  for (const Way& way : ways(session->signature())) {
+    results.push_back(run_once(*session, way).to_json());
+  }
+  return results;
+}
+
+TEST(SessionVirtual, TheSameRunsGiveTheSameResultsToTheBit) {
+  std::vector<OptionMap> workloads{
+      {{"name", "ycsb"}, {"records", "2000"}, {"index", "ordered"}, {"scan", "10"}, {"read", "40"}},
+      {{"name", "micro"}, {"records", "100000"}}};
+  if (!session_runs::kSanitized) workloads.push_back(tpcc());
+  for (const OptionMap& workload : workloads) {
+    SCOPED_TRACE(workload.at("name"));
+    const std::vector<std::string> first = series(workload, 8);
+    // Memory lies elsewhere the second time.
+    std::vector<std::unique_ptr<std::byte[]>> in_the_way;
+    for (std::size_t bytes = 24; bytes < 200'000; bytes += 1000) {
+      in_the_way.push_back(std::make_unique<std::byte[]>(bytes));
+    }
+    const std::vector<std::string> second = series(workload, 8);
+    ASSERT_EQ(first.size(), second.size());
+    for (std::size_t run = 0; run < first.size(); ++run) EXPECT_EQ(first[run], second[run]) << run;
+  }
+}
+
+TEST(SessionVirtual, AnotherSeedGivesAnotherRun) {
+  const auto session = open_virtual(tpcc(), 4);
+  const auto other = open_virtual(tpcc(), 4);
+  const Way silo = session_runs::protocols().front();
+  EXPECT_NE(run_once(*session, silo, 1).to_json(), run_once(*other, silo, 2).to_json());
+}
+
+TEST(SessionVirtual, FromOneCoreToTheMost) {
+  for (const int cores : {1, 2, 256}) {
+    SCOPED_TRACE(cores);
+    const auto session = open_virtual(tpcc(), cores);
+    EXPECT_GT(run_once(*session, session_runs::protocols().front()).commits, 0U);
+    EXPECT_TRUE(session->check().empty());
+  }
+  EXPECT_THROW((void)open_virtual(tpcc(), 257), std::invalid_argument);
+}
+
+TEST(SessionVirtual, AnUnknownMachineIsRefusedByName) {
+  MachineOptions machine;
+  machine.kind = "quantum";
+  try {
+    (void)open_session(tpcc(), 1, 1, machine);
+    FAIL() << "it was opened";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_EQ(std::string(error.what()), "machine 'quantum' is not known; valid: threads, virtual");
+  }
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,109 @@
+"""`heddle calibrate` and `heddle fidelity`, on the stand-in for the engine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from click.testing import CliRunner, Result
+
+from envs import calibration
+from trainer.command.main import heddle
+from trainer.command.settings import compose_settings
+from trainer.config import EvaluateConfig, VirtualConfig
+
+QUICK = ("rounds=2", "virtual_rounds=1", "random=2", "mutated=3")
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(heddle, list(words))
+
+
+@pytest.fixture
+def elsewhere(
+    fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> ModuleType:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(calibration, "CASES", (({"name": "tpcc"}, "silo"),))
+    return fake_engine
+
+
+def test_calibrated_costs_can_be_used(elsewhere: ModuleType, tmp_path: Path) -> None:
+    done = run("calibrate", "output=mine.yaml", "rounds=2", "seconds=0.01")
+    assert done.exit_code == 0, done.output
+    assert "costs: mine.yaml" in done.output
+    config = compose_settings(
+        "evaluate", ["machine=virtual", "machine/costs=mine.yaml"], EvaluateConfig
+    )
+    assert isinstance(config.machine, VirtualConfig)
+    assert config.machine.costs.memory_ns == 130.0
+    assert config.machine.costs.atomic_ns == 2.0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("word_ns: 1\n", "cores_per_socket is missing"),
+        ("speed: 3\n", "speed is no cost"),
+        ("- 1\n", "cores_per_socket is missing"),
+        ("a: [\n", "is no YAML"),
+        ("", "cores_per_socket is missing"),
+    ],
+)
+def test_a_file_that_holds_no_costs_is_explained(
+    elsewhere: ModuleType, tmp_path: Path, text: str, message: str
+) -> None:
+    (tmp_path / "bad.yaml").write_text(text)
+    done = run("evaluate", "policy=silo", "machine=virtual", "machine/costs=bad.yaml")
+    assert done.exit_code == 2
+    assert message in done.output
+    assert "machine/costs=bad.yaml" in done.output
+
+
+def test_a_cost_that_is_no_number_is_named(elsewhere: ModuleType, tmp_path: Path) -> None:
+    from trainer.command.costs import published_costs
+
+    costs = published_costs() | {"memory_ns": "far"}
+    (tmp_path / "bad.yaml").write_text("".join(f"{k}: {v}\n" for k, v in costs.items()))
+    done = run("evaluate", "policy=silo", "machine=virtual", "machine/costs=bad.yaml")
+    assert done.exit_code == 2
+    assert "memory_ns is 'far'; it must be a number" in done.output
+
+
+def test_output_that_can_not_be_written_is_told_first(elsewhere: ModuleType) -> None:
+    done = run("calibrate", "output=nowhere/mine.yaml")
+    assert done.exit_code == 2
+    assert "there is no directory nowhere" in done.output
+
+
+def test_fidelity_is_reported_and_drawn(elsewhere: ModuleType, tmp_path: Path) -> None:
+    done = run("fidelity", *QUICK, "machine.cores=1", "output=found")
+    assert done.exit_code == 0, done.output
+    assert "Spearman" in done.output
+    assert "regret" in done.output
+    found = json.loads((tmp_path / "found" / "fidelity.json").read_text())
+    names = [point["name"] for point in found["points"]]
+    assert len(names) == len(set(names)) == 6 + 2 + 3
+    assert found["machine"]["cores"] == "1"
+    assert (tmp_path / "found" / "fidelity.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("machine=threads",), "names the machine that real cores are compared with"),
+        (("machine.cores=256",), "real cores here to compare with"),
+        (("policy=silo", "random=0", "mutated=0"), "1 policies to compare: it takes three"),
+        (("policy=sill",), "did you mean silo?"),
+        (("random=-1",), "must not be negative"),
+        (("rounds=0",), "rounds=0: must be at least 1"),
+    ],
+)
+def test_a_mistake_is_explained(
+    elsewhere: ModuleType, words: tuple[str, ...], message: str
+) -> None:
+    done = run("fidelity", *words)
+    assert done.exit_code == 2
+    assert message in done.output

@@ -1,0 +1,109 @@
+"""`heddle calibrate`: what virtual cores must cost to be like the real ones here."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+from omegaconf import OmegaConf
+from rich import box
+from rich.table import Table
+
+from envs.calibration import Calibration, CalibrationPlan, steps
+from envs.calibration import calibrate as calibrate_here
+from envs.engine_interface import load_engine
+from trainer.checkpoint import write_atomically
+from trainer.command.costs import published_costs
+from trainer.command.errors import one_message
+from trainer.command.output import make_progress_console, print_table, refuse_bad_output
+from trainer.command.settings import compose_settings, settings_text
+from trainer.config import CalibrateConfig
+from trainer.evaluation.measure import Counter
+from trainer.progress import make_display
+from trainer.run_version import heddle_version
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@one_message
+def calibrate(settings: tuple[str, ...], show: bool) -> None:
+    r"""Measure this machine and write what virtual cores must cost to be like its cores.
+
+    Latencies of caches, memory, transfers between cores and single instructions are probed; what
+    the engine's own steps take is fitted on one core, over several workloads and protocols. Takes a
+    few minutes, and wants the machine for itself. What could not be measured is said.
+
+    \b
+    Examples:
+      heddle calibrate output=my-server.yaml
+      heddle evaluate machine=virtual machine.cores=16 machine/costs=my-server.yaml
+    """
+    if show:
+        click.echo(settings_text("calibrate", settings), nl=False)
+        return
+    config = compose_settings("calibrate", settings, CalibrateConfig)
+    refuse_bad_output(config.output)
+    plan = CalibrationPlan(config.seconds, config.rounds, config.virtual_seconds)
+    with make_display(make_progress_console()) as display:
+        counter = Counter(display, "calibrate", steps(plan))
+        found = calibrate_here(load_engine().probe, plan, published_costs(), counter.step)
+    print_table(_fits(found))
+    for name, why in found.assumed.items():
+        click.echo(f"not measured: {name} ({why}); it is {found.costs[name]:g}")
+    text = _document(found, asdict(config))
+    if config.output is None:
+        click.echo(f"\n{text}", nl=False)
+    else:
+        write_atomically(Path(config.output), text)
+        click.echo(f"costs: {config.output}")
+
+
+def _fits(found: Calibration) -> Table:
+    """How well one virtual core does what one real core did."""
+    table = Table(
+        title="time a transaction on one core, µs", title_justify="left", box=box.SIMPLE_HEAD
+    )
+    table.add_column("workload", no_wrap=True)
+    table.add_column("policy", no_wrap=True)
+    for name in ("real", "virtual", "error"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for fit in found.fits:
+        options = dict(fit.workload)
+        words = " ".join([options.pop("name"), *(f"{k}={v}" for k, v in options.items())])
+        table.add_row(
+            words,
+            fit.subject,
+            f"{fit.measured_ns / 1e3:.2f}",
+            f"{fit.predicted_ns / 1e3:.2f}",
+            f"{fit.error:+.1%}",
+        )
+    return table
+
+
+def _document(found: Calibration, settings: dict[str, object]) -> str:
+    """The costs as `machine/costs` reads them, with where they are from."""
+    lines = [
+        f"# Measured by heddle calibrate {heddle_version()}, "
+        f"{datetime.now(UTC).isoformat(timespec='minutes')}, {_processor()}.",
+        f"# Slices of {settings['seconds']} s, {settings['rounds']} rounds.",
+        *(f"# Not measured: {name}: {why}." for name, why in found.assumed.items()),
+    ]
+    rounded = {
+        name: round(value, 3) if isinstance(value, float) else value
+        for name, value in found.costs.items()
+    }
+    return "\n".join(lines) + "\n" + OmegaConf.to_yaml(OmegaConf.create(rounded))
+
+
+def _processor() -> str:
+    try:
+        info = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return "an unknown processor"
+    for line in info.splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return "an unknown processor"

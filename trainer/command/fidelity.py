@@ -1,0 +1,195 @@
+"""`heddle fidelity`: whether virtual cores order policies as real ones do."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import click
+from rich import box
+from rich.table import Table
+
+from envs import Evaluator, Subject, of_policy, subject_of
+from envs.fidelity import Fidelity, FidelityPlan, measure_fidelity
+from policies import Encoding, Signature, resolve, to_json
+from trainer.checkpoint import write_atomically
+from trainer.command.errors import UsageError, one_message
+from trainer.command.evaluate import as_list
+from trainer.command.output import make_progress_console, print_table
+from trainer.command.settings import compose_settings, settings_text
+from trainer.config import FidelityConfig, workload_options
+from trainer.evaluation.measure import Counter
+from trainer.fidelity_plot import plot_fidelity
+from trainer.progress import make_display
+from trainer.run_version import heddle_version
+from trainer.search.mutation import mutate_cells
+
+GENTLEST, STEP = 0.02, 0.02
+"""Probability of changing a cell in a table's first mutant, and how much it grows by the next."""
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@one_message
+def fidelity(settings: tuple[str, ...], show: bool) -> None:
+    r"""Run policies on real cores and on as many virtual ones, and compare the order.
+
+    Reports the rank correlation (Spearman, Kendall), the regret of trusting the virtual order, and
+    the errors of throughput and abort rate. Calibrate first: machine/costs=FILE.
+
+    \b
+    Examples:
+      heddle fidelity machine/costs=my-server.yaml output=fidelity
+      heddle fidelity machine.cores=8 workload.warehouses=2 policy=silo,occ,learned.json
+      heddle fidelity workload=ycsb workload.theta=0.9
+    """
+    overrides = [as_list(text) for text in settings]
+    if show:
+        click.echo(settings_text("fidelity", overrides), nl=False)
+        return
+    config = compose_settings("fidelity", overrides, FidelityConfig)
+    if config.machine.kind != "virtual":
+        raise UsageError(
+            f"machine={config.machine.kind}: names the machine that real cores are compared with; "
+            "leave it out, or set machine.cores"
+        )
+    usable = len(os.sched_getaffinity(0))
+    cores = config.machine.cores or usable
+    if cores > usable:
+        raise UsageError(
+            f"machine.cores={cores}: there are {usable} real cores here to compare with"
+        )
+    found = _measure(config, cores)
+    title = f"{cores} real cores and {cores} virtual ones, relative to {config.reference}"
+    print_table(_table(found, title))
+    click.echo(_words(found))
+    for name, why in found.skipped.items():
+        click.echo(f"could not be measured: {name}: {why}", err=True)
+    if config.output is not None:
+        _write(config, cores, found, Path(config.output))
+
+
+def _measure(config: FidelityConfig, cores: int) -> Fidelity:
+    workload = workload_options(config.workload)
+    try:
+        real = Evaluator(workload, cores, seed=config.seed)
+        virtual = Evaluator(workload, cores, machine=config.machine.options(), seed=config.seed)
+        reference = subject_of(config.reference, real.signature, lambda: 1.0)
+        subjects = _subjects(config, real.signature)
+        if len(subjects) < 3:
+            raise UsageError(
+                f"{len(subjects)} policies to compare: it takes three; raise random= or mutated="
+            )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    plan = FidelityPlan(
+        config.seconds,
+        config.rounds,
+        config.warmup,
+        config.virtual_seconds,
+        config.virtual_rounds,
+        config.virtual_warmup,
+    )
+    try:
+        with make_display(make_progress_console()) as display:
+            rounds = config.rounds + config.virtual_rounds
+            counter = Counter(display, f"run {len(subjects)} policies on both machines", rounds)
+            return measure_fidelity(
+                real, virtual, subjects, reference, plan, config.seed, counter.step
+            )
+    finally:
+        real.close()
+        virtual.close()
+
+
+def _subjects(config: FidelityConfig, signature: Signature) -> list[Subject]:
+    """All that is compared: what was named, tables at random, and mutants of the tables."""
+    named = [subject_of(name, signature, lambda: 1.0) for name in config.policy]
+    drawn = [
+        subject_of(f"random:{config.seed * 1000 + number}", signature, lambda: 1.0)
+        for number in range(config.random)
+    ]
+    return [*_distinct(named), *drawn, *_mutants(config, signature)]
+
+
+def _distinct(subjects: Sequence[Subject]) -> list[Subject]:
+    """The same, with different names: files in different folders may be called alike."""
+    seen: dict[str, int] = {}
+    renamed = []
+    for subject in subjects:
+        seen[subject.name] = seen.get(subject.name, 0) + 1
+        number = seen[subject.name]
+        renamed.append(
+            subject if number == 1 else replace(subject, name=f"{subject.name} ({number})")
+        )
+    return renamed
+
+
+def _mutants(config: FidelityConfig, signature: Signature) -> list[Subject]:
+    """Mutants of the tables in turn, gentle ones first."""
+    encoding, random = Encoding(signature), Random(config.seed)
+    tables = [
+        (name, encoding.encode(resolve(name, signature)))
+        for name in config.policy
+        if subject_of(name, signature, lambda: 1.0).policy is not None
+    ]
+    mutants = []
+    for number in range(config.mutated if tables else 0):
+        name, vector = tables[number % len(tables)]
+        mutant, turn = list(vector), number // len(tables)
+        mutate_cells(mutant, encoding, GENTLEST + STEP * turn, 99, random)
+        label = f"{Path(name).stem}~{turn + 1}"
+        mutants.append(of_policy(label, to_json(encoding.decode(mutant, label))))
+    return _distinct(mutants)
+
+
+def _table(found: Fidelity, title: str) -> Table:
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("policy", no_wrap=True)
+    for name in ("real", "±", "virtual", "real commits/s", "virtual", "real aborts", "virtual"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for point in found.points:
+        table.add_row(
+            point.name,
+            f"{point.real:.3f}",
+            f"{point.real_error:.3f}",
+            f"{point.virtual:.3f}",
+            f"{point.real_throughput:,.0f}",
+            f"{point.virtual_throughput:,.0f}",
+            f"{point.real_aborts:.1%}",
+            f"{point.virtual_aborts:.1%}",
+        )
+    return table
+
+
+def _words(found: Fidelity) -> str:
+    chosen = max(found.points, key=lambda point: point.virtual)
+    return (
+        f"Spearman {found.spearman:.3f}, Kendall {found.kendall:.3f} over {len(found.points)} "
+        f"policies\n"
+        f"regret {found.regret:.1%}: the virtual machine would choose {chosen.name}, real cores "
+        f"{found.points[0].name}\n"
+        f"median error of throughput {found.throughput_error:.1%}, of the abort rate "
+        f"{found.abort_error:.2%} of all attempts"
+    )
+
+
+def _write(config: FidelityConfig, cores: int, found: Fidelity, folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"output={folder}: can't be made: {error.strerror}") from error
+    document = found.as_dict(
+        workload=workload_options(config.workload),
+        machine=config.machine.options() | {"cores": str(cores)},
+        seed=config.seed,
+        version=heddle_version(),
+    )
+    write_atomically(folder / "fidelity.json", json.dumps(document, indent=1) + "\n")
+    plot_fidelity(found, cores, config.reference, folder / "fidelity.png")
+    click.echo(f"results: {folder / 'fidelity.json'}\npicture: {folder / 'fidelity.png'}")

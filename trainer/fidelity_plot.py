@@ -1,0 +1,54 @@
+"""The picture of how far virtual cores can be trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from envs.fidelity import Fidelity
+from trainer.plot import INK, MUTED
+
+
+def plot_fidelity(found: Fidelity, cores: int, reference: str, path: Path) -> None:
+    """Draw each policy's throughput on real cores over that on virtual ones.
+
+    Args:
+        found: what was measured.
+        cores: of either machine, for the labels.
+        reference: what throughput is relative to, likewise.
+        path: the image; its ending gives the format.
+    """
+    # Takes a second to import: only where it is used. The object interface needs no display.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 6), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    highest = 1.05 * max(max(point.real, point.virtual) for point in found.points)
+    axes.plot([0, highest], [0, highest], color=MUTED, linewidth=0.8, linestyle=":")
+    axes.errorbar(
+        [point.virtual for point in found.points],
+        [point.real for point in found.points],
+        yerr=[point.real_error for point in found.points],
+        fmt="o",
+        color=INK,
+        ecolor=MUTED,
+        markersize=4,
+    )
+    chosen = max(found.points, key=lambda point: point.virtual)
+    for point in {found.points[0], chosen}:
+        axes.annotate(
+            point.name, (point.virtual, point.real), xytext=(4, 4), textcoords="offset points"
+        )
+    axes.set_xlim(0, highest)
+    axes.set_ylim(0, highest)
+    axes.set_aspect("equal")
+    axes.set_xlabel(f"{cores} virtual cores: throughput ÷ {reference}")
+    axes.set_ylabel(f"{cores} real cores: throughput ÷ {reference}")
+    axes.grid(alpha=0.2)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_title(
+        f"{len(found.points)} policies: Spearman {found.spearman:.2f}, regret {found.regret:.1%}",
+        loc="left",
+    )
+    figure.savefig(path, dpi=150)
