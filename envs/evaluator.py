@@ -103,7 +103,7 @@ class Evaluator:
         self._grown_bytes_max = grown_bytes_max
         self._session: EngineSession | None = None
         self._reference_known: dict[tuple[str, float, float, int], float] = {}
-        self._unchecked: dict[str, Callable[[], Result]] = {}
+        self._unchecked: dict[str, tuple[str, Callable[[], Result]]] = {}
 
     def run(self, subject: Subject, seconds: float, *, warmup: float, seed: int) -> Result:
         """Run one subject: `warmup` seconds unmeasured, then `seconds` measured.
@@ -115,8 +115,9 @@ class Evaluator:
         """
         result = self._run(subject, seconds, warmup, seed)
         if self.repeatable:
-            self._unchecked[subject.name] = partial(
-                self._run, subject, seconds, warmup, seed, check=True
+            self._unchecked[repr(subject)] = (
+                subject.name,
+                partial(self._run, subject, seconds, warmup, seed, check=True),
             )
         return result
 
@@ -212,12 +213,11 @@ class Evaluator:
         since the last check, made again.
         """
         if self.repeatable:
-            again, self._unchecked = self._unchecked, {}
-            return [
-                f"{name}: {violation}"
-                for name, run in again.items()
-                for violation in run().violations
-            ]
+            found = []
+            for key, (name, run) in list(self._unchecked.items()):
+                found += [f"{name}: {violation}" for violation in run().violations]
+                del self._unchecked[key]
+            return found
         return [] if self._session is None else self._session.check()
 
     @property

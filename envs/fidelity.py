@@ -26,7 +26,7 @@ class Point:
     Attributes:
         name: of the policy.
         real: throughput on real cores ÷ the reference's in the slices around.
-        virtual: throughput on virtual cores ÷ the reference's on the same inputs.
+        virtual: the same on virtual cores, on the same inputs, where it is `mixed_throughput`.
         real_error: standard error of `real`.
         real_throughput, virtual_throughput: commits a second.
         real_aborts, virtual_aborts: aborted attempts ÷ all attempts.
@@ -154,6 +154,7 @@ def summarize(points: Sequence[Point], skipped: dict[str, str]) -> Fidelity:
     """
     from scipy.stats import kendalltau, spearmanr
 
+    points = [point for point in points if point.real > 0 and point.real_throughput > 0]
     if len(points) < 3:
         reasons = "".join(f"\n  {name}: {reason}" for name, reason in skipped.items())
         raise ValueError(f"{len(points)} policies were measured; it takes three{reasons}")

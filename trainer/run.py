@@ -295,7 +295,7 @@ class Training:
         try:
             self._display.say(f"validation on {evaluator.cores} real cores")
             tuned_us = tune_silo(
-                evaluator.run, much.tuning, config.seed, self._display, self._warmup
+                evaluator.run, much.tuning, config.seed, self._display, much.warmup
             )
             return self._compare(evaluator, self._subjects(champion, tuned_us), much)
         except KeyboardInterrupt:

@@ -171,7 +171,10 @@ std::string run_on_copy(Session& session, const RunOptions& options, bool check,
   if (text.empty()) {
     throw StuckError("the run did not end, or its process was killed, such as for want of memory");
   }
-  (void)child.wait();
+  const int status = child.wait();
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    throw StuckError("the run's process was killed while it answered");
+  }
   const auto kind = static_cast<Answer>(text.front());
   if (kind != Answer::result) throw_as(kind, text.substr(1));
   return text.substr(1);

@@ -12,18 +12,24 @@ namespace heddle {
 
 namespace {
 
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& each : names) text += (text.empty() ? "" : ", ") + each;
+  return text;
+}
+
 /// A name among those of `Names`, or the message that lists them.
 void require(const std::string& what, const std::string& name,
              const std::vector<std::string>& names) {
   if (std::find(names.begin(), names.end(), name) != names.end()) return;
-  std::string valid;
-  for (const std::string& each : names) valid += (valid.empty() ? "" : ", ") + each;
-  throw std::invalid_argument(what + " '" + name + "' is not known; valid: " + valid);
+  throw std::invalid_argument(what + " '" + name + "' is not known; valid: " + joined(names));
 }
 
 const SessionFactory& factory_of(const OptionMap& workload, const std::string& machine) {
   const auto name = workload.find("name");
-  if (name == workload.end()) throw std::invalid_argument("the workload has no 'name'");
+  if (name == workload.end()) {
+    throw std::invalid_argument("the workload has no 'name'; valid: " + joined(workload_names()));
+  }
   require("workload", name->second, workload_names());
   require("machine", machine, machine_names());
   for (const SessionFactory& factory : session_factories()) {

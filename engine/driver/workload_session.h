@@ -103,12 +103,16 @@ class WorkloadSession final : public Session {
       for (int worker = 0; worker < session.workers_; ++worker) {
         measurements.emplace_back(session.type_count(), states);
       }
+      loops.resize(measurements.size());
     }
     std::shared_ptr<Body> body;
     RunState<M> state;
     typename P::template Runtime<M> runtime;
     std::unique_ptr<Heartbeat<M>[]> heartbeats;
     std::vector<Measurements<M>> measurements;
+    /// The workers, kept until all have ended: what they published may still be looked at, and on a
+    /// simulated machine its memory must not become somebody else's meanwhile.
+    std::vector<std::shared_ptr<void>> loops;
   };
 
   [[nodiscard]] int type_count() const { return static_cast<int>(W::type_names(parsed_).size()); }
@@ -153,11 +157,13 @@ class WorkloadSession final : public Session {
     const auto work = [run, options, backoff, workers = workers_,
                        types = type_count()](typename M::Member& member) {
       const int worker = member.worker();
-      Worker<M, W, P> loop(member, workers, options.seed, run->body->workload, run->body->storage,
-                           run->runtime, run->state, run->heartbeats[worker],
-                           run->measurements[static_cast<std::size_t>(worker)],
-                           Backoff(backoff, options.backoff_us, types));
-      loop.run();
+      const auto at = static_cast<std::size_t>(worker);
+      const auto loop = std::make_shared<Worker<M, W, P>>(
+          member, workers, options.seed, run->body->workload, run->body->storage, run->runtime,
+          run->state, run->heartbeats[worker], run->measurements[at],
+          Backoff(backoff, options.backoff_us, types));
+      run->loops[at] = loop;
+      loop->run();
     };
     Monitor<P> monitor(*run, options, workers_);
     bool was_interrupted = false;

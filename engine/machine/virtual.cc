@@ -46,7 +46,7 @@ class VirtualCores {
         control_(ticks(options.machine.model.control_ns)),
         transaction_(ticks(options.machine.model.transaction_ns)),
         stream_(ticks(options.machine.model.stream_ns)),
-        pause_(ticks(options.machine.model.pause_ns)),
+        pause_(std::max<Ticks>(1, ticks(options.machine.model.pause_ns))),  // or time stands still
         wake_(ticks(options.machine.model.transfer_ns)),
         skew_(ticks(options.machine.skew_ns) << kRankBits),
         poll_(VirtualMachine::ticks(static_cast<double>(options.poll_us))),
@@ -134,6 +134,7 @@ class VirtualCores {
   /// Out of the running until unpark(word), `until` at the latest.
   void park(const void* word, Ticks until) {
     cores_[index()].parked_on = word;
+    cores_[index()].parked_at = clock_;
     give_way(until);
     cores_[index()].parked_on = nullptr;
   }
@@ -142,16 +143,18 @@ class VirtualCores {
     for (std::size_t other = 0; other < cores_.size(); ++other) {
       if (cores_[other].parked_on != word) continue;
       cores_[other].parked_on = nullptr;
-      const Ticks seen = clock_ + wake_;
+      // Whoever wakes it may be behind it by the skew.
+      const Ticks seen = std::max(clock_ + wake_, cores_[other].parked_at);
       if (clocks_.key(other) > key(other, seen)) schedule(other, seen);
     }
-    if (charging != nullptr) horizon_ = clocks_.first_without(index()) + skew_;
+    if (charging != nullptr) set_horizon();
   }
 
  private:
   struct Core {
     std::unique_ptr<Fiber> fiber;
     const void* parked_on = nullptr;
+    Ticks parked_at = 0;
   };
 
   static Ticks ticks(double ns) { return static_cast<Ticks>(ns * kTicksPerNs); }
@@ -208,9 +211,13 @@ class VirtualCores {
     if (next == monitor()) return outside_;
     core_ = static_cast<int>(next);
     clock_ = clocks_.first() >> kRankBits;
-    const Earliest::Key others = clocks_.first_without(next);
-    horizon_ = others == Earliest::kNever ? others : others + skew_;
+    set_horizon();
     return *cores_[next].fiber;
+  }
+
+  void set_horizon() {
+    const Earliest::Key others = clocks_.first_without(index());
+    horizon_ = others == Earliest::kNever ? others : others + skew_;
   }
 
   std::function<void(VirtualCrewMember&)> body_;

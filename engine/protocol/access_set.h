@@ -52,11 +52,14 @@ class ValueArena {
     return block;
   }
 
+  /// Everything is free again. Chunks are kept for the next large transaction: where others may
+  /// have read must not become other memory while they run.
   void reset() {
-    if (chunks_.size() > 1) [[unlikely]]
-      chunks_.resize(1);
+    at_ = 0;
     current_ = start_of(chunks_.front());
     used_ = 0;
+    if (!large_.empty()) [[unlikely]]
+      large_.clear();
   }
 
  private:
@@ -77,13 +80,12 @@ class ValueArena {
   }
 
   std::byte* grow(std::size_t bytes) {
-    if (bytes > kChunkBytes / 4) {
-      // Its own chunk, kept before the current one so that bumping goes on where it was.
-      chunks_.push_back(chunk(bytes));
-      return start_of(chunks_.back());
+    if (bytes > kChunkBytes / 4) {  // its own, so that bumping goes on where it was
+      large_.push_back(chunk(bytes));
+      return start_of(large_.back());
     }
-    chunks_.push_back(chunk(kChunkBytes));
-    current_ = start_of(chunks_.back());
+    if (++at_ == chunks_.size()) chunks_.push_back(chunk(kChunkBytes));
+    current_ = start_of(chunks_[at_]);
     used_ = 0;
     return allocate(bytes);
   }
@@ -93,6 +95,8 @@ class ValueArena {
     first.push_back(chunk(kChunkBytes));
     return first;
   }();
+  std::vector<Chunk> large_;
+  std::size_t at_ = 0;  ///< the chunk in use
   std::byte* current_ = start_of(chunks_.front());
   std::size_t used_ = 0;
 };

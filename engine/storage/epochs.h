@@ -68,7 +68,7 @@ class Epochs {
   void advance_if_due(typename M::Ticks now) noexcept {
     // relaxed: only decides when to try.
     const auto last = last_advance_.load(std::memory_order_relaxed);
-    if (now - last < period_) [[likely]]
+    if (now < last + period_) [[likely]]  // `last` may be another core's, and ahead
       return;
     advance(now);
   }

@@ -114,7 +114,7 @@ def _subjects(config: FidelityConfig, signature: Signature) -> list[Subject]:
         subject_of(f"random:{config.seed * 1000 + number}", signature, lambda: 1.0)
         for number in range(config.random)
     ]
-    return [*_distinct(named), *drawn, *_mutants(config, signature)]
+    return _distinct([*named, *drawn, *_mutants(config, signature)])
 
 
 def _distinct(subjects: Sequence[Subject]) -> list[Subject]:
@@ -145,7 +145,7 @@ def _mutants(config: FidelityConfig, signature: Signature) -> list[Subject]:
         mutate_cells(mutant, encoding, GENTLEST + STEP * turn, 99, random)
         label = f"{Path(name).stem}~{turn + 1}"
         mutants.append(of_policy(label, to_json(encoding.decode(mutant, label))))
-    return _distinct(mutants)
+    return mutants
 
 
 def _table(found: Fidelity, title: str) -> Table:
