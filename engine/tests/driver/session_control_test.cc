@@ -166,7 +166,7 @@ TEST(SessionControl, AStopOfOneRunDoesNotStopTheNext) {
   session->stop();
   const Result result = session_runs::run(*session, {.seconds = 0.05});
   EXPECT_FALSE(result.interrupted);
-  EXPECT_GE(result.duration_s, 0.04);
+  EXPECT_GT(result.duration_s, 0.01) << "a stop would end it at the first poll";
 }
 
 TEST(SessionControl, PoliciesSwitchOnlyWhileOneRuns) {
