@@ -30,7 +30,7 @@ class RayPool:
     """
 
     def __init__(self, config: EvaluationConfig, spec: MachineSpec) -> None:
-        self._ray = start_ray(config.address, spec.shareable)
+        self._ray = start_ray(config.address)
         self._shareable = spec.shareable
         needs = {"num_cpus": 1} if spec.shareable else _WHOLE_MACHINE
         self._actor_class = self._ray.remote(**needs)(InProcess)

@@ -20,13 +20,12 @@ class RayError(RuntimeError):
     """Ray can't be started or joined, or has no machine to give; the message says what to do."""
 
 
-def start_ray(address: str | None, every_core: bool = False) -> ModuleType:
+def start_ray(address: str | None) -> ModuleType:
     """Import Ray and connect to it, once a process.
 
     Args:
         address: of a cluster to join, such as `auto` or `ray://host:10001`; None starts a private
-            one on this machine, which ends with the process.
-        every_core: whether a private one offers every core, or one for an actor that has them all.
+            one on this machine, with every core, which ends with the process.
 
     Raises:
         RayError: it can't be started or joined.
@@ -41,7 +40,7 @@ def start_ray(address: str | None, every_core: bool = False) -> ModuleType:
         if address is None:
             ray.init(
                 address="local",
-                num_cpus=len(os.sched_getaffinity(0)) if every_core else 1,
+                num_cpus=len(os.sched_getaffinity(0)),
                 resources={MACHINE_RESOURCE: 1},
                 include_dashboard=False,
                 object_store_memory=OBJECT_STORE_BYTES,
