@@ -27,11 +27,13 @@ class EngineSession(Protocol):
         *,
         on_copy: bool = False,
         check: bool = False,
+        timeline_events: int = 0,
     ) -> dict[str, Any]:
         """Run the workload for `seconds` after `warmup`; the result as a dictionary.
 
         `on_copy` leaves the database as it was loaded (virtual machine only); `check` adds the
-        consistency violations after the run.
+        consistency violations after the run; `timeline_events` (virtual machine only) so many of
+        the things that happened, at most.
         """
 
     def check(self) -> list[str]:

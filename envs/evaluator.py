@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 from envs.engine_interface import EngineSession, load_engine
 from envs.result import Result
 from envs.subject import Subject
+from envs.timeline import Timeline
 from policies import Signature
 
 GROWN_BYTES_MAX = 512 << 20
@@ -110,7 +112,7 @@ class Evaluator:
 
         Raises:
             PolicyError: (the engine's) its policy is not valid for the workload.
-            MeasuringError: the run failed; the next one gets a new database.
+            MeasuringError: the run failed; on real cores the next one gets a new database.
             Interrupted: Ctrl-C; carries what was measured.
         """
         result = self._run(subject, seconds, warmup, seed)
@@ -121,15 +123,42 @@ class Evaluator:
             )
         return result
 
+    def record(
+        self, subject: Subject, seconds: float, *, warmup: float, seed: int, events: int
+    ) -> Timeline:
+        """What happens when in a run on virtual cores, which is the run that `run` makes.
+
+        Args:
+            subject: what to run.
+            seconds: of the window, virtual.
+            warmup: unmeasured virtual seconds before it.
+            seed: of the inputs.
+            events: how many are recorded at most.
+
+        Raises:
+            ValueError: the machine is a real one.
+            PolicyError, MeasuringError, Interrupted: as `run`.
+        """
+        if not self.repeatable:
+            raise ValueError("what happens on real cores can't be recorded; take virtual ones")
+        raw = self._measure(subject, seconds, warmup, seed, timeline_events=events)
+        return Timeline.from_result(raw, subject.name, self.signature)
+
     def _run(
         self, subject: Subject, seconds: float, warmup: float, seed: int, *, check: bool = False
     ) -> Result:
+        return Result.from_dict(self._measure(subject, seconds, warmup, seed, check=check))
+
+    def _measure(
+        self, subject: Subject, seconds: float, warmup: float, seed: int, **wanted: Any
+    ) -> dict[str, Any]:
+        """The engine's own result; `wanted` is what it is asked for beyond a plain run."""
         policy = None
         if subject.policy is not None:
             policy = self._engine.Policy(subject.policy, self.signature.to_dict())
         session = self._ready_session()
         try:
-            raw = session.run(
+            return session.run(
                 subject.protocol,
                 policy,
                 subject.backoff,
@@ -139,18 +168,17 @@ class Evaluator:
                 seed,
                 dict(subject.options),
                 on_copy=self.repeatable,
-                check=check,
+                **wanted,
             )
         except self._engine.Interrupted as interrupted:
             cut_short = getattr(interrupted, "result", None)
             raise Interrupted(Result.from_dict(cut_short) if cut_short else None) from None
         except MemoryError as error:
-            self.close()
+            self._give_up_database()
             raise MeasuringError(f"{subject.name}: there is not enough memory for it") from error
         except RuntimeError as error:  # the engine's own among them
-            self.close()
+            self._give_up_database()
             raise MeasuringError(f"{subject.name}: {error}") from error
-        return Result.from_dict(raw)
 
     def evaluate(
         self,
@@ -230,6 +258,11 @@ class Evaluator:
         if self._session is not None:
             self._session.stop()
             self._session = None
+
+    def _give_up_database(self) -> None:
+        """After a run that failed; one on virtual cores has left the database as it was."""
+        if not self.repeatable:
+            self.close()
 
     def _ready_session(self) -> EngineSession:
         if self._session is not None and self._session.grown_bytes > self._grown_bytes_max:

@@ -323,11 +323,45 @@ class FidelityConfig:
     output: str | None = None
 
 
+@dataclass
+class TimelineConfig:
+    """`heddle timeline`.
+
+    Attributes:
+        policy: what runs.
+        workload: its name and options, as the engine takes them.
+        machine: the virtual machine.
+        seconds: virtual time that is recorded …
+        warmup: … and what comes before.
+        seed: of the population and the inputs.
+        events: how many are recorded at most.
+        output: the trace.
+        picture: the image, or null.
+        from_us: where the picture begins in the window, µs …
+        until_us: … and ends.
+        draw_cores: which cores it has; null = the first eight.
+    """
+
+    policy: str = "ic3"
+    workload: dict[str, Any] = field(default_factory=dict)
+    machine: MachineConfig = field(default_factory=MachineConfig)
+    seconds: float = 0.0002
+    warmup: float = 0.002
+    seed: int = 1
+    events: int = 500_000
+    output: str = "timeline.json"
+    picture: str | None = None
+    from_us: float = 0.0
+    until_us: float = 20.0
+    draw_cores: list[int] | None = None
+
+
 def register_schemas() -> None:
     """Tell Hydra the types of all settings; `configs/*.yaml` name them in their defaults."""
     store = ConfigStore.instance()
     store.store("calibrate_schema", CalibrateConfig)
     store.store("fidelity_schema", FidelityConfig)
+    store.store("timeline_schema", TimelineConfig)
     store.store("train_schema", TrainConfig)
     store.store("evaluate_schema", EvaluateConfig)
     store.store("threads_schema", MachineConfig, group="machine")

@@ -2,18 +2,23 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <new>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 
 namespace heddle {
 
@@ -21,6 +26,7 @@ namespace {
 
 constexpr int kPollMs = 5;
 constexpr int kGraceMs = 5000;  // for a copy that was told to end
+constexpr int kForkAttempts = 5;
 
 /// What a copy's answer begins with.
 enum class Answer : char { result = 'r', wrong = 'w', stuck = 's', memory = 'm', failed = 'f' };
@@ -43,6 +49,32 @@ class Descriptor {
 
  private:
   int number_;
+};
+
+/// How far the copy has come, in memory that it shares with the process it is a copy of.
+class Progress {
+ public:
+  Progress()
+      : steps_(static_cast<Steps*>(mmap(nullptr, sizeof(Steps), PROT_READ | PROT_WRITE,
+                                        MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+    if (steps_ == MAP_FAILED) throw std::bad_alloc();
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress() { munmap(steps_, sizeof(Steps)); }
+
+  // relaxed throughout: a number that is only compared.
+  void step() { steps_->fetch_add(1, std::memory_order_relaxed); }
+  /// The run is over; what follows takes as long as it takes.
+  void finish() { steps_->store(kFinished, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t steps() const { return steps_->load(std::memory_order_relaxed); }
+
+  static constexpr std::uint64_t kFinished = ~std::uint64_t{0};
+
+ private:
+  using Steps = std::atomic<std::uint64_t>;  // fresh pages are zeros, which is what it starts as
+  static_assert(Steps::is_always_lock_free);
+  Steps* steps_;
 };
 
 /// A process that is waited for, and ended if it has not by itself.
@@ -84,12 +116,16 @@ void write_all(int descriptor, const std::string& text) {
   }
 }
 
-std::string answer(Session& session, const RunOptions& options, bool check) {
+std::string answer(Session& session, const RunOptions& options, bool check, Progress& progress) {
   const auto say = [](Answer kind, const std::string& text) {
     return std::string(1, static_cast<char>(kind)) + text;
   };
   try {
-    Result result = session.run(options, [] { return told_to_end != 0; });
+    Result result = session.run(options, [&progress] {
+      progress.step();
+      return told_to_end != 0;
+    });
+    progress.finish();
     if (check) result.violations = session.check();
     return say(Answer::result, result.to_json());
   } catch (const StuckError& error) {
@@ -105,17 +141,45 @@ std::string answer(Session& session, const RunOptions& options, bool check) {
 
 /// The copy's life. The other threads of the process are not in it: nothing here may wait for them.
 [[noreturn]] void live_as_copy(Session& session, const RunOptions& options, bool check,
-                               pid_t parent, int descriptor) {
+                               pid_t parent, int descriptor, Progress& progress) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
+  // Above all the pipes of other copies, which would seem to be going on while this one is.
+  const auto own = static_cast<unsigned>(descriptor);
+  if (own > STDERR_FILENO + 1) (void)::close_range(STDERR_FILENO + 1, own - 1, 0);
+  (void)::close_range(own + 1, ~0U, 0);
   std::signal(SIGINT, SIG_IGN);  // the parent decides what Ctrl-C means
   std::signal(SIGTERM, [](int) { told_to_end = 1; });
-  write_all(descriptor, answer(session, options, check));
+  write_all(descriptor, answer(session, options, check, progress));
   ::_exit(0);
 }
 
+/// Notices a copy whose virtual time has stopped: the run's own watchdog goes by that time.
+class Watchdog {
+ public:
+  Watchdog(const Progress& progress, double patience_s)
+      : progress_(progress), patience_(patience_s) {}
+
+  [[nodiscard]] bool barks() {
+    const auto now = std::chrono::steady_clock::now();
+    const std::uint64_t steps = progress_.steps();
+    if (steps != steps_ || steps == Progress::kFinished) {
+      steps_ = steps;
+      since_ = now;
+    }
+    return now - since_ > patience_;
+  }
+
+ private:
+  const Progress& progress_;
+  std::chrono::duration<double> patience_;
+  std::uint64_t steps_ = 0;
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+};
+
 /// Everything the copy says until it closes its end.
-std::string listen(int descriptor, const Child& child, const std::function<bool()>& interrupted) {
+std::string listen(int descriptor, const Child& child, Watchdog watchdog,
+                   const std::function<bool()>& interrupted) {
   std::string text;
   std::array<char, 65536> buffer;
   int grace_ms = kGraceMs;
@@ -125,6 +189,7 @@ std::string listen(int descriptor, const Child& child, const std::function<bool(
     if (count < 0 && errno != EINTR) fail("poll");
     if (count <= 0) {
       if (told && (grace_ms -= kPollMs) < 0) return "";
+      if (watchdog.barks()) throw StuckError("virtual time has stopped; the run was ended");
       if (!told && interrupted()) {
         child.tell_to_end();
         told = true;
@@ -135,6 +200,16 @@ std::string listen(int descriptor, const Child& child, const std::function<bool(
     if (bytes == 0) return text;
     if (bytes > 0) text.append(buffer.data(), static_cast<std::size_t>(bytes));
     if (bytes < 0 && errno != EINTR) fail("read");
+  }
+}
+
+/// A system that is short of processes or memory may have some in a moment.
+pid_t fork_patiently() {
+  constexpr auto kPause = std::chrono::milliseconds(200);
+  for (int attempt = 0;; ++attempt) {
+    const pid_t id = ::fork();
+    if (id >= 0 || (errno != EAGAIN && errno != ENOMEM) || attempt == kForkAttempts) return id;
+    std::this_thread::sleep_for(kPause);
   }
 }
 
@@ -157,17 +232,19 @@ std::string run_on_copy(Session& session, const RunOptions& options, bool check,
     throw std::invalid_argument(
         "only a run on the virtual machine can be made on a copy of its database");
   }
+  Progress progress;
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe");
   Descriptor here(ends[0]);
   Descriptor there(ends[1]);
   const pid_t parent = ::getpid();
-  const pid_t id = ::fork();
+  const pid_t id = fork_patiently();
   if (id < 0) fail("fork");
-  if (id == 0) live_as_copy(session, options, check, parent, there.number());
+  if (id == 0) live_as_copy(session, options, check, parent, there.number(), progress);
   Child child(id);
   there.close();
-  const std::string text = listen(here.number(), child, interrupted);
+  const std::string text =
+      listen(here.number(), child, Watchdog(progress, options.watchdog_s), interrupted);
   if (text.empty()) {
     throw StuckError("the run did not end, or its process was killed, such as for want of memory");
   }

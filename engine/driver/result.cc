@@ -47,7 +47,12 @@ std::string Result::to_json() const {
       {"interrupted", interrupted},
       {"violations", violations},
   };
-  return json.dump();
+  std::string text = json.dump();
+  if (timeline != nullptr) {
+    text.back() = ',';
+    text += "\"timeline\":" + timeline->to_json() + '}';
+  }
+  return text;
 }
 
 }  // namespace heddle

@@ -2,8 +2,11 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "driver/recorded_timeline.h"
 
 namespace heddle {
 
@@ -55,6 +58,8 @@ struct Result {
   bool interrupted = false;
   /// The workload's consistency conditions that the database violates after the run, where asked.
   std::vector<std::string> violations;
+  /// What happened when, where it was recorded.
+  std::shared_ptr<const RecordedTimeline> timeline;
 
   [[nodiscard]] std::string to_json() const;
 };

@@ -27,6 +27,9 @@ struct RunOptions {
   std::uint64_t seed = 1;
   bool take_turns = true;    ///< of workers without a core of their own
   double watchdog_s = 10.0;  ///< no worker may go this long without ending an attempt
+  /// How many events of the measured window are recorded at most; 0: none are. Virtual machine
+  /// only.
+  std::size_t timeline_events = 0;
 };
 
 /// A worker made no progress: the message says who waited for whom.

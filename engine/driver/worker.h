@@ -7,6 +7,7 @@
 #include "machine/shared.h"
 #include "protocol/protocol.h"
 #include "protocol/snapshot.h"
+#include "protocol/timeline.h"
 #include "workload/random.h"
 
 namespace heddle {
@@ -116,7 +117,9 @@ class Worker {
       storage_.boundary(worker_, start);
       // relaxed: only counted.
       heartbeat_.beats.store(heartbeat_.beats.peek() + 1, std::memory_order_relaxed);
+      timeline::tell<M>(timeline::What::attempt, static_cast<std::uint32_t>(type), prior_aborts);
       const Attempt<M> attempt = run_once(type, prior_aborts);
+      timeline::tell_end<M>(attempt.outcome, attempt.reason, attempt.state);
       const Ticks end = M::now();
       if (attempt.outcome != Outcome::abort) [[likely]] {
         measurements_.count_end(type, attempt, end - start, end - first_start);
@@ -147,7 +150,9 @@ class Worker {
     if (us < kWorthWaitingUs) return now;
     if (us > kLongUs) storage_.leave(worker_);  // don't hold the epoch back; boundary() re-enters
     if (member_.turn_over(now)) pass_turn();
+    timeline::tell<M>(timeline::What::backoff);
     M::idle(M::ticks(us), state_.stop.raw());
+    timeline::tell<M>(timeline::What::backoff_end);
     const Ticks end = M::now();
     measurements_.backoff += end - now;
     return end;

@@ -104,6 +104,10 @@ class WorkloadSession final : public Session {
         measurements.emplace_back(session.type_count(), states);
       }
       loops.resize(measurements.size());
+      if (options.timeline_events != 0) {
+        timeline = std::make_shared<RecordedTimeline>(options.timeline_events);
+        timeline->name_tables(body->storage);
+      }
     }
     std::shared_ptr<Body> body;
     RunState<M> state;
@@ -113,6 +117,7 @@ class WorkloadSession final : public Session {
     /// The workers, kept until all have ended: what they published may still be looked at, and on a
     /// simulated machine its memory must not become somebody else's meanwhile.
     std::vector<std::shared_ptr<void>> loops;
+    std::shared_ptr<RecordedTimeline> timeline;  ///< nullptr: not wanted
   };
 
   [[nodiscard]] int type_count() const { return static_cast<int>(W::type_names(parsed_).size()); }
@@ -143,6 +148,9 @@ class WorkloadSession final : public Session {
     if (parse_backoff(options.backoff) == BackoffKind::policy && options.policy == nullptr) {
       refuse("backoff policy needs a policy, whose backoff table it follows");
     }
+    if (options.timeline_events != 0 && !M::kRecords) {
+      refuse("what happens on real cores can't be recorded; open the session on machine virtual");
+    }
     if (options.policy != nullptr && options.policy->policy().signature != signature_) {
       refuse("the policy is for another workload: its signature differs");
     }
@@ -165,6 +173,9 @@ class WorkloadSession final : public Session {
       run->loops[at] = loop;
       loop->run();
     };
+    if constexpr (M::kRecords) {
+      M::record_into(run->timeline == nullptr ? nullptr : &run->timeline->events());
+    }
     Monitor<P> monitor(*run, options, workers_);
     bool was_interrupted = false;
     const typename M::Crew crew =
@@ -173,6 +184,7 @@ class WorkloadSession final : public Session {
       was_interrupted = was_interrupted || interrupted() || stop_requested_.load();
       return monitor.poll(was_interrupted);
     });
+    if constexpr (M::kRecords) M::record_into(nullptr);
     ended_ = M::now();
     withdraw_switch();
     if (!left || monitor.stuck()) {
@@ -226,6 +238,9 @@ class WorkloadSession final : public Session {
     void start_measuring(typename M::Ticks now) {
       measuring_ = true;
       measure_until_ = now + window_;
+      if constexpr (M::kRecords) {
+        if (run_.timeline != nullptr) run_.timeline->open(now, M::kTicksPerUs);
+      }
       run_.state.measured_from.store(now, std::memory_order_relaxed);  // set_phase() releases it
       set_phase(Phase::measure);
     }
@@ -325,6 +340,7 @@ class WorkloadSession final : public Session {
       aborts += result.types[type].aborts;
     }
     result.mixed_throughput = mixed_throughput(run.measurements);
+    result.timeline = run.timeline;
     const auto attempts = static_cast<double>(aborts + result.commits);
     result.abort_rate = attempts == 0 ? 0 : static_cast<double>(aborts) / attempts;
     return result;

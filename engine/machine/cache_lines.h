@@ -54,6 +54,12 @@ class CacheLines {
   /// The line of an address: equal for all addresses in it, and first-touch order otherwise.
   std::uint32_t number_of(const void* address) { return line_of(address).number; }
 
+  /// Who wrote a line last; whoever asks, if nobody did.
+  [[nodiscard]] int owner(const void* address, int asker) {
+    const std::uint16_t owner = line_of(address).owner;
+    return owner == kNobody ? asker : owner;
+  }
+
   [[nodiscard]] std::size_t size() const { return count_; }
 
   static constexpr std::uintptr_t kLineBytes = 64;

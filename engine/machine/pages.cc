@@ -1,5 +1,6 @@
 #include "machine/pages.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <array>
@@ -78,7 +79,12 @@ class KeptPages {
   }
 
  private:
-  KeptPages() { pages_.reserve(Pages::kKeptBytes / Pages::kHugePage); }
+  KeptPages() {
+    pages_.reserve(Pages::kKeptBytes / Pages::kHugePage);
+    // A process may be copied while another of its threads is in here.
+    pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); },
+                   [] { get().mutex_.unlock(); });
+  }
 
   std::mutex mutex_;
   std::vector<std::byte*> pages_;

@@ -61,6 +61,8 @@ struct ThreadsMachine {
   static constexpr std::string_view kKind = "threads";
   /// Whether all workers of a crew run in the thread that starts it.
   static constexpr bool kSingleThreaded = false;
+  /// Whether a run can be recorded (machine/timeline.h).
+  static constexpr bool kRecords = false;
 
   /// Hooks before an access to shared memory: nothing to charge on real hardware.
   static void on_load(const void*, std::size_t = 0) noexcept {}
@@ -111,7 +113,8 @@ struct ThreadsMachine {
 
   /// One step of a short wait for a core that is about to finish: pauses at first, and gives the
   /// core away once the holder is more likely preempted than busy.
-  static void relax(int& spins) noexcept {
+  /// @param on what is waited for, where it is one word: for a machine that records
+  static void relax(int& spins, const void* /*on*/ = nullptr) noexcept {
     if (++spins < kSpinsBeforeYield) {
       pause();
     } else {

@@ -22,6 +22,8 @@ constexpr double kTicksPerNs = VirtualMachine::kTicksPerUs / 1000;
 // A time's low bits are its core's rank: who goes first of two at the same moment.
 constexpr int kRankBits = 9;
 static_assert((1 << kRankBits) > VirtualMachine::kMostCores + 1);
+/// No wait ends later: some two weeks.
+constexpr Ticks kLatest = (Ticks{1} << (63 - kRankBits));
 
 /// When the last run of this thread ended.
 thread_local Ticks resting_time = 0;
@@ -29,6 +31,8 @@ thread_local Ticks resting_time = 0;
 /// initial-exec: every hook asks, and must not pay a call for it.
 [[gnu::tls_model("initial-exec")]] thread_local VirtualCores* running = nullptr;
 [[gnu::tls_model("initial-exec")]] thread_local VirtualCores* charging = nullptr;
+/// Where the events of this thread's run go, or nullptr.
+[[gnu::tls_model("initial-exec")]] thread_local Timeline* recorded_into = nullptr;
 
 }  // namespace
 
@@ -131,6 +135,19 @@ class VirtualCores {
 
   void pause() { spend(pause_); }
 
+  /// A pause of a core that waits for whoever wrote a line last.
+  void spin(const void* on, bool first) {
+    const int writer = on == nullptr ? core_ : lines_.owner(on, core_);
+    recorded_into->add_spin(
+        event(Timeline::kSpun,
+              writer == core_ ? Timeline::kNobody : static_cast<std::uint32_t>(writer), pause_),
+        first);
+    pause();
+  }
+  void record(std::uint16_t what, std::uint32_t subject, std::uint64_t number) {
+    recorded_into->add(event(what, subject, number));
+  }
+
   /// Out of the running until unpark(word), `until` at the latest.
   void park(const void* word, Ticks until) {
     cores_[index()].parked_on = word;
@@ -162,6 +179,14 @@ class VirtualCores {
     return reinterpret_cast<std::uintptr_t>(address) / CacheLines::kLineBytes;
   }
 
+  [[nodiscard]] TimelineEvent event(std::uint16_t what, std::uint32_t subject,
+                                    std::uint64_t number) const {
+    return {.time = clock_,
+            .number = number,
+            .subject = subject,
+            .core = static_cast<std::uint16_t>(core_),
+            .what = what};
+  }
   [[nodiscard]] Earliest::Key key(std::size_t core, Ticks time) const {
     return time << kRankBits | ranks_[core];
   }
@@ -196,7 +221,7 @@ class VirtualCores {
   /// Gives the thread away until the core's time has come again.
   void give_way(Ticks until) {
     const std::size_t self = index();
-    schedule(self, until);
+    schedule(self, std::min(until, kLatest));
     Fiber& next = next_fiber();
     if (core_ != static_cast<int>(self) || &next == &outside_) {
       cores_[self].fiber->switch_to(next);
@@ -276,9 +301,19 @@ VirtualMachine::Ticks VirtualMachine::now() noexcept {
 
 void VirtualMachine::resume_at(Ticks time) noexcept { resting_time = time; }
 
-void VirtualMachine::relax(int& spins) noexcept {
-  ++spins;
-  pause();
+void VirtualMachine::relax(int& spins, const void* on) noexcept {
+  const bool first = spins++ == 0;
+  if (charging == nullptr) return;
+  if (recorded_into == nullptr) [[likely]]
+    return charging->pause();
+  charging->spin(on, first);
+}
+
+void VirtualMachine::record_into(Timeline* timeline) noexcept { recorded_into = timeline; }
+bool VirtualMachine::recording() noexcept { return recorded_into != nullptr; }
+void VirtualMachine::record(std::uint16_t what, std::uint32_t subject,
+                            std::uint64_t number) noexcept {
+  if (recorded_into != nullptr && charging != nullptr) charging->record(what, subject, number);
 }
 void VirtualMachine::pause() noexcept {
   if (charging != nullptr) charging->pause();

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "machine/options.h"
+#include "machine/timeline.h"
 
 namespace heddle {
 
@@ -46,6 +47,7 @@ class VirtualCrewMember {
 struct VirtualMachine {
   static constexpr std::string_view kKind = "virtual";
   static constexpr bool kSingleThreaded = true;
+  static constexpr bool kRecords = true;
 
   using Ticks = std::uint64_t;
   static constexpr double kTicksPerUs = 16'000;
@@ -76,7 +78,7 @@ struct VirtualMachine {
     return static_cast<double>(ticks) / kTicksPerUs;
   }
 
-  static void relax(int& spins) noexcept;
+  static void relax(int& spins, const void* on = nullptr) noexcept;
   /// A wait parks at once: parking is free here, and waking is as fast as a spinning core would be.
   [[nodiscard]] static int spins_before_park() noexcept { return 0; }
   static void pause() noexcept;
@@ -85,6 +87,12 @@ struct VirtualMachine {
                    std::uint64_t timeout_us) noexcept;
   static void unpark(const std::atomic<std::uint64_t>& word) noexcept;
   static void idle(Ticks duration, const std::atomic<std::uint64_t>& stop) noexcept;
+
+  /// From here on what happens in the run of this thread is recorded; nullptr: no longer.
+  static void record_into(Timeline* timeline) noexcept;
+  [[nodiscard]] static bool recording() noexcept;
+  /// The running core's event, at its time.
+  static void record(std::uint16_t what, std::uint32_t subject, std::uint64_t number) noexcept;
 
   /// As many as are asked for.
   [[nodiscard]] static int cores() noexcept { return kMostCores; }

@@ -51,7 +51,7 @@ class alignas(64) AccessBucket {
           state_.compare_exchange(state, state | kLatched, std::memory_order_acquire)) {
         return;
       }
-      M::relax(spins);
+      M::relax(spins, &state_);
     }
   }
 

@@ -8,6 +8,7 @@
 
 #include "machine/shared.h"
 #include "machine/signal.h"
+#include "protocol/timeline.h"
 #include "storage/record.h"
 
 namespace heddle {
@@ -143,7 +144,7 @@ class LockTable {
     void latch() noexcept {
       int spins = 0;
       // acquire: the requests as the last holder left them.
-      while (latched.exchange(1, std::memory_order_acquire) != 0) M::relax(spins);
+      while (latched.exchange(1, std::memory_order_acquire) != 0) M::relax(spins, &latched);
     }
     void unlatch() noexcept { latched.store(0, std::memory_order_release); }  // release: likewise
 
@@ -201,11 +202,14 @@ class LockTable {
     owner.waits_for.store(static_cast<std::uint64_t>(blocker.owner->worker) + 1,
                           std::memory_order_relaxed);  // relaxed: for diagnosis only
     bucket.unlatch();
+    timeline::tell<M>(timeline::What::wait, static_cast<std::uint32_t>(blocker.owner->worker),
+                      timeline::kUntilGranted);
     const auto start = M::now();
     owner.granted.wait([before](std::uint64_t value) { return value != before; },
                        // relaxed: the flag carries no data.
                        [this] { return stop_.load(std::memory_order_relaxed) != 0; });
     owner.waited += M::now() - start;
+    timeline::tell<M>(timeline::What::wait_end);
     owner.waits_for.store(0, std::memory_order_relaxed);
     if (kind != kHarmless) waits_.fetch_add(~kind + 1, std::memory_order_acq_rel);  // as in admit()
     if (owner.granted.load() != before) return true;

@@ -14,6 +14,7 @@
 #include "protocol/policy_runtime.h"
 #include "protocol/replay_log.h"
 #include "protocol/stored_procedure.h"
+#include "protocol/timeline.h"
 #include "protocol/transaction_context.h"
 
 namespace heddle {
@@ -432,6 +433,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
     for (const Dependency& known : dependencies_) {
       if (known.owner == owner && known.incarnation == incarnation) return;
     }
+    timeline::tell<M>(timeline::What::dependency, owner->worker());
     dependencies_.push_back({owner, incarnation, type});
   }
 
@@ -449,10 +451,15 @@ class PolicyTransaction final : public OptimisticCore<M>,
         TransactionContext<M>::pack_reference(dependency.owner->worker(), dependency.incarnation),
         std::memory_order_seq_cst);
     const bool cycle = closes_cycle<M>(runtime_.contexts, this->worker(), runtime_.workers);
+    const auto whom = dependency.owner->worker();
     if (!cycle) {
+      timeline::tell<M>(timeline::What::wait, whom, accesses);
       const auto start = M::now();
       dependency.owner->wait(dependency.incarnation, accesses, [this] { return stopped(); });
       wait_times_.add(state, M::now() - start);
+      timeline::tell<M>(timeline::What::wait_end);
+    } else {
+      timeline::tell<M>(timeline::What::wait_skipped, whom);
     }
     context_.waits_for.store(0, std::memory_order_release);  // release: it waits no longer
     return !cycle;
@@ -507,12 +514,14 @@ class PolicyTransaction final : public OptimisticCore<M>,
         context_.announce(progress_);
     }
     unlatch_publications();
+    timeline::tell<M>(timeline::What::validation, state, valid);
     if (!valid) {
       failed_early_ = !doomed_;
       conflict(AbortReason::early_validation, state);
       return false;
     }
     if (row.publishes) {
+      timeline::tell<M>(timeline::What::publication, state, pending_.size());
       for (const std::uint32_t entry : pending_) set_[entry].pending = false;
       pending_.clear();
     }
@@ -579,7 +588,9 @@ class PolicyTransaction final : public OptimisticCore<M>,
   [[gnu::noinline]] bool last_piece_valid() {
     assert(linked_ == 0 && sources_.empty() && dependencies_.empty() && "see commit_point");
     publications_.clear();
-    if (piece_valid()) return true;
+    const bool valid = piece_valid();
+    timeline::tell<M>(timeline::What::validation, compiled_type_.commit_point, valid);
+    if (valid) return true;
     failed_early_ = true;
     conflict(AbortReason::early_validation, compiled_type_.commit_point);
     return false;
@@ -737,7 +748,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
 
   [[nodiscard]] std::uint64_t committed_version() const { return this->last_version(); }
 
-  static constexpr std::uint32_t kUntilFinished = ~std::uint32_t{0};
+  static constexpr std::uint32_t kUntilFinished = timeline::kUntilEnd;
 
   PolicyRuntime<M>& runtime_;
   TransactionContext<M>& context_;

@@ -10,6 +10,7 @@
 #include "machine/shared.h"
 #include "protocol/compiled_policy.h"
 #include "protocol/outcome.h"
+#include "protocol/timeline.h"
 #include "storage/storage.h"
 #include "workload/signature.h"
 
@@ -48,6 +49,7 @@ Attempt<M> attempt_to_commit(Txn& txn, F procedure) {
   Attempt<M> attempt;
   Outcome outcome = procedure();
   while (true) {
+    timeline::tell<M>(timeline::What::commit);
     const auto before = M::now();
     const auto waited_before = txn.waited();
     const bool ended = (outcome == Outcome::commit && txn.commit()) ||
@@ -58,6 +60,7 @@ Attempt<M> attempt_to_commit(Txn& txn, F procedure) {
       if (retry != Retry::no) {
         attempt.commit += took();
         if (retry == Retry::run) {
+          timeline::tell<M>(timeline::What::retry);
           ++attempt.partial_retries;
           outcome = procedure();
         }

@@ -6,6 +6,7 @@
 #include "protocol/access_set.h"
 #include "protocol/outcome.h"
 #include "protocol/row.h"
+#include "protocol/timeline.h"
 #include "storage/node_version.h"
 #include "storage/table.h"
 
@@ -24,7 +25,8 @@ class SnapshotTransaction {
   }
 
   template <class Prefix, class T>
-  Row<Prefix> read(AccessId, T& table, const typename T::KeyType& key) {
+  Row<Prefix> read(AccessId state, T& table, const typename T::KeyType& key) {
+    const Scope scope(storage_, AccessKind::read, state, table, [&key] { return key.words[0]; });
     assert(table.in_snapshots() && "this table keeps no past for snapshots");
     NodeVersion<M> node;
     const Record<M>* record = table.index().find(key, node);
@@ -37,8 +39,9 @@ class SnapshotTransaction {
   }
 
   template <class Prefix, class T, class F>
-  bool scan(AccessId, T& table, const typename T::KeyType& lo, const typename T::KeyType& hi,
+  bool scan(AccessId state, T& table, const typename T::KeyType& lo, const typename T::KeyType& hi,
             Order order, std::uint32_t limit, F visit) {
+    const Scope scope(storage_, AccessKind::scan, state, table, [&lo] { return lo.words[0]; });
     assert(table.in_snapshots() && "this table keeps no past for snapshots");
     std::uint32_t visited = 0;
     table.index().scan(lo, hi, order, [&](const NodeVersion<M>&, auto entries) {
@@ -61,6 +64,8 @@ class SnapshotTransaction {
   [[nodiscard]] Outcome stop() const { return Outcome::rollback; }
 
  private:
+  using Scope = timeline::AccessScope<M>;
+
   /// The newest version the snapshot includes.
   template <class Prefix>
   Row<Prefix> row_of(const Record<M>& record) {

@@ -12,6 +12,7 @@
 #include "protocol/optimistic.h"
 #include "protocol/outcome.h"
 #include "protocol/row.h"
+#include "protocol/timeline.h"
 #include "storage/node_version.h"
 #include "storage/table.h"
 
@@ -38,11 +39,12 @@ class StoredProcedureApi {
   /// Reads the row under `key`; with a prefix type, only its first columns.
   template <class Prefix, class T>
   Row<Prefix> read(AccessId state, T& table, const typename T::KeyType& key) {
+    const Scope scope = access(AccessKind::read, state, table, key);
     const Begin begin = self().begin_access(state);
     switch (begin) {
       case Begin::plain:
       case Begin::proceed: break;
-      case Begin::replay: return replay_row<Prefix>();
+      case Begin::replay: return replay_row<Prefix>(scope);
       case Begin::stop: return {};
     }
     M::on_lookup();
@@ -62,12 +64,13 @@ class StoredProcedureApi {
 
   /// Changes a row read before: `modify(P&)` works on a private copy.
   template <class T, class Prefix, class F>
-  bool update(AccessId state, T& /*table*/, const Row<Prefix>& row, F modify) {
+  bool update(AccessId state, T& table, const Row<Prefix>& row, F modify) {
+    const Scope scope = access(AccessKind::update, state, table, row);
     const Begin begin = self().begin_access(state);
     switch (begin) {
       case Begin::plain:
       case Begin::proceed: break;
-      case Begin::replay: return replay_write();
+      case Begin::replay: return replay_write(scope);
       case Begin::stop: return false;
     }
     M::on_row();
@@ -81,11 +84,12 @@ class StoredProcedureApi {
   template <class T>
   bool insert(AccessId state, T& table, const typename T::KeyType& key,
               const typename T::ValueType& value) {
+    const Scope scope = access(AccessKind::insert, state, table, key);
     const Begin begin = self().begin_access(state);
     switch (begin) {
       case Begin::plain:
       case Begin::proceed: break;
-      case Begin::replay: return replay_write();
+      case Begin::replay: return replay_write(scope);
       case Begin::stop: return false;
     }
     M::on_insert();
@@ -105,12 +109,13 @@ class StoredProcedureApi {
 
   /// Deletes a row read before.
   template <class T, class Prefix>
-  bool remove(AccessId state, T& /*table*/, const Row<Prefix>& row) {
+  bool remove(AccessId state, T& table, const Row<Prefix>& row) {
+    const Scope scope = access(AccessKind::remove, state, table, row);
     const Begin begin = self().begin_access(state);
     switch (begin) {
       case Begin::plain:
       case Begin::proceed: break;
-      case Begin::replay: return replay_write();
+      case Begin::replay: return replay_write(scope);
       case Begin::stop: return false;
     }
     M::on_row();
@@ -123,11 +128,12 @@ class StoredProcedureApi {
   template <class Prefix, class T, class F>
   bool scan(AccessId state, T& table, const typename T::KeyType& lo, const typename T::KeyType& hi,
             Order order, std::uint32_t limit, F visit) {
+    const Scope scope = access(AccessKind::scan, state, table, lo);
     const Begin begin = self().begin_access(state);
     switch (begin) {
       case Begin::plain:
       case Begin::proceed: break;
-      case Begin::replay: return replay_scan<Prefix, T>(visit);
+      case Begin::replay: return replay_scan<Prefix, T>(visit, scope);
       case Begin::stop: return false;
     }
     bool alive = true;
@@ -182,6 +188,18 @@ class StoredProcedureApi {
   P& self() { return static_cast<P&>(*this); }
 
  private:
+  using Scope = timeline::AccessScope<M>;
+
+  template <class T>
+  Scope access(AccessKind kind, AccessId state, const T& table, const typename T::KeyType& key) {
+    return {self().storage(), kind, state, table, [&key] { return key.words[0]; }};
+  }
+  template <class T, class Prefix>
+  Scope access(AccessKind kind, AccessId state, const T& table, const Row<Prefix>& row) {
+    return {self().storage(), kind, state, table,
+            [&] { return T::key_of(self().record_of(row.entry())).words[0]; }};
+  }
+
   template <class Prefix, class T>
   Row<Prefix> look_up(AccessId state, T& table, const typename T::KeyType& key) {
     static_assert(sizeof(Prefix) <= sizeof(typename T::ValueType) && sizeof(Prefix) % 8 == 0);
@@ -279,13 +297,15 @@ class StoredProcedureApi {
     return true;
   }
 
-  bool replay_write() {
+  bool replay_write(const Scope& scope) {
+    scope.replayed();
     if constexpr (P::kReplays) return self().replay_write();
     return true;
   }
 
   template <class Prefix>
-  Row<Prefix> replay_row() {
+  Row<Prefix> replay_row(const Scope& scope) {
+    scope.replayed();
     if constexpr (P::kReplays) {
       const auto [value, entry] = self().replay_row();
       return {reinterpret_cast<const Prefix*>(value), entry};
@@ -294,7 +314,8 @@ class StoredProcedureApi {
   }
 
   template <class Prefix, class T, class F>
-  bool replay_scan(F& visit) {
+  bool replay_scan(F& visit, const Scope& scope) {
+    scope.replayed();
     if constexpr (P::kReplays) {
       bool go_on = true;
       self().replay_scan([&](const void* key, const void* value, std::uint32_t entry) {

@@ -73,14 +73,18 @@ struct SessionHandle {
         return signalled;
       };
       if (on_copy) {
-        json = run_on_copy(*session, options, check, interrupted);
+        try {
+          json = run_on_copy(*session, options, check, interrupted);
+        } catch (const StuckError&) {
+          if (!signalled) throw;  // else it has measured nothing that could be told
+        }
       } else {
         Result measured = session->run(options, interrupted);
         if (check) measured.violations = session->check();
         json = measured.to_json();
       }
     }
-    py::object result = from_json(json);
+    py::object result = json.empty() ? py::none() : from_json(json);
     if (signalled) {
       const py::object type = py::module_::import("engine._engine").attr("Interrupted");
       py::object error = type("the run was interrupted");
@@ -97,7 +101,8 @@ struct SessionHandle {
 RunOptions make_options(const std::string& protocol, const PolicyHandle* policy,
                         const std::string& backoff, double backoff_us, double seconds,
                         double warmup, std::uint64_t seed,
-                        std::map<std::string, std::string> options, double watchdog_s) {
+                        std::map<std::string, std::string> options, double watchdog_s,
+                        std::size_t timeline_events) {
   return {.protocol = protocol,
           .protocol_options = std::move(options),
           .policy = policy == nullptr ? nullptr : policy->compiled,
@@ -106,7 +111,8 @@ RunOptions make_options(const std::string& protocol, const PolicyHandle* policy,
           .seconds = seconds,
           .warmup = warmup,
           .seed = seed,
-          .watchdog_s = watchdog_s};
+          .watchdog_s = watchdog_s,
+          .timeline_events = timeline_events};
 }
 
 void bind_errors(py::module_& module) {
@@ -157,20 +163,23 @@ void bind_session(py::module_& module) {
           [](SessionHandle& self, const std::string& protocol, const PolicyHandle* policy,
              const std::string& backoff, double backoff_us, double seconds, double warmup,
              std::uint64_t seed, std::map<std::string, std::string> options, double watchdog_s,
-             bool on_copy, bool check) {
+             bool on_copy, bool check, std::size_t timeline_events) {
             return self.run(make_options(protocol, policy, backoff, backoff_us, seconds, warmup,
-                                         seed, std::move(options), watchdog_s),
+                                         seed, std::move(options), watchdog_s, timeline_events),
                             on_copy, check);
           },
           py::arg("protocol"), py::arg("policy") = nullptr, py::arg("backoff") = "exponential",
           py::arg("backoff_us") = 0.0, py::arg("seconds") = 1.0, py::arg("warmup") = 0.0,
           py::arg("seed") = 1, py::arg("options") = std::map<std::string, std::string>{},
           py::arg("watchdog_s") = 10.0, py::arg("on_copy") = false, py::arg("check") = false,
+          py::arg("timeline_events") = 0,
           "Runs the workload for a measured window and returns its result (DESIGN §5).\n\n"
           "Times in seconds, `backoff_us` in microseconds. The interpreter lock is released.\n"
           "`on_copy` (virtual machine only) leaves the database as it was loaded: the same run "
           "gives the same result. `check` adds `violations`, the consistency conditions that do "
-          "not hold after the run.\n\n"
+          "not hold after the run. `timeline_events` (virtual machine only) adds `timeline`, what "
+          "happened in the window, so many events of it at most: see "
+          "engine/driver/recorded_timeline.h.\n\n"
           "Raises:\n    Interrupted: Ctrl-C; `.result` holds what was measured.\n"
           "    EngineError: a worker made no progress; the message says who waits for whom.\n"
           "    ValueError: options that make no sense.")

@@ -55,7 +55,7 @@ class VersionLock {
     // acquire: payload loads that follow see at least the node of this version.
     std::uint64_t value = word_.load(std::memory_order_acquire);
     for (int spins = 0; (value & kLocked) != 0;) [[unlikely]] {
-      M::relax(spins);
+      M::relax(spins, &word_);
       value = word_.load(std::memory_order_acquire);  // acquire: as above
     }
     return value;

@@ -82,7 +82,7 @@ template <class M>
       if (record.word.load(std::memory_order_relaxed) == before) [[likely]]
         return before;
     }
-    M::relax(spins);
+    M::relax(spins, &record.word);
   }
 }
 
@@ -97,7 +97,7 @@ inline std::uint64_t lock_record(Record<M>& record) noexcept {
         record.word.compare_exchange(word, word | tid::kLock, std::memory_order_seq_cst)) {
       return word;
     }
-    M::relax(spins);
+    M::relax(spins, &record.word);
   }
 }
 

@@ -14,6 +14,7 @@ COMMANDS = {
     "policy": "policies.command:policy",
     "calibrate": "trainer.command.calibrate:calibrate",
     "fidelity": "trainer.command.fidelity:fidelity",
+    "timeline": "trainer.command.timeline:timeline",
 }
 """The commands, and where each is. To add one, write it and name it here."""
 

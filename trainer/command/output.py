@@ -32,8 +32,8 @@ def print_table(table: RenderableType) -> None:
         sys.stdout.write(as_text(table))
 
 
-def refuse_bad_output(output: str | None) -> None:
-    """Before minutes of measuring, not after.
+def refuse_bad_output(output: str | None, key: str = "output") -> None:
+    """Before minutes of measuring, not after; `key` is the setting's name.
 
     Raises:
         UsageError: the file can't be written there.
@@ -41,9 +41,9 @@ def refuse_bad_output(output: str | None) -> None:
     if output is None:
         return
     if not Path(output).parent.is_dir():
-        raise UsageError(f"output={output}: there is no directory {Path(output).parent}")
+        raise UsageError(f"{key}={output}: there is no directory {Path(output).parent}")
     if Path(output).is_dir():
-        raise UsageError(f"output={output}: is a directory; name a file in it")
+        raise UsageError(f"{key}={output}: is a directory; name a file in it")
 
 
 def as_text(table: RenderableType) -> str:

@@ -21,6 +21,7 @@ AT_LEAST_ONE = {
     "run.repeats",
     "rounds",
     "virtual_rounds",
+    "events",
     "validation.cores",
     "validation.repeats",
     "validation.tuning.rounds",
@@ -35,10 +36,11 @@ ABOVE_ZERO = {
     "run.seconds",
     "seconds",
     "virtual_seconds",
+    "until_us",
     "validation.seconds",
     "validation.tuning.slice_seconds",
 }
-AT_MOST = {"machine.cores": 1024, "validation.cores": 1024}
+AT_MOST = {"machine.cores": 1024, "validation.cores": 1024, "events": 5_000_000}
 VIRTUAL_CORES_MAX = 256
 NOT_NEGATIVE = {
     "seed",
@@ -49,6 +51,7 @@ NOT_NEGATIVE = {
     "validation.warmup",
     "warmup",
     "virtual_warmup",
+    "from_us",
     "random",
     "mutated",
 }

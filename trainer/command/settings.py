@@ -22,12 +22,15 @@ from trainer.config import (
     CalibrateConfig,
     EvaluateConfig,
     FidelityConfig,
+    TimelineConfig,
     TrainConfig,
     register_schemas,
 )
 from trainer.search import register_searches
 
-Settings = TypeVar("Settings", TrainConfig, EvaluateConfig, CalibrateConfig, FidelityConfig)
+Settings = TypeVar(
+    "Settings", TrainConfig, EvaluateConfig, CalibrateConfig, FidelityConfig, TimelineConfig
+)
 
 CONFIGS = "configs"
 HYDRA = "hydra"

@@ -1,13 +1,13 @@
 #include "driver/copied_run.h"
 
-#include <atomic>
-#include <chrono>
-#include <csignal>
+#include <unistd.h>
+
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -72,17 +72,35 @@ TEST(CopiedRun, EndsEarlyWithWhatItHasOnceInterrupted) {
   EXPECT_GT(Json::parse(result).at("commits"), 0);
 }
 
-TEST(CopiedRun, IsAnErrorIfItsProcessIsKilled) {
-  const auto session = open("virtual", 4);
-  std::atomic<bool> over{false};
-  // The copy is the one child of this process.
-  const auto kill_copy = [&over] {
-    if (!over.exchange(true)) {
-      (void)std::system(("pkill -KILL -P " + std::to_string(getpid()) + " -f copied_run").c_str());
+/// Sends the copy a signal, once: the one child of this process that is called as it is (and not the
+/// shell that looks for it, hence the brackets).
+std::function<bool()> send(const std::string& signal) {
+  return [signal, sent = false]() mutable {
+    if (!std::exchange(sent, true)) {
+      const std::string whom = " -P " + std::to_string(getpid()) + " -f [c]opied_run";
+      (void)std::system(("pkill -" + signal + whom).c_str());
     }
     return false;
   };
-  EXPECT_THROW((void)run_on_copy(*session, briefly(1000), false, kill_copy), StuckError);
+}
+
+TEST(CopiedRun, IsAnErrorIfItsProcessIsKilled) {
+  const auto session = open("virtual", 4);
+  EXPECT_THROW((void)run_on_copy(*session, briefly(1000), false, send("KILL")), StuckError);
+}
+
+TEST(CopiedRun, IsEndedIfItsTimeStopsAndTheNextOneIsAsEver) {
+  const auto session = open("virtual", 4);
+  const std::string before = run_on_copy(*session, briefly(), false, kNever);
+  RunOptions options = briefly(1000);
+  options.watchdog_s = 1;
+  try {
+    (void)run_on_copy(*session, options, false, send("STOP"));
+    FAIL() << "it ended";
+  } catch (const StuckError& error) {
+    EXPECT_NE(std::string(error.what()).find("virtual time has stopped"), std::string::npos);
+  }
+  EXPECT_EQ(run_on_copy(*session, briefly(), false, kNever), before);
 }
 
 }  // namespace

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "machine/timeline.h"
+#include "protocol/timeline.h"
+#include "storage/storage.h"
+
+namespace heddle {
+
+/// What happened in the measured window of a run, and the names it takes to tell it.
+class RecordedTimeline {
+ public:
+  /// @param most events
+  explicit RecordedTimeline(std::size_t most)
+      : timeline_(most, static_cast<std::uint16_t>(timeline::What::attempt)) {}
+
+  template <class M>
+  void name_tables(const Storage<M>& storage) {
+    for (const auto* table : storage.tables()) tables_.push_back(table->name());
+  }
+
+  /// Where events go.
+  [[nodiscard]] Timeline& events() { return timeline_; }
+
+  /// The window has begun.
+  void open(std::uint64_t now, double ticks_per_us) {
+    timeline_.open();
+    began_ = now;
+    ticks_per_ns_ = ticks_per_us / 1000;
+  }
+
+  /// `tables`: their names. `dropped`: events there was no room for. `events`: in the order in
+  /// which they happened, each a list: nanoseconds since the window began (less than 0 in attempts
+  /// that were going on then), core, what, and then
+  ///
+  ///     attempt       type's number, aborts before it
+  ///     access        state or -1, kind, table's number, first word of the key
+  ///     access_end    of the access begun last
+  ///     replayed      the access begun last was served from the log
+  ///     wait          core waited for, what for: 0 a lock, n that many accesses, -1 its end
+  ///     wait_end      of the wait begun last
+  ///     wait_skipped  core; to wait would have closed a cycle
+  ///     spun          core waited for or -1, nanoseconds
+  ///     dependency    core
+  ///     validation    state, 1 if it held or 0
+  ///     publication   state, writes that became visible
+  ///     retry         from the last validated point
+  ///     commit        begins
+  ///     end           commit, rollback or abort; why; state or -1
+  ///     backoff, backoff_end
+  [[nodiscard]] std::string to_json() const;
+
+ private:
+  Timeline timeline_;
+  std::vector<std::string> tables_;
+  std::uint64_t began_ = 0;
+  double ticks_per_ns_ = 1;
+};
+
+}  // namespace heddle

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace heddle {
+
+/// Something a core did, or that befell it, at one moment of a simulated run.
+struct TimelineEvent {
+  std::uint64_t time;     ///< ticks
+  std::uint64_t number;   ///< whatever else there is to say; `what` tells
+  std::uint32_t subject;  ///< whom or what it is about, likewise
+  std::uint16_t core;
+  std::uint16_t what;  ///< kSpun, or a number that whoever records it gives a meaning
+};
+
+/// What is recorded of a simulated run, in the order in which the machine made it happen: on one
+/// core in the order of time, between cores up to the machine's skew.
+class Timeline {
+ public:
+  /// The machine's own event: the core has spun for `number` ticks, on a word that core `subject`
+  /// wrote last (kNobody: unknown, or it did itself).
+  static constexpr std::uint16_t kSpun = 0;
+  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+
+  /// @param most events; what comes after them is dropped
+  /// @param beginning what an event is that begins something on its core
+  Timeline(std::size_t most, std::uint16_t beginning) : most_(most), beginning_(beginning) {}
+
+  /// From here on everything counts; of what was, only what is going on: each core's events since
+  /// its last beginning.
+  void open() {
+    forget();
+    open_ = true;
+  }
+
+  void add(const TimelineEvent& event) {
+    if (events_.size() >= most_) {
+      if (open_) {
+        ++dropped_;
+        return;
+      }
+      forget();
+    }
+    if (event.core >= last_of_core_.size()) last_of_core_.resize(event.core + std::size_t{1});
+    last_of_core_[event.core] = events_.size();
+    events_.push_back(event);
+  }
+
+  /// A step of a spinning wait; if it is not the first, it makes the core's last event longer.
+  void add_spin(const TimelineEvent& spin, bool first) {
+    if (!first && spin.core < last_of_core_.size() &&
+        last_of_core_[spin.core] < events_.size()) {
+      TimelineEvent& last = events_[last_of_core_[spin.core]];
+      if (last.what == kSpun && last.core == spin.core) {
+        last.number = spin.time + spin.number - last.time;
+        return;
+      }
+    }
+    add(spin);
+  }
+
+  [[nodiscard]] const std::vector<TimelineEvent>& events() const { return events_; }
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  void forget() {
+    std::vector<std::size_t> begun(last_of_core_.size(), events_.size());
+    for (std::size_t at = 0; at < events_.size(); ++at) {
+      if (events_[at].what == beginning_) begun[events_[at].core] = at;
+    }
+    std::size_t kept = 0;
+    for (std::size_t at = 0; at < events_.size(); ++at) {
+      const TimelineEvent event = events_[at];
+      if (at < begun[event.core]) continue;
+      last_of_core_[event.core] = kept;
+      events_[kept++] = event;
+    }
+    events_.resize(kept);
+  }
+
+  std::size_t most_;
+  std::uint16_t beginning_;
+  bool open_ = false;
+  std::vector<TimelineEvent> events_;
+  std::vector<std::size_t> last_of_core_;  ///< where each core's last event is
+  std::uint64_t dropped_ = 0;
+};
+
+}  // namespace heddle

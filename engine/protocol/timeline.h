@@ -1,0 +1,104 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "machine/timeline.h"
+#include "protocol/outcome.h"
+#include "storage/storage.h"
+#include "workload/signature.h"
+
+namespace heddle::timeline {
+
+/// What transactions tell of themselves on a machine that records it. On others each of these
+/// compiles to nothing.
+enum class What : std::uint16_t {
+  spun = Timeline::kSpun,
+  attempt,       ///< one begins: type; how many aborts came before it
+  access,        ///< one begins: AccessSubject; the key's first word
+  access_end,    ///< the last one begun ends
+  replayed,      ///< the last one begun is served from the log
+  wait,          ///< a wait begins: for whom; WaitGoal
+  wait_end,      ///< it ends
+  wait_skipped,  ///< one would have closed a cycle: for whom
+  dependency,    ///< a new one: on whom
+  validation,    ///< an early one: state; whether it held
+  publication,   ///< writes became visible: state; how many
+  retry,         ///< the procedure runs again, from the last validated point
+  commit,        ///< the procedure is through, the commit begins
+  end,           ///< of the attempt: Outcome; AbortReason, and the state above kReasonBits
+  backoff,       ///< begins
+  backoff_end,
+  count_,
+};
+
+inline constexpr std::array<std::string_view, static_cast<std::size_t>(What::count_)> kWhatNames{
+    "spun",       "attempt",     "access", "access_end", "replayed", "wait",    "wait_end",
+    "wait_skipped", "dependency", "validation", "publication", "retry", "commit", "end",
+    "backoff",    "backoff_end"};
+
+/// What a wait is for: a lock, or so many of the other transaction's accesses, or its end.
+inline constexpr std::uint64_t kUntilGranted = 0;
+inline constexpr std::uint64_t kUntilEnd = ~std::uint32_t{0};
+
+inline constexpr int kReasonBits = 8;
+
+/// What an access is to which table, in one word.
+struct AccessSubject {
+  AccessId state;
+  AccessKind kind;
+  std::uint8_t table;  ///< its place in Storage::tables()
+
+  [[nodiscard]] constexpr std::uint32_t packed() const {
+    return std::uint32_t{state} | static_cast<std::uint32_t>(kind) << 16 |
+           std::uint32_t{table} << 24;
+  }
+  static constexpr AccessSubject unpack(std::uint32_t word) {
+    return {static_cast<AccessId>(word), static_cast<AccessKind>(word >> 16 & 0xff),
+            static_cast<std::uint8_t>(word >> 24)};
+  }
+};
+
+template <class M>
+void tell([[maybe_unused]] What what, [[maybe_unused]] std::uint64_t subject = 0,
+          [[maybe_unused]] std::uint64_t number = 0) {
+  if constexpr (M::kRecords) {
+    M::record(static_cast<std::uint16_t>(what), static_cast<std::uint32_t>(subject), number);
+  }
+}
+
+template <class M>
+void tell_end([[maybe_unused]] Outcome outcome, [[maybe_unused]] AbortReason reason,
+              [[maybe_unused]] AccessId state) {
+  tell<M>(What::end, static_cast<std::uint64_t>(outcome),
+          static_cast<std::uint64_t>(reason) | std::uint64_t{state} << kReasonBits);
+}
+
+/// An access, from its construction to the end of its scope.
+template <class M>
+class AccessScope {
+ public:
+  /// @param key gives the key's first word; asked only where it is recorded
+  template <class Key>
+  AccessScope(const Storage<M>& storage, AccessKind kind, AccessId state,
+              const TableBase<M>& table, Key key) {
+    if constexpr (M::kRecords) {
+      if (!M::recording()) return;
+      const auto& tables = storage.tables();
+      const auto number = std::find(tables.begin(), tables.end(), &table) - tables.begin();
+      tell<M>(What::access,
+              AccessSubject{state, kind, static_cast<std::uint8_t>(number)}.packed(), key());
+    }
+  }
+  AccessScope(const AccessScope&) = delete;
+  AccessScope& operator=(const AccessScope&) = delete;
+  ~AccessScope() { tell<M>(What::access_end); }
+
+  /// It is served from the log.
+  void replayed() const { tell<M>(What::replayed); }
+};
+
+}  // namespace heddle::timeline

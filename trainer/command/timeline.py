@@ -1,0 +1,123 @@
+"""`heddle timeline`: what happens when, on virtual cores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from envs import TUNED, Evaluator, machine_words, subject_of
+from envs.result import Machine
+from envs.timeline import Timeline
+from trainer.checkpoint import write_atomically
+from trainer.command.errors import UsageError, one_message
+from trainer.command.output import refuse_bad_output
+from trainer.command.settings import compose_settings, settings_text
+from trainer.config import TimelineConfig, workload_options
+from trainer.timeline.chrome_trace import chrome_trace
+from trainer.timeline.picture import Window, draw_window
+
+PICTURE_ENDINGS = (".png", ".svg", ".pdf")
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@one_message
+def timeline(settings: tuple[str, ...], show: bool) -> None:
+    r"""Record a short run on virtual cores: every access, wait, publication, abort and commit.
+
+    output= is a trace for ui.perfetto.dev or chrome://tracing, one track a core, waits with their
+    state and whom they wait for, arrows for dependencies. picture= is an image of a window of it.
+    The run is the one that `heddle evaluate` makes with the same settings, to the bit.
+
+    \b
+    Examples:
+      heddle timeline policy=ic3 output=trace.json
+      heddle timeline policy=runs/RUN/policy.json machine.cores=48 seconds=0.0005
+      heddle timeline policy=ic3 picture=window.png from_us=40 until_us=80 draw_cores=[0,1,2]
+    """
+    if show:
+        click.echo(settings_text("timeline", settings), nl=False)
+        return
+    config = compose_settings("timeline", settings, TimelineConfig)
+    if config.machine.kind != "virtual":
+        raise UsageError(
+            f"machine={config.machine.kind}: what happens on real cores can't be recorded; leave it "
+            "out, or set machine.cores"
+        )
+    if config.policy == TUNED:
+        raise UsageError(f"policy={TUNED}: its backoff takes a sweep; record silo instead")
+    refuse_bad_output(config.output)
+    window = _window(config)
+    recorded = _record(config)
+    title = f"{recorded.subject} on {machine_words(Machine('virtual', recorded.cores))}"
+    document = chrome_trace(recorded, title)
+    write_atomically(Path(config.output), json.dumps(document) + "\n")
+    click.echo(_words(recorded))
+    click.echo(f"trace: {config.output} (open it at https://ui.perfetto.dev)")
+    if config.picture is not None:
+        draw_window(recorded, window, title, Path(config.picture))
+        click.echo(f"picture: {config.picture}")
+
+
+def _window(config: TimelineConfig) -> Window:
+    """What is to be drawn, once it is known to make sense."""
+    cores = config.machine.cores or 1
+    drawn = config.draw_cores if config.draw_cores is not None else list(range(min(cores, 8)))
+    if config.picture is not None:
+        refuse_bad_output(config.picture, "picture")
+        if not config.picture.endswith(PICTURE_ENDINGS):
+            raise UsageError(f"picture={config.picture}: must end in {', '.join(PICTURE_ENDINGS)}")
+    if not drawn or not all(0 <= core < cores for core in drawn):
+        raise UsageError(f"draw_cores={drawn}: must be some of the cores 0 to {cores - 1}")
+    if not config.from_us < config.until_us:
+        raise UsageError(
+            f"from_us={config.from_us:g} until_us={config.until_us:g}: the window is empty"
+        )
+    if config.picture is not None and config.from_us >= config.seconds * 1e6:
+        raise UsageError(
+            f"from_us={config.from_us:g}: the run ends after {config.seconds * 1e6:g} µs; "
+            "raise seconds="
+        )
+    return Window(config.from_us, config.until_us, drawn)
+
+
+def _record(config: TimelineConfig) -> Timeline:
+    try:
+        evaluator = Evaluator(
+            workload_options(config.workload),
+            config.machine.cores,
+            machine=config.machine.options(),
+            seed=config.seed,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    try:
+        subject = subject_of(config.policy, evaluator.signature, lambda: 1.0)
+        return evaluator.record(
+            subject,
+            config.seconds,
+            warmup=config.warmup,
+            seed=config.seed,
+            events=config.events,
+        )
+    finally:
+        evaluator.close()
+
+
+def _words(recorded: Timeline) -> str:
+    ended = [a for a in recorded.attempts if a.outcome is not None]
+    aborts = sum(a.outcome == "abort" for a in ended)
+    waits = sum(len(a.waits) for a in recorded.attempts)
+    text = (
+        f"{len(ended) - aborts} transactions ended, {aborts} attempts aborted, {waits} waits in "
+        f"{recorded.end / 1000:.1f} µs of {recorded.cores} virtual cores"
+    )
+    if recorded.dropped:
+        text += (
+            f"\nstopped there: {recorded.dropped} more events had no room; lower seconds= or raise "
+            "events="
+        )
+    return text
