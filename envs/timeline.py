@@ -168,9 +168,7 @@ class Timeline:
     dropped: int
 
     @classmethod
-    def from_result(
-        cls, result: Mapping[str, Any], subject: str, signature: Signature
-    ) -> Timeline:
+    def from_result(cls, result: Mapping[str, Any], subject: str, signature: Signature) -> Timeline:
         """Read the `timeline` of a run's result (engine/driver/recorded_timeline.h).
 
         Args:

@@ -145,6 +145,6 @@ def test_attempts_between(tpcc: Signature) -> None:
 
 def test_real_cores_can_not_be_recorded() -> None:
     evaluator = Evaluator({"name": "tpcc"}, 1)
+    subject = subject_of("silo", evaluator.signature, lambda: 1.0)
     with pytest.raises(ValueError, match="virtual"):
-        subject = subject_of("silo", evaluator.signature, lambda: 1.0)
         evaluator.record(subject, 0.001, warmup=0.0, seed=1, events=10)

@@ -44,8 +44,8 @@ def timeline(settings: tuple[str, ...], show: bool) -> None:
     config = compose_settings("timeline", settings, TimelineConfig)
     if config.machine.kind != "virtual":
         raise UsageError(
-            f"machine={config.machine.kind}: what happens on real cores can't be recorded; leave it "
-            "out, or set machine.cores"
+            f"machine={config.machine.kind}: what happens on real cores can't be recorded; leave "
+            "it out, or set machine.cores"
         )
     if config.policy == TUNED:
         raise UsageError(f"policy={TUNED}: its backoff takes a sweep; record silo instead")

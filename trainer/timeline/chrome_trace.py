@@ -19,7 +19,7 @@ _BIAS_NS = 1e-4
 
 
 def chrome_trace(timeline: Timeline, title: str) -> dict[str, Any]:
-    """The timeline as a trace document.
+    """The timeline as a trace document; what was before the window began is cut off.
 
     Args:
         timeline: what happened.
@@ -31,10 +31,11 @@ def chrome_trace(timeline: Timeline, title: str) -> dict[str, Any]:
     for backoff in timeline.backoffs:
         events.append(_slice("backoff", "backoff", backoff.core, backoff.begin, backoff.end))
     events += _arrows(timeline)
+    kept = [event for event in events if event.get("ts", 0.0) >= 0]
     return {
         "displayTimeUnit": "ns",
         "otherData": {"machine": "virtual", "time": "virtual", "dropped": timeline.dropped},
-        "traceEvents": events,
+        "traceEvents": kept,
     }
 
 
@@ -116,19 +117,19 @@ def _arrows(timeline: Timeline) -> Iterator[dict[str, Any]]:
         ]
         ends += [("wait", w.attempt, w.end, w.begin) for w in attempt.waits if w.until != "spin"]
         for name, source, time, arrival in ends:
-            if source is None:
+            if source is None or time < 0:
                 continue
             other = timeline.attempts[source]
             if name == "dependency":
                 departure = timeline.published_before(source, time)
             else:
                 departure = min(time, other.end)
-            departure = max(min(departure, other.end - _INSIDE_NS), other.begin)
+            departure = max(min(departure, other.end - _INSIDE_NS), other.begin, 0.0)
             number += 1
             shared = {"cat": name, "name": name, "id": number, "pid": PROCESS}
             yield {**shared, "ph": "s", "tid": other.core, "ts": _us(departure)}
             # A wait's arrow ends in the wait's slice, which the time of its end is no part of.
-            landing = max(arrival, time - _INSIDE_NS) if name == "wait" else arrival
+            landing = max(arrival, time - _INSIDE_NS, 0.0) if name == "wait" else arrival
             yield {**shared, "ph": "f", "bp": "e", "tid": attempt.core, "ts": _us(landing)}
 
 
@@ -157,6 +158,7 @@ def _slice(
     end: float,
     args: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
+    begin = max(begin, min(end, 0.0))
     return {
         "ph": "X",
         "name": name,

@@ -66,9 +66,7 @@ def draw_window(timeline: Timeline, window: Window, title: str, path: Path) -> N
 
 
 class _Painter:
-    def __init__(
-        self, timeline: Timeline, window: Window, axes: Axes, width_points: float
-    ) -> None:
+    def __init__(self, timeline: Timeline, window: Window, axes: Axes, width_points: float) -> None:
         self._timeline = timeline
         self._window = window
         self._axes = axes
