@@ -222,6 +222,7 @@ class WorkloadSession final : public Session {
       // release: every wait sees it, soon enough.
       run_.state.stop.store(1, std::memory_order_release);
       M::unpark(run_.state.stop.raw());
+      M::unpark_all();
       return false;
     }
 

@@ -15,6 +15,7 @@ CacheLines::CacheLines(const CostModel& model, int cores, double ticks_per_ns,
                        std::size_t database_lines)
     : lines_(kFirstLines),
       shift_(64 - std::countr_zero(kFirstLines / kNeighbours)),
+      recent_(kRecent * static_cast<std::size_t>(cores)),
       own_(model.private_lines * static_cast<std::size_t>(cores)),
       common_(model.shared_lines * static_cast<std::size_t>((cores + model.cores_per_socket - 1) /
                                                             model.cores_per_socket)),
@@ -63,30 +64,59 @@ void CacheLines::grow() {
   }
 }
 
-/// What it takes to have a line alone that the core has already: the furthest of the others who
-/// have it too must give it up. Those who had it may have evicted it since.
-CacheLines::Ticks CacheLines::take_away(int core, const Line& line) const {
-  Ticks longest = shared_hit_;  // to learn that nobody has it
-  for (std::uint64_t bits = line.readers & ~reader(core); bits != 0; bits &= bits - 1) {
+/// f(other) for those who have a line. Some who had it may have evicted it since.
+template <class F>
+void CacheLines::for_each_other(int core, const Line& line, F f) const {
+  if (line.shared == 0) {
+    const auto owner = static_cast<int>(line.owner);
+    if (line.owner != kNobody && owner != core && has(owner, line)) f(owner);
+    return;
+  }
+  for (std::uint64_t bits = line.readers; bits != 0; bits &= bits - 1) {
     for (int other = std::countr_zero(bits); other < cores_; other += kReaderBits) {
-      if (has(other, line)) longest = std::max(longest, transfer(core, other));
+      if (other != core && has(other, line)) f(other);
     }
   }
+}
+
+/// What it takes to have a line alone that the core has already: the furthest of the others who
+/// have it too must give it up.
+CacheLines::Ticks CacheLines::furthest_other(int core, const Line& line) const {
+  Ticks longest = shared_hit_;  // to learn that nobody has it
+  for_each_other(core, line,
+                 [&](int other) { longest = std::max(longest, transfer(core, other)); });
   return longest;
 }
 
-CacheLines::Ticks CacheLines::fetch(int core, Line& line, std::size_t own_place, Access access,
-                                    Ticks now) {
+void CacheLines::take_away(int core, const Line& line) {
+  for_each_other(core, line, [&](int other) { own_[own_place(other, line)] = 0; });
+}
+
+CacheLines::Ticks CacheLines::look_up(int core, std::uintptr_t address, Access access, Ticks now) {
+  Line& line = line_at(address);
+  Ticks cost = 0;
+  const bool alone = line.owner == static_cast<unsigned>(core) && line.shared == 0;
+  if (!has(core, line) || (access != Access::load && !alone)) {
+    cost = fetch(core, line, access, now);
+  } else if (access == Access::exchange) {
+    cost = atomic_;
+  }
+  recent_of(core, address) = Recent(line, core, own_place(core, line));
+  return cost;
+}
+
+CacheLines::Ticks CacheLines::fetch(int core, Line& line, Access access, Ticks now) {
   const auto socket = static_cast<std::size_t>(core / cores_per_socket_);
   Tag& common = common_[socket * common_size_ + (line.number & common_mask_)];
-  const bool has_it = own_[own_place] == tag(line);
+  const bool has_it = has(core, line);
+  const auto owner = static_cast<int>(line.owner);
   const bool owned =
-      line.owner != kNobody && line.owner != core && !line.shared && has(line.owner, line);
+      line.owner != kNobody && owner != core && line.shared == 0 && has(owner, line);
   Ticks latency;
   if (has_it) {
-    latency = take_away(core, line);
+    latency = furthest_other(core, line);
   } else if (owned) {
-    latency = transfer(core, line.owner);
+    latency = transfer(core, owner);
   } else {
     const bool near = common == tag(line) || (line.owner == kNobody && in_shared_cache(line));
     latency = near ? shared_hit_ : memory_;
@@ -98,21 +128,24 @@ CacheLines::Ticks CacheLines::fetch(int core, Line& line, std::size_t own_place,
   const Ticks arrival = now + wait + latency;
   if (access == Access::load) {
     if (owned) {
-      line.shared = true;
-      line.readers = reader(line.owner);
+      line.shared = 1;
+      line.readers = reader(owner);
+      Recent& of_owner = recent_of(owner, line.address);
+      if (of_owner.is(line.address)) of_owner.not_alone();
     }
-    if (line.shared) {
+    if (line.shared != 0) {
       line.readers |= reader(core);
     } else {
-      line.owner = static_cast<std::uint16_t>(core);
+      line.owner = static_cast<unsigned>(core);
     }
   } else {
-    ++line.writes;
-    line.owner = static_cast<std::uint16_t>(core);
-    line.shared = false;
+    take_away(core, line);
+    line.writes = line.writes + 1;
+    line.owner = static_cast<unsigned>(core);
+    line.shared = 0;
     line.arrives = arrival;
   }
-  own_[own_place] = common = tag(line);
+  own_[own_place(core, line)] = common = tag(line);
   switch (access) {
     case Access::load: return static_cast<Ticks>(exposed_ * static_cast<double>(wait + latency));
     case Access::exchange: return wait + latency + atomic_;

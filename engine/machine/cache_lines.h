@@ -36,7 +36,13 @@ class CacheLines {
 
   /// What the access costs a core that makes it at `now`.
   Ticks cost(int core, const void* address, Access access, Ticks now) {
-    return cost_of(core, line_of(address), access, now);
+    const auto wanted = reinterpret_cast<std::uintptr_t>(address) / kLineBytes;
+    const Recent& recent = recent_of(core, wanted);
+    if (recent.is(wanted) && own_[recent.place] == recent.tag) [[likely]] {
+      if (access == Access::load) return 0;
+      if (recent.alone()) return access == Access::exchange ? atomic_ : 0;
+    }
+    return look_up(core, wanted, access, now);
   }
 
   /// The core has read on, up to the line of `last`.
@@ -56,8 +62,8 @@ class CacheLines {
 
   /// Who wrote a line last; whoever asks, if nobody did.
   [[nodiscard]] int owner(const void* address, int asker) {
-    const std::uint16_t owner = line_of(address).owner;
-    return owner == kNobody ? asker : owner;
+    const unsigned owner = line_of(address).owner;
+    return owner == kNobody ? asker : static_cast<int>(owner);
   }
 
   [[nodiscard]] std::size_t size() const { return count_; }
@@ -65,19 +71,23 @@ class CacheLines {
   static constexpr std::uintptr_t kLineBytes = 64;
 
  private:
-  static constexpr std::uint16_t kNobody = 0xffff;
+  static constexpr unsigned kNobody = (1U << 10) - 1;
   /// So many lines that follow each other are kept side by side: records and nodes have several.
   static constexpr std::uintptr_t kNeighbours = 4;
+  /// So many lines of each core are known without a look-up: what a transaction touches.
+  static constexpr std::uintptr_t kRecent = 256;
 
-  struct Line {
+  /// 32 bytes, so that none lies in two lines of the real machine, whose caches miss most of them.
+  struct alignas(32) Line {
     std::uintptr_t address = 0;  ///< divided by kLineBytes; 0: no line
     Ticks arrives = 0;           ///< when the transfers under way end
+    std::uint64_t readers = 0;   ///< who got it, while it is shared; core c is bit c modulo 64
     std::uint32_t number = 0;
-    std::uint32_t writes = 0;       ///< counts the line's contents
-    std::uint16_t owner = kNobody;  ///< who had it alone last
-    bool shared = false;            ///< others got it since
-    std::uint64_t readers = 0;      ///< who, while it is shared; core c is bit c modulo 64
+    std::uint32_t owner : 10 = kNobody;  ///< who had it alone last
+    std::uint32_t shared : 1 = 0;        ///< others got it since
+    std::uint32_t writes : 21 = 0;       ///< counts the line's contents
   };
+  static_assert(sizeof(Line) == 32);
 
   /// Where a core has been reading line after line.
   class Streams {
@@ -108,6 +118,28 @@ class CacheLines {
     return (line.number + 1) + line.writes * 0x9e37'79b1U;
   }
 
+  /// A line that a core has touched of late, and the place of its cache that held it then. While
+  /// the place still does, the line itself need not be looked up.
+  class Recent {
+   public:
+    Recent() = default;
+    Recent(const Line& line, int core, std::size_t cache_place)
+        : place(static_cast<std::uint32_t>(cache_place)),
+          tag(CacheLines::tag(line)),
+          key_(line.address << 1 |
+               static_cast<std::uintptr_t>(line.owner == static_cast<unsigned>(core) &&
+                                           line.shared == 0)) {}
+    [[nodiscard]] bool is(std::uintptr_t address) const { return key_ >> 1 == address; }
+    [[nodiscard]] bool alone() const { return (key_ & 1) != 0; }
+    void not_alone() { key_ &= ~std::uintptr_t{1}; }
+
+    std::uint32_t place = 0;
+    Tag tag = 0;
+
+   private:
+    std::uintptr_t key_ = 0;
+  };
+
   [[nodiscard]] std::size_t home(std::uintptr_t address) const {
     const std::uintptr_t group = address / kNeighbours;
     const auto place = static_cast<std::size_t>((group * 0x9e37'79b9'7f4a'7c15ULL) >> shift_);
@@ -115,7 +147,9 @@ class CacheLines {
   }
 
   Line& line_of(const void* address) {
-    const auto wanted = reinterpret_cast<std::uintptr_t>(address) / kLineBytes;
+    return line_at(reinterpret_cast<std::uintptr_t>(address) / kLineBytes);
+  }
+  Line& line_at(std::uintptr_t wanted) {
     for (std::size_t at = home(wanted);; at = (at + 1) & (lines_.size() - 1)) {
       Line& line = lines_[at];
       if (line.address == wanted) [[likely]]
@@ -128,27 +162,27 @@ class CacheLines {
   [[nodiscard]] static std::uint64_t reader(int core) {
     return std::uint64_t{1} << (core % kReaderBits);
   }
-  [[nodiscard]] bool has(int core, const Line& line) const {
-    return own_[static_cast<std::size_t>(core) * own_size_ + (line.number & own_mask_)] ==
-           tag(line);
+  /// Where a core's own cache has the line, if it does.
+  [[nodiscard]] std::size_t own_place(int core, const Line& line) const {
+    return static_cast<std::size_t>(core) * own_size_ + (line.number & own_mask_);
   }
-  [[nodiscard]] Ticks take_away(int core, const Line& line) const;
+  [[nodiscard]] bool has(int core, const Line& line) const {
+    return own_[own_place(core, line)] == tag(line);
+  }
+  [[nodiscard]] Recent& recent_of(int core, std::uintptr_t address) {
+    return recent_[static_cast<std::size_t>(core) * kRecent + address % kRecent];
+  }
+  [[nodiscard]] Ticks furthest_other(int core, const Line& line) const;
+  void take_away(int core, const Line& line);
+  template <class F>
+  void for_each_other(int core, const Line& line, F f) const;
 
   Line& add(std::uintptr_t address);
   Line& place(const Line& line);
   void grow();
 
-  Ticks cost_of(int core, Line& line, Access access, Ticks now) {
-    const auto own_place = static_cast<std::size_t>(core) * own_size_ + (line.number & own_mask_);
-    if (own_[own_place] == tag(line)) [[likely]] {
-      if (access == Access::load) return 0;
-      if (line.owner == core && !line.shared) {
-        return access == Access::exchange ? atomic_ : 0;
-      }
-    }
-    return fetch(core, line, own_place, access, now);
-  }
-  Ticks fetch(int core, Line& line, std::size_t own_place, Access access, Ticks now);
+  Ticks look_up(int core, std::uintptr_t address, Access access, Ticks now);
+  Ticks fetch(int core, Line& line, Access access, Ticks now);
 
   [[nodiscard]] Ticks transfer(int core, int owner) const {
     return core / cores_per_socket_ == owner / cores_per_socket_ ? transfer_ : far_transfer_;
@@ -161,7 +195,8 @@ class CacheLines {
   PageArray<Line> lines_;  ///< open addressing
   std::size_t count_ = 0;
   int shift_;
-  PageArray<Tag> own_;     ///< the cores' own caches, one after the other
+  PageArray<Recent> recent_;  ///< the cores', one after the other
+  PageArray<Tag> own_;        ///< the cores' own caches, likewise
   PageArray<Tag> common_;  ///< the sockets' shared ones
   std::vector<Ticks> stores_done_;
   std::vector<Streams> streams_;

@@ -142,6 +142,9 @@ struct ThreadsMachine {
   /// Wakes everyone parked on `word`.
   static void unpark(const std::atomic<std::uint64_t>& word) noexcept;
 
+  /// Wakes everyone, where that is cheap; here they look up by themselves, soon enough.
+  static void unpark_all() noexcept {}
+
   /// Lets `duration` pass without using the database. Returns early once `stop` is set.
   static void idle(Ticks duration, const std::atomic<std::uint64_t>& stop) noexcept;
 

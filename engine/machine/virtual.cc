@@ -156,9 +156,11 @@ class VirtualCores {
     cores_[index()].parked_on = nullptr;
   }
 
+  /// @param word nullptr: wakes everyone
   void unpark(const void* word) {
     for (std::size_t other = 0; other < cores_.size(); ++other) {
-      if (cores_[other].parked_on != word) continue;
+      if (cores_[other].parked_on == nullptr) continue;
+      if (word != nullptr && cores_[other].parked_on != word) continue;
       cores_[other].parked_on = nullptr;
       // Whoever wakes it may be behind it by the skew.
       const Ticks seen = std::max(clock_ + wake_, cores_[other].parked_at);
@@ -329,6 +331,10 @@ void VirtualMachine::park(const std::atomic<std::uint64_t>& word, std::uint64_t 
 
 void VirtualMachine::unpark(const std::atomic<std::uint64_t>& word) noexcept {
   if (running != nullptr) running->unpark(&word);
+}
+
+void VirtualMachine::unpark_all() noexcept {
+  if (running != nullptr) running->unpark(nullptr);
 }
 
 void VirtualMachine::idle(Ticks duration, const std::atomic<std::uint64_t>& stop) noexcept {

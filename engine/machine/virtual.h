@@ -86,6 +86,7 @@ struct VirtualMachine {
   static void park(const std::atomic<std::uint64_t>& word, std::uint64_t expected,
                    std::uint64_t timeout_us) noexcept;
   static void unpark(const std::atomic<std::uint64_t>& word) noexcept;
+  static void unpark_all() noexcept;
   static void idle(Ticks duration, const std::atomic<std::uint64_t>& stop) noexcept;
 
   /// From here on what happens in the run of this thread is recorded; nullptr: no longer.
