@@ -40,6 +40,8 @@ CASES: Sequence[tuple[Mapping[str, str], str]] = (
     ({"name": "tpcc", "mix": "read_write"}, "two_phase_locking"),
     ({"name": "tpcc", "mix": "read_write"}, "ic3"),
     ({"name": "tpcc", "mix": "read_write"}, "two_phase_locking_star"),
+    ({"name": "tpcc", "mix": "read_write"}, "random:1003"),
+    ({"name": "tpcc", "mix": "read_write"}, "random:1009"),
     ({"name": "ycsb", "theta": "0.9"}, "silo"),
     ({"name": "ycsb", "theta": "0.9"}, "two_phase_locking"),
     ({"name": "ycsb", "theta": "0.9"}, "ic3"),
@@ -55,7 +57,7 @@ CASES: Sequence[tuple[Mapping[str, str], str]] = (
 """What the engine's steps are fitted on: a workload, and what runs it.
 
 Databases of a thousand rows fit into a core's own cache and tell what instructions cost; large ones
-tell how much of a miss is waited for.
+tell how much of a miss is waited for. The random tables have many publication points and few.
 """
 
 

@@ -16,11 +16,11 @@ struct CostModel {
   /// a row up, or inserts one; where it goes on with a row it has, or a scan comes to one; where
   /// concurrency control beyond Silo's acts on an access (a policy's row, a lock); and once a
   /// transaction (its input, beginning and end).
-  double word_ns = 1.9;
-  double lookup_ns = 24.0;
-  double insert_ns = 280.0;
-  double row_ns = 48.0;
-  double control_ns = 44.0;
+  double word_ns = 1.5;
+  double lookup_ns = 30.0;
+  double insert_ns = 290.0;
+  double row_ns = 54.0;
+  double control_ns = 28.0;
   double transaction_ns = 0.0;
 
   /// The line comes from the cache the socket's cores share.
@@ -35,7 +35,7 @@ struct CostModel {
   /// that do not need the value, other loads among them.
   double exposed = 1.0;
   /// Each line of a longer copy behind its first.
-  double stream_ns = 3.7;
+  double stream_ns = 4.4;
   /// A locked instruction, beyond the access itself.
   double atomic_ns = 6.0;
   /// One pause in a spinning wait.

@@ -503,8 +503,10 @@ class PolicyTransaction final : public OptimisticCore<M>,
     if (row.waits_before_validation && !wait_action(row.wait_before_validation, state)) {
       return false;
     }
+    M::on_control();
     collect_publications(row.publishes);
     latch_publications();
+    M::on_control();  // two acts: making ready and validating, about as long as each other
     const bool valid = prefix_valid(state) && piece_valid();
     if (valid) {
       const bool hidden = linked_ == 0;
@@ -587,6 +589,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
   /// Early validation after the last access, just before the commit locks what it validates again.
   [[gnu::noinline]] bool last_piece_valid() {
     assert(linked_ == 0 && sources_.empty() && dependencies_.empty() && "see commit_point");
+    M::on_control();
     publications_.clear();
     const bool valid = piece_valid();
     timeline::tell<M>(timeline::What::validation, compiled_type_.commit_point, valid);
