@@ -195,8 +195,11 @@ class Evaluator:
 
         Real machines drift and other programs disturb, so only the ratio to the reference slices
         just before and after counts. Round `i` runs every candidate and the reference on the inputs
-        of seed `seed + i` (common random numbers). On virtual cores a reference slice is run once
-        and remembered.
+        of seed `seed + i` (common random numbers).
+
+        On virtual cores nothing disturbs, and what makes a slice misleading is that it is short:
+        all slices are one run of their length together, whose ratio counts as often, and a
+        reference run is made once and remembered.
 
         Args:
             candidates: what to measure; one that fails costs only itself.
@@ -214,7 +217,9 @@ class Evaluator:
             MeasuringError: the reference itself failed.
         """
         evaluations = [Evaluation() for _ in candidates]
-        for turn in range(slices):
+        turns, weight = (1, slices) if self.repeatable else (slices, 1)
+        seconds *= weight
+        for turn in range(turns):
             before = self._reference(reference, seconds, warmup, seed + turn)
             for block in _blocks(range(len(candidates)), reference_every):
                 measured: list[tuple[Evaluation, Result]] = []
@@ -230,7 +235,8 @@ class Evaluator:
                 after = self._reference(reference, seconds, warmup, seed + turn)
                 for evaluation, result in measured:
                     evaluation.results.append(result)
-                    evaluation.ratios.append(2 * result.fitness / (before + after))
+                    ratio = 2 * result.fitness / (before + after)
+                    evaluation.ratios.extend([ratio] * weight)
                 before = after
         return evaluations
 
