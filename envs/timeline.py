@@ -225,7 +225,7 @@ class Timeline:
             return f"access {wait.access}"
         name = self.attempts[wait.attempt].type
         for kind in self.signature.types:
-            if kind.name == name:
+            if kind.name == name and wait.access <= len(kind.accesses):
                 return kind.accesses[wait.access - 1].name
         return f"access {wait.access}"
 
@@ -238,7 +238,6 @@ class _Open:
     access: Access | None = None
     wait: Wait | None = None
     backoff_begin: float | None = None
-    last: float = 0.0
 
 
 class _Builder:
@@ -255,8 +254,7 @@ class _Builder:
     def add(self, event: Sequence[Any]) -> None:
         time, core, what, *details = event
         here = self._cores.setdefault(core, _Open())
-        here.last = time
-        self.end = max(self.end, time)
+        self.end = max(self.end, time + (details[1] if what == "spun" else 0.0))
         if what == "attempt":
             self._begin(time, core, here, *details)
         elif what == "backoff":
@@ -273,7 +271,7 @@ class _Builder:
         for core, here in self._cores.items():
             for begun in (here.wait, here.access, here.attempt):
                 if begun is not None:
-                    begun.end = max(here.last, begun.begin)
+                    begun.end = self.end
             if here.backoff_begin is not None:
                 self.backoffs.append(Backoff(core, here.backoff_begin, self.end))
 
@@ -300,17 +298,17 @@ class _Builder:
             case "wait", (core, goal):
                 here.wait = self._wait(time, core, goal)
                 attempt.waits.append(here.wait)
-            case "wait_end", ():
+            case (("wait_end" | "wait_skipped"), ()):
                 if here.wait is not None:
                     here.wait.end = time
                 here.wait = None
+                if what == "wait_skipped":
+                    attempt.wait_cycles.append(time)
             case "spun", (core, took):
                 blocker = _known(core)
                 attempt.waits.append(
                     Wait(time, time + took, "spin", None, blocker, self._running_on(blocker))
                 )
-            case "wait_skipped", (_,):
-                attempt.wait_cycles.append(time)
             case "dependency", (core,):
                 attempt.dependencies.append(Dependency(time, core, self._running_on(core)))
             case "validation", (state, held):
@@ -319,6 +317,7 @@ class _Builder:
                 attempt.points[-1].published = writes
             case "retry", ():
                 attempt.retries.append(time)
+                attempt.commit_begin = None
             case "commit", ():
                 attempt.commit_begin = time
             case "end", (outcome, reason, state):

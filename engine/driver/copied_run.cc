@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -160,21 +161,30 @@ class Watchdog {
   Watchdog(const Progress& progress, double patience_s)
       : progress_(progress), patience_(patience_s) {}
 
+  /// To be asked every kPollMs or so. Time in which it was not asked counts for little: then this
+  /// process did not run either, nor, as like as not, the copy.
   [[nodiscard]] bool barks() {
     const auto now = std::chrono::steady_clock::now();
     const std::uint64_t steps = progress_.steps();
     if (steps != steps_ || steps == Progress::kFinished) {
       steps_ = steps;
-      since_ = now;
+      waited_ = {};
+    } else {
+      waited_ += std::min<Seconds>(now - asked_, kLongestGap);
     }
-    return now - since_ > patience_;
+    asked_ = now;
+    return waited_ > patience_;
   }
 
  private:
+  using Seconds = std::chrono::duration<double>;
+  static constexpr Seconds kLongestGap{0.1};
+
   const Progress& progress_;
-  std::chrono::duration<double> patience_;
+  Seconds patience_;
+  Seconds waited_{};
   std::uint64_t steps_ = 0;
-  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
 };
 
 /// Everything the copy says until it closes its end.

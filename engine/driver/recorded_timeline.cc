@@ -55,11 +55,11 @@ void append_details(Json& row, const TimelineEvent& event, double ticks_per_ns) 
       row.push_back(event.subject);
       row.push_back(event.number);
       break;
-    case What::wait_skipped:
     case What::dependency: row.push_back(event.subject); break;
     case What::access_end:
     case What::replayed:
     case What::wait_end:
+    case What::wait_skipped:
     case What::retry:
     case What::commit:
     case What::backoff:

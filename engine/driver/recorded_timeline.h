@@ -23,6 +23,8 @@ class RecordedTimeline {
     for (const auto* table : storage.tables()) tables_.push_back(table->name());
   }
 
+  [[nodiscard]] bool full() const { return timeline_.full(); }
+
   /// Where events go.
   [[nodiscard]] Timeline& events() { return timeline_; }
 
@@ -43,7 +45,7 @@ class RecordedTimeline {
   ///     replayed      the access begun last was served from the log
   ///     wait          core waited for, what for: 0 a lock, n that many accesses, -1 its end
   ///     wait_end      of the wait begun last
-  ///     wait_skipped  core; to wait would have closed a cycle
+  ///     wait_skipped  likewise, at once: it would have closed a cycle
   ///     spun          core waited for or -1, nanoseconds
   ///     dependency    core
   ///     validation    state, 1 if it held or 0

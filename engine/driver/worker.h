@@ -119,7 +119,7 @@ class Worker {
       heartbeat_.beats.store(heartbeat_.beats.peek() + 1, std::memory_order_relaxed);
       timeline::tell<M>(timeline::What::attempt, static_cast<std::uint32_t>(type), prior_aborts);
       const Attempt<M> attempt = run_once(type, prior_aborts);
-      timeline::tell_end<M>(attempt.outcome, attempt.reason, attempt.state);
+      tell_end(attempt);
       const Ticks end = M::now();
       if (attempt.outcome != Outcome::abort) [[likely]] {
         measurements_.count_end(type, attempt, end - start, end - first_start);
@@ -156,6 +156,14 @@ class Worker {
     const Ticks end = M::now();
     measurements_.backoff += end - now;
     return end;
+  }
+
+  /// What the end of the run cuts off has not ended, and is not counted as if it had.
+  void tell_end([[maybe_unused]] const Attempt<M>& attempt) const {
+    if constexpr (M::kRecords) {
+      if (attempt.outcome == Outcome::abort && state_.stop.peek() != 0) return;
+      timeline::tell_end<M>(attempt.outcome, attempt.reason, attempt.state);
+    }
   }
 
   [[nodiscard]] bool over() const {

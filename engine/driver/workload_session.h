@@ -216,7 +216,8 @@ class WorkloadSession final : public Session {
       const auto now = M::now();
       if (!measuring_ && now >= warm_until_) start_measuring(now);
       look_for_stuck(now);
-      if (!interrupted && !stuck() && !(measuring_ && now >= measure_until_)) return true;
+      const bool full = run_.timeline != nullptr && run_.timeline->full();
+      if (!interrupted && !stuck() && !full && !(measuring_ && now >= measure_until_)) return true;
       run_.state.measured_until.store(now, std::memory_order_relaxed);  // set_phase() releases it
       set_phase(Phase::over);
       // release: every wait sees it, soon enough.

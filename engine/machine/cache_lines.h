@@ -60,7 +60,7 @@ class CacheLines {
   /// The line of an address: equal for all addresses in it, and first-touch order otherwise.
   std::uint32_t number_of(const void* address) { return line_of(address).number; }
 
-  /// Who wrote a line last; whoever asks, if nobody did.
+  /// Who had a line alone last, as who locks what is in it has; whoever asks, if nobody did.
   [[nodiscard]] int owner(const void* address, int asker) {
     const unsigned owner = line_of(address).owner;
     return owner == kNobody ? asker : static_cast<int>(owner);

@@ -14,8 +14,8 @@ struct CostModel {
   /// Instructions of the engine, with the hits in the core's own cache that they hide: around each
   /// access to a shared word; where a stored procedure looks
   /// a row up, or inserts one; where it goes on with a row it has, or a scan comes to one; where
-  /// concurrency control beyond Silo's acts on an access (a policy's row, a lock); and once a
-  /// transaction (its input, beginning and end).
+  /// concurrency control beyond Silo's acts (a policy's row, a lock; twice at a publication point);
+  /// and once a transaction (its input, beginning and end).
   double word_ns = 1.5;
   double lookup_ns = 30.0;
   double insert_ns = 290.0;

@@ -69,7 +69,7 @@ struct ThreadsMachine {
   static void on_store(const void*, std::size_t = 0) noexcept {}
   static void on_exchange(const void*) noexcept {}
   /// Hooks before a procedure looks a row up, before it inserts one, before it goes on with a row
-  /// it has or a scan comes to one, before concurrency control beyond Silo's acts on an access, and
+  /// it has or a scan comes to one, before concurrency control beyond Silo's acts, and
   /// before a transaction begins: likewise.
   static void on_lookup() noexcept {}
   static void on_insert() noexcept {}

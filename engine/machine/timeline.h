@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -19,8 +20,8 @@ struct TimelineEvent {
 /// core in the order of time, between cores up to the machine's skew.
 class Timeline {
  public:
-  /// The machine's own event: the core has spun for `number` ticks, on a word that core `subject`
-  /// wrote last (kNobody: unknown, or it did itself).
+  /// The machine's own event: the core has spun for `number` ticks, on a word whose line was last
+  /// core `subject`'s alone (kNobody: unknown, or its own).
   static constexpr std::uint16_t kSpun = 0;
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 
@@ -36,37 +37,43 @@ class Timeline {
   }
 
   void add(const TimelineEvent& event) {
-    if (events_.size() >= most_) {
-      if (open_) {
-        ++dropped_;
-        return;
-      }
-      forget();
+    if (event.core >= last_of_core_.size()) {
+      last_of_core_.resize(event.core + std::size_t{1}, kNone);
     }
-    if (event.core >= last_of_core_.size()) last_of_core_.resize(event.core + std::size_t{1});
+    if (full()) {
+      ++dropped_;
+      last_of_core_[event.core] = kNone;
+      return;
+    }
+    if (events_.size() >= most_) forget();
     last_of_core_[event.core] = events_.size();
     events_.push_back(event);
   }
 
   /// A step of a spinning wait; if it is not the first, it makes the core's last event longer.
   void add_spin(const TimelineEvent& spin, bool first) {
-    if (!first && spin.core < last_of_core_.size() &&
-        last_of_core_[spin.core] < events_.size()) {
+    if (!first && spin.core < last_of_core_.size() && last_of_core_[spin.core] != kNone) {
       TimelineEvent& last = events_[last_of_core_[spin.core]];
-      if (last.what == kSpun && last.core == spin.core) {
+      if (last.what == kSpun) {
         last.number = spin.time + spin.number - last.time;
         return;
       }
     }
-    add(spin);
+    if (first || !full()) add(spin);
   }
+
+  /// Whether there is no room for more.
+  [[nodiscard]] bool full() const { return open_ && events_.size() >= most_; }
 
   [[nodiscard]] const std::vector<TimelineEvent>& events() const { return events_; }
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
  private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
   void forget() {
     std::vector<std::size_t> begun(last_of_core_.size(), events_.size());
+    std::fill(last_of_core_.begin(), last_of_core_.end(), kNone);
     for (std::size_t at = 0; at < events_.size(); ++at) {
       if (events_[at].what == beginning_) begun[events_[at].core] = at;
     }

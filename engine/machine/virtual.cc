@@ -135,7 +135,7 @@ class VirtualCores {
 
   void pause() { spend(pause_); }
 
-  /// A pause of a core that waits for whoever wrote a line last.
+  /// A pause of a core that waits for whoever had a line alone last.
   void spin(const void* on, bool first) {
     const int writer = on == nullptr ? core_ : lines_.owner(on, core_);
     recorded_into->add_spin(
@@ -345,9 +345,13 @@ void VirtualMachine::idle(Ticks duration, const std::atomic<std::uint64_t>& stop
 bool VirtualMachine::run_crew(const VirtualCrewOptions& options, std::function<void(Member&)> body,
                               const std::function<bool()>& monitor) {
   VirtualCores cores(options, std::move(body));
-  running = charging = &cores;
+  const struct Running {
+    explicit Running(VirtualCores* those) { running = charging = those; }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+    ~Running() { running = charging = nullptr; }
+  } while_it_runs(&cores);
   cores.run(monitor);
-  running = charging = nullptr;
   return true;
 }
 

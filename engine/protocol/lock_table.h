@@ -144,7 +144,7 @@ class LockTable {
     void latch() noexcept {
       int spins = 0;
       // acquire: the requests as the last holder left them.
-      while (latched.exchange(1, std::memory_order_acquire) != 0) M::relax(spins, &latched);
+      while (latched.exchange(1, std::memory_order_acquire) != 0) M::relax(spins);
     }
     void unlatch() noexcept { latched.store(0, std::memory_order_release); }  // release: likewise
 
@@ -201,9 +201,11 @@ class LockTable {
     const std::uint64_t before = owner.granted.own();
     owner.waits_for.store(static_cast<std::uint64_t>(blocker.owner->worker) + 1,
                           std::memory_order_relaxed);  // relaxed: for diagnosis only
+    if constexpr (M::kRecords) {
+      const auto whom = static_cast<std::uint32_t>(blocker.owner->worker);
+      timeline::tell<M>(timeline::What::wait, whom, timeline::kUntilGranted);
+    }
     bucket.unlatch();
-    timeline::tell<M>(timeline::What::wait, static_cast<std::uint32_t>(blocker.owner->worker),
-                      timeline::kUntilGranted);
     const auto start = M::now();
     owner.granted.wait([before](std::uint64_t value) { return value != before; },
                        // relaxed: the flag carries no data.

@@ -355,11 +355,10 @@ class PolicyTransaction final : public OptimisticCore<M>,
     }
     if (!node->removed) copy_visible(copy, *node, bytes);
     const Source source{set_.size(), node->owner, node->incarnation, node->writes, node->removed};
-    const std::uint16_t type = node->type;
+    depend_on(source.owner, source.incarnation, node->type);
     bucket.unlatch();
 
     sources_.push_back(source);
-    depend_on(source.owner, source.incarnation, type);
     entry = set_.add({.record = record,
                       .table = &table,
                       .seen = 0,  // known once the source has committed
@@ -446,21 +445,18 @@ class PolicyTransaction final : public OptimisticCore<M>,
   /// cycle of waiting transactions.
   bool wait_for(const Dependency& dependency, std::uint32_t accesses, AccessId state) {
     if (dependency.owner->reached(dependency.incarnation, accesses)) return true;
+    timeline::tell<M>(timeline::What::wait, dependency.owner->worker(), accesses);
     // seq_cst: see closes_cycle().
     context_.waits_for.store(
         TransactionContext<M>::pack_reference(dependency.owner->worker(), dependency.incarnation),
         std::memory_order_seq_cst);
     const bool cycle = closes_cycle<M>(runtime_.contexts, this->worker(), runtime_.workers);
-    const auto whom = dependency.owner->worker();
     if (!cycle) {
-      timeline::tell<M>(timeline::What::wait, whom, accesses);
       const auto start = M::now();
       dependency.owner->wait(dependency.incarnation, accesses, [this] { return stopped(); });
       wait_times_.add(state, M::now() - start);
-      timeline::tell<M>(timeline::What::wait_end);
-    } else {
-      timeline::tell<M>(timeline::What::wait_skipped, whom);
     }
+    timeline::tell<M>(cycle ? timeline::What::wait_skipped : timeline::What::wait_end);
     context_.waits_for.store(0, std::memory_order_release);  // release: it waits no longer
     return !cycle;
   }
@@ -515,15 +511,17 @@ class PolicyTransaction final : public OptimisticCore<M>,
       if (hidden && linked_ != 0 && compiled_type_.announces && progress_ != 0)
         context_.announce(progress_);
     }
-    unlatch_publications();
     timeline::tell<M>(timeline::What::validation, state, valid);
+    if (valid && row.publishes) {
+      timeline::tell<M>(timeline::What::publication, state, pending_.size());
+    }
+    unlatch_publications();
     if (!valid) {
       failed_early_ = !doomed_;
       conflict(AbortReason::early_validation, state);
       return false;
     }
     if (row.publishes) {
-      timeline::tell<M>(timeline::What::publication, state, pending_.size());
       for (const std::uint32_t entry : pending_) set_[entry].pending = false;
       pending_.clear();
     }

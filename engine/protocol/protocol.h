@@ -49,7 +49,7 @@ Attempt<M> attempt_to_commit(Txn& txn, F procedure) {
   Attempt<M> attempt;
   Outcome outcome = procedure();
   while (true) {
-    timeline::tell<M>(timeline::What::commit);
+    if (outcome != Outcome::abort) timeline::tell<M>(timeline::What::commit);
     const auto before = M::now();
     const auto waited_before = txn.waited();
     const bool ended = (outcome == Outcome::commit && txn.commit()) ||

@@ -23,7 +23,7 @@ enum class What : std::uint16_t {
   replayed,      ///< the last one begun is served from the log
   wait,          ///< a wait begins: for whom; WaitGoal
   wait_end,      ///< it ends
-  wait_skipped,  ///< one would have closed a cycle: for whom
+  wait_skipped,  ///< it ends at once: it would have closed a cycle
   dependency,    ///< a new one: on whom
   validation,    ///< an early one: state; whether it held
   publication,   ///< writes became visible: state; how many

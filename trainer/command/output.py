@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -44,6 +45,8 @@ def refuse_bad_output(output: str | None, key: str = "output") -> None:
         raise UsageError(f"{key}={output}: there is no directory {Path(output).parent}")
     if Path(output).is_dir():
         raise UsageError(f"{key}={output}: is a directory; name a file in it")
+    if not os.access(Path(output).parent, os.W_OK):
+        raise UsageError(f"{key}={output}: the directory can't be written to")
 
 
 def as_text(table: RenderableType) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -40,7 +41,7 @@ ABOVE_ZERO = {
     "validation.seconds",
     "validation.tuning.slice_seconds",
 }
-AT_MOST = {"machine.cores": 1024, "validation.cores": 1024, "events": 5_000_000}
+AT_MOST = {"machine.cores": 1024, "validation.cores": 1024, "events": 2_000_000}
 VIRTUAL_CORES_MAX = 256
 NOT_NEGATIVE = {
     "seed",
@@ -69,6 +70,8 @@ def check_ranges(settings: Any, prefix: str = "") -> None:
             check_ranges(value, f"{key}.")
         elif value is None:
             continue
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise UsageError(f"{key}={value}: must be a number")
         elif key in AT_LEAST_ONE and value < 1:
             raise UsageError(f"{key}={value}: must be at least 1")
         elif key in AT_MOST and value > AT_MOST[key]:

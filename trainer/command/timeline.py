@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import click
@@ -52,6 +53,11 @@ def timeline(settings: tuple[str, ...], show: bool) -> None:
     refuse_bad_output(config.output)
     window = _window(config)
     recorded = _record(config)
+    if config.picture is not None and config.from_us * 1000 >= recorded.end:
+        raise UsageError(
+            f"from_us={config.from_us:g}: what was recorded ends at {recorded.end / 1000:.0f} µs; "
+            "raise seconds="
+        )
     title = f"{recorded.subject} on {machine_words(Machine('virtual', recorded.cores))}"
     document = chrome_trace(recorded, title)
     write_atomically(Path(config.output), json.dumps(document) + "\n")
@@ -64,22 +70,21 @@ def timeline(settings: tuple[str, ...], show: bool) -> None:
 
 def _window(config: TimelineConfig) -> Window:
     """What is to be drawn, once it is known to make sense."""
-    cores = config.machine.cores or 1
+    cores = config.machine.cores or len(os.sched_getaffinity(0))
     drawn = config.draw_cores if config.draw_cores is not None else list(range(min(cores, 8)))
     if config.picture is not None:
         refuse_bad_output(config.picture, "picture")
         if not config.picture.endswith(PICTURE_ENDINGS):
             raise UsageError(f"picture={config.picture}: must end in {', '.join(PICTURE_ENDINGS)}")
-    if not drawn or not all(0 <= core < cores for core in drawn):
-        raise UsageError(f"draw_cores={drawn}: must be some of the cores 0 to {cores - 1}")
+        if Path(config.picture).resolve() == Path(config.output).resolve():
+            raise UsageError(f"picture={config.picture}: is also output=; name another file")
+    if not drawn or len(set(drawn)) < len(drawn) or not set(drawn) <= set(range(cores)):
+        raise UsageError(
+            f"draw_cores={drawn}: must be some of the cores 0 to {cores - 1}, each once"
+        )
     if not config.from_us < config.until_us:
         raise UsageError(
             f"from_us={config.from_us:g} until_us={config.until_us:g}: the window is empty"
-        )
-    if config.picture is not None and config.from_us >= config.seconds * 1e6:
-        raise UsageError(
-            f"from_us={config.from_us:g}: the run ends after {config.seconds * 1e6:g} µs; "
-            "raise seconds="
         )
     return Window(config.from_us, config.until_us, drawn)
 
@@ -117,7 +122,7 @@ def _words(recorded: Timeline) -> str:
     )
     if recorded.dropped:
         text += (
-            f"\nstopped there: {recorded.dropped} more events had no room; lower seconds= or raise "
-            "events="
+            "\nstopped there, for there was no room for more events; "
+            "lower seconds= or raise events="
         )
     return text

@@ -12,7 +12,18 @@ from envs.timeline import Attempt, Timeline, Wait, attempts_between
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-TYPE_COLOURS = ("#1f4e79", "#c8781e", "#4f8a54", "#7a5195", "#8c8c8c")
+TYPE_COLOURS = (
+    "#1f4e79",
+    "#c8781e",
+    "#4f8a54",
+    "#7a5195",
+    "#8c6d31",
+    "#2a9d8f",
+    "#b5838d",
+    "#6b8e23",
+    "#5e60ce",
+    "#8c8c8c",
+)
 WAIT, ABORT, INK = "#d9d9d9", "#b3261e", "#222222"
 _ATTEMPT_HEIGHT, _ACCESS_HEIGHT = 0.78, 0.5
 _LABEL_POINTS = 6.0
@@ -213,5 +224,5 @@ class _Painter:
             Line2D([], [], color=ABORT, linestyle=":", label="backs off"),
         ]
         self._axes.figure.legend(
-            handles=entries, loc="outside lower center", ncols=len(entries), frameon=False
+            handles=entries, loc="outside lower center", ncols=min(len(entries), 9), frameon=False
         )

@@ -82,6 +82,42 @@ TEST_F(Lines, ALineThatItsOwnerHasEvictedIsNotInAnotherCoresCache) {
   EXPECT_EQ(cost(kNear, 0, load), 10U);
 }
 
+/// Who has touched a line of late need not look it up, and must learn of all that befalls it.
+TEST_F(Lines, WhatOthersDoToALineThatWasTouchedOfLateIsNoticed) {
+  (void)cost(0, 0, store);
+  (void)cost(0, 0, exchange);
+  (void)cost(kNear, 0, load);
+  EXPECT_EQ(cost(0, 0, load), 0U);
+  EXPECT_EQ(cost(0, 0, store), 0U) << "the store buffer's; but it has taken the line away";
+  EXPECT_EQ(cost(kNear, 0, load), 30U);
+  (void)cost(kFar, 0, exchange);
+  EXPECT_EQ(cost(0, 0, load), 70U);
+  EXPECT_EQ(cost(kNear, 0, load), 10U) << "from the socket's cache, where that load has put it";
+}
+
+TEST(LinesFarApart, ShareAPlaceAmongTheRecentOnesAndAreBothKept) {
+  constexpr std::size_t kApart = 256;
+  CostModel costs = distinct_costs();
+  costs.private_lines = 1024;
+  CacheLines lines(costs, 70, 1.0, std::size_t{1} << 40);
+  const std::vector<std::array<std::byte, 64>> memory(2 * kApart);
+  (void)lines.cost(0, &memory[1], load, 0);  // the first line of all is in the shared cache
+  for (int core = 0; core < 70; ++core) {
+    for (int round = 0; round < 3; ++round) {
+      const CacheLines::Ticks now = 1'000'000 * static_cast<CacheLines::Ticks>(3 * core + round);
+      const auto one = lines.cost(core, &memory[0], load, now);
+      const auto other = lines.cost(core, &memory[kApart], load, now);
+      EXPECT_EQ(one, other);
+      EXPECT_EQ(one == 0, round > 0) << "core " << core;
+    }
+  }
+  EXPECT_EQ(lines.cost(69, &memory[0], exchange, 1'000'000'000), 70U + 5U);
+  for (int core = 0; core < 69; ++core) {
+    EXPECT_GT(lines.cost(core, &memory[0], load, 2'000'000'000), 0U) << "core " << core;
+    EXPECT_EQ(lines.cost(core, &memory[kApart], load, 2'000'000'000), 0U);
+  }
+}
+
 TEST_F(Lines, AWrittenLineComesOutOfItsWritersCache) {
   (void)cost(0, 0, store);
   EXPECT_EQ(cost(0, 0, store), 0U) << "it is the writer's until somebody asks";

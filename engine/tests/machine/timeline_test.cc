@@ -68,6 +68,18 @@ TEST(Timeline, ASpinningWaitIsOneEvent) {
   EXPECT_EQ(timeline.events().back().number, 10U);
 }
 
+TEST(Timeline, ASpinThereIsNoRoomForIsOneEventLessAndChangesNoOther) {
+  Timeline timeline(1, kBegins);
+  timeline.open();
+  timeline.add_spin(spin(100, 0), true);
+  timeline.add(at(120, 0, kGoesOn));
+  for (const std::uint64_t time : {500, 510, 520}) timeline.add_spin(spin(time, 0), time == 500);
+  ASSERT_EQ(timeline.events().size(), 1U);
+  EXPECT_EQ(timeline.events().front().number, 10U);
+  EXPECT_EQ(timeline.dropped(), 2U);
+  EXPECT_TRUE(timeline.full());
+}
+
 TEST(Timeline, ASpinThatWentOnWhileItOpenedBeginsAnew) {
   Timeline timeline(100, kBegins);
   timeline.add_spin(spin(100, 0), true);
