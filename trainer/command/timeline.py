@@ -58,7 +58,7 @@ def timeline(settings: tuple[str, ...], show: bool) -> None:
             f"from_us={config.from_us:g}: what was recorded ends at {recorded.end / 1000:.0f} µs; "
             "raise seconds="
         )
-    title = f"{recorded.subject} on {machine_words(Machine('virtual', recorded.cores))}"
+    title = f"{Path(recorded.subject).stem} on {machine_words(Machine('virtual', recorded.cores))}"
     document = chrome_trace(recorded, title)
     write_atomically(Path(config.output), json.dumps(document) + "\n")
     click.echo(_words(recorded))

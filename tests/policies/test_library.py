@@ -1,0 +1,25 @@
+"""The policies that are shipped: each fits the workload it is from, and says how it scored."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import engine
+from policies import Signature, load
+
+LIBRARY = sorted((Path(__file__).resolve().parents[2] / "policies" / "library").glob("*.json"))
+
+
+def test_there_are_some() -> None:
+    assert LIBRARY
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=lambda path: path.stem)
+def test_a_shipped_policy_can_be_used_and_has_scores(path: Path) -> None:
+    provenance = json.loads(path.read_text())["provenance"]
+    load(path, Signature.from_dict(engine.signature(provenance["workload"])))
+    assert provenance["machine"]["kind"] in ("threads", "virtual")
+    assert min(provenance["scores"].values()) >= 1.0
