@@ -74,7 +74,8 @@ std::string RecordedTimeline::to_json() const {
   Json events = Json::array();
   for (const TimelineEvent& event : timeline_.events()) {
     // A core may have been behind the one that opened the window.
-    const double ns = (static_cast<double>(event.time) - static_cast<double>(began_)) / ticks_per_ns_;
+    const double ns =
+        (static_cast<double>(event.time) - static_cast<double>(began_)) / ticks_per_ns_;
     Json row = {ns, event.core, timeline::kWhatNames.at(event.what)};
     append_details(row, event, ticks_per_ns_);
     events.push_back(std::move(row));

@@ -110,8 +110,7 @@ CacheLines::Ticks CacheLines::fetch(int core, Line& line, Access access, Ticks n
   Tag& common = common_[socket * common_size_ + (line.number & common_mask_)];
   const bool has_it = has(core, line);
   const auto owner = static_cast<int>(line.owner);
-  const bool owned =
-      line.owner != kNobody && owner != core && line.shared == 0 && has(owner, line);
+  const bool owned = line.owner != kNobody && owner != core && line.shared == 0 && has(owner, line);
   Ticks latency;
   if (has_it) {
     latency = furthest_other(core, line);

@@ -197,7 +197,7 @@ class CacheLines {
   int shift_;
   PageArray<Recent> recent_;  ///< the cores', one after the other
   PageArray<Tag> own_;        ///< the cores' own caches, likewise
-  PageArray<Tag> common_;  ///< the sockets' shared ones
+  PageArray<Tag> common_;     ///< the sockets' shared ones
   std::vector<Ticks> stores_done_;
   std::vector<Streams> streams_;
   std::size_t own_size_, own_mask_, common_size_, common_mask_;

@@ -36,9 +36,9 @@ enum class What : std::uint16_t {
 };
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(What::count_)> kWhatNames{
-    "spun",       "attempt",     "access", "access_end", "replayed", "wait",    "wait_end",
-    "wait_skipped", "dependency", "validation", "publication", "retry", "commit", "end",
-    "backoff",    "backoff_end"};
+    "spun",     "attempt",      "access",     "access_end", "replayed",    "wait",
+    "wait_end", "wait_skipped", "dependency", "validation", "publication", "retry",
+    "commit",   "end",          "backoff",    "backoff_end"};
 
 /// What a wait is for: a lock, or so many of the other transaction's accesses, or its end.
 inline constexpr std::uint64_t kUntilGranted = 0;
@@ -83,14 +83,14 @@ class AccessScope {
  public:
   /// @param key gives the key's first word; asked only where it is recorded
   template <class Key>
-  AccessScope(const Storage<M>& storage, AccessKind kind, AccessId state,
-              const TableBase<M>& table, Key key) {
+  AccessScope(const Storage<M>& storage, AccessKind kind, AccessId state, const TableBase<M>& table,
+              Key key) {
     if constexpr (M::kRecords) {
       if (!M::recording()) return;
       const auto& tables = storage.tables();
       const auto number = std::find(tables.begin(), tables.end(), &table) - tables.begin();
-      tell<M>(What::access,
-              AccessSubject{state, kind, static_cast<std::uint8_t>(number)}.packed(), key());
+      tell<M>(What::access, AccessSubject{state, kind, static_cast<std::uint8_t>(number)}.packed(),
+              key());
     }
   }
   AccessScope(const AccessScope&) = delete;

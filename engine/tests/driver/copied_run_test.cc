@@ -72,8 +72,8 @@ TEST(CopiedRun, EndsEarlyWithWhatItHasOnceInterrupted) {
   EXPECT_GT(Json::parse(result).at("commits"), 0);
 }
 
-/// Sends the copy a signal, once: the one child of this process that is called as it is (and not the
-/// shell that looks for it, hence the brackets).
+/// Sends the copy a signal, once: the one child of this process that is called as it is (and not
+/// the shell that looks for it, hence the brackets).
 std::function<bool()> send(const std::string& signal) {
   return [signal, sent = false]() mutable {
     if (!std::exchange(sent, true)) {

@@ -1,5 +1,3 @@
-#include "driver/recorded_timeline.h"
-
 #include <map>
 #include <memory>
 #include <set>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "driver/recorded_timeline.h"
 #include "driver/session.h"
 #include "driver/session_runs.h"
 
