@@ -198,7 +198,8 @@ std::string listen(int descriptor, const Child& child, Watchdog watchdog,
     const int count = ::poll(&ready, 1, kPollMs);
     if (count < 0 && errno != EINTR) fail("poll");
     if (count <= 0) {
-      if (told && (grace_ms -= kPollMs) < 0) return "";
+      if (told) grace_ms -= kPollMs;
+      if (grace_ms < 0) return "";
       if (watchdog.barks()) throw StuckError("virtual time has stopped; the run was ended");
       if (!told && interrupted()) {
         child.tell_to_end();

@@ -94,7 +94,7 @@ class CacheLines {
    public:
     /// Whether this line goes on from one of the last reads.
     bool follow(std::uintptr_t line) {
-      if (!Pages::hold(reinterpret_cast<const void*>(line * kLineBytes))) return false;
+      if (!Pages::hold(line * kLineBytes)) return false;
       constexpr std::uintptr_t kReach = 2;
       constexpr std::uintptr_t kLinesOfPage = 4096 / kLineBytes;
       for (std::uintptr_t& last : last_) {

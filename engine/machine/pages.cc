@@ -19,13 +19,11 @@ namespace {
 constexpr std::size_t kFrames = std::size_t{1} << 26;
 std::array<std::atomic<std::uint64_t>, kFrames / 64> held;
 
-std::uintptr_t frame_of(const void* address) {
-  return reinterpret_cast<std::uintptr_t>(address) / Pages::kHugePage % kFrames;
-}
+std::uintptr_t frame_of(std::uintptr_t address) { return address / Pages::kHugePage % kFrames; }
 
 void mark(const std::byte* start, std::size_t bytes, bool mine) {
   for (std::size_t at = 0; at < bytes; at += Pages::kHugePage) {
-    const std::uintptr_t frame = frame_of(start + at);
+    const std::uintptr_t frame = frame_of(reinterpret_cast<std::uintptr_t>(start + at));
     const std::uint64_t bit = std::uint64_t{1} << frame % 64;
     // relaxed: who asks about memory has been given it in a way that orders the two.
     if (mine) {
@@ -99,7 +97,7 @@ Pages::Pages(std::size_t bytes, Size size)
   mark(start_, bytes_, true);
 }
 
-bool Pages::hold(const void* address) noexcept {
+bool Pages::hold(std::uintptr_t address) noexcept {
   const std::uintptr_t frame = frame_of(address);
   // relaxed: see mark().
   return (held[frame / 64].load(std::memory_order_relaxed) >> frame % 64 & 1) != 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -42,7 +43,10 @@ class Pages {
 
   /// Whether an address lies in memory of some Pages: then where it stands within its small page is
   /// the same in every process, which is not so for the heap.
-  [[nodiscard]] static bool hold(const void* address) noexcept;
+  [[nodiscard]] static bool hold(std::uintptr_t address) noexcept;
+  [[nodiscard]] static bool hold(const void* address) noexcept {
+    return hold(reinterpret_cast<std::uintptr_t>(address));
+  }
 
   [[nodiscard]] std::byte* start() const { return start_; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
