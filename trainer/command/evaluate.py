@@ -18,6 +18,7 @@ from envs import (
 )
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
+from trainer.command.evaluator import open_evaluator
 from trainer.command.output import make_progress_console, print_table, refuse_bad_output
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import EvaluateConfig, workload_options
@@ -83,15 +84,7 @@ def as_list(override: str) -> str:
 
 
 def _measure(config: EvaluateConfig) -> Comparison:
-    try:
-        evaluator = Evaluator(
-            workload_options(config.workload),
-            config.machine.cores,
-            machine=config.machine.options(),
-            seed=config.seed,
-        )
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    evaluator = open_evaluator(config.workload, config.machine, config.seed)
     try:
         with make_display(make_progress_console()) as display:
             return _compare(config, evaluator, display)

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import click
 
-from envs import TUNED, Evaluator, machine_words, subject_of
+from envs import TUNED, machine_words, subject_of
 from envs.result import Machine
 from envs.timeline import Timeline
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import UsageError, one_message
+from trainer.command.evaluator import open_evaluator
 from trainer.command.output import refuse_bad_output
 from trainer.command.settings import compose_settings, settings_text
-from trainer.config import TimelineConfig, workload_options
+from trainer.config import TimelineConfig
 from trainer.timeline.chrome_trace import chrome_trace
 from trainer.timeline.picture import Window, draw_window
 
@@ -90,15 +91,7 @@ def _window(config: TimelineConfig) -> Window:
 
 
 def _record(config: TimelineConfig) -> Timeline:
-    try:
-        evaluator = Evaluator(
-            workload_options(config.workload),
-            config.machine.cores,
-            machine=config.machine.options(),
-            seed=config.seed,
-        )
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    evaluator = open_evaluator(config.workload, config.machine, config.seed)
     try:
         subject = subject_of(config.policy, evaluator.signature, lambda: 1.0)
         return evaluator.record(
