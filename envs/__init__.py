@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from envs.backoff_sweep import BackoffSweep, Run, SweepPlan, sweep_static_backoff
+from envs.backoff_sweep import BackoffSweep, SweepPlan, sweep_static_backoff
 from envs.baselines import BASELINES, TUNED, UnknownPolicyError, policy_names, subject_of
 from envs.comparison import Comparison, ComparisonPlan, Row, compare
-from envs.evaluator import THREADS, Evaluation, Evaluator, Interrupted, MeasuringError
+from envs.evaluator import THREADS, Evaluation, Evaluator, Interrupted
 from envs.registration import register
 from envs.result import Latency, Machine, Result, TypeResult
+from envs.round import MeasuringError, Run, RunRound, finished, run_in_turns
 from envs.subject import NATIVE, Subject, of_policy, static_silo
 from envs.table import comparison_table, machine_words
 from envs.trimmed_mean import trimmed_mean
@@ -34,16 +35,19 @@ __all__ = [
     "Result",
     "Row",
     "Run",
+    "RunRound",
     "Subject",
     "SweepPlan",
     "TypeResult",
     "UnknownPolicyError",
     "compare",
     "comparison_table",
+    "finished",
     "machine_words",
     "of_policy",
     "policy_names",
     "register",
+    "run_in_turns",
     "static_silo",
     "subject_of",
     "sweep_static_backoff",

@@ -6,18 +6,10 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Protocol
 
-from envs.result import Result
-from envs.subject import Subject, static_silo
+from envs.round import RunRound, finished
+from envs.subject import static_silo
 from policies import INITIAL_US
-
-
-class Run(Protocol):
-    """How sweeps and comparisons measure: one subject, once (`Evaluator.run`)."""
-
-    def __call__(self, subject: Subject, seconds: float, *, warmup: float, seed: int) -> Result:
-        """Run the subject for `seconds` after `warmup`."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +53,7 @@ class SweepPlan:
 
 
 def sweep_static_backoff(
-    run: Run, plan: SweepPlan, seed: int, on_slice: Callable[[], None] = lambda: None
+    run_round: RunRound, plan: SweepPlan, seed: int, on_slice: Callable[[], None] = lambda: None
 ) -> BackoffSweep:
     """Measure Silo under each constant, in turns, then repeat the best few and take the best.
 
@@ -70,7 +62,7 @@ def sweep_static_backoff(
     relative to the round's mean.
 
     Args:
-        run: measures one subject.
+        run_round: measures the constants of a round.
         plan: how much to measure.
         seed: of the inputs and of the order.
         on_slice: called after every run.
@@ -81,9 +73,14 @@ def sweep_static_backoff(
 
     def measure_round(levels: Sequence[float], number: int) -> None:
         measured = {}
-        for level in order.sample(list(levels), len(levels)):
-            result = run(static_silo(level), plan.seconds, warmup=plan.warmup, seed=seed + number)
-            measured[level] = result.fitness
+        shuffled = order.sample(list(levels), len(levels))
+        for index, outcome in run_round(
+            [static_silo(level) for level in shuffled],
+            plan.seconds,
+            warmup=plan.warmup,
+            seed=seed + number,
+        ):
+            measured[shuffled[index]] = finished(outcome).fitness
             on_slice()
         mean = statistics.fmean(measured.values()) or 1.0
         for level, value in measured.items():

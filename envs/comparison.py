@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from envs.backoff_sweep import Run
 from envs.evaluator import Interrupted
 from envs.result import Latency, Machine, Result
+from envs.round import RunRound, finished
 from envs.subject import Subject
 
 SCHEMA_VERSION = 1
@@ -160,7 +160,7 @@ class Comparison:
 
 
 def compare(
-    run: Run,
+    run_round: RunRound,
     subjects: Sequence[Subject],
     plan: ComparisonPlan,
     seed: int,
@@ -170,10 +170,11 @@ def compare(
 
     A repeat's runs share their inputs, and ratios are taken within a repeat, so that drift of the
     machine falls on all alike. Ctrl-C ends the comparison and keeps what was measured; a run that
-    was cut short counts only for a policy that has no other.
+    was cut short counts only for a policy that has no other. Consistency is checked after the last
+    repeat, and so not in a comparison that was cut short.
 
     Args:
-        run: measures one subject.
+        run_round: measures the subjects of a repeat.
         subjects: what to compare; the first is what ratios are taken to.
         plan: how much to measure.
         seed: of the inputs and of the order.
@@ -184,12 +185,15 @@ def compare(
     interrupted = False
     try:
         for repeat in range(plan.repeats):
-            _measure_repeat(run, order.sample(rows, len(rows)), plan, seed + repeat, on_slice)
+            shuffled = order.sample(rows, len(rows))
+            last = repeat == plan.repeats - 1
+            _measure_repeat(run_round, shuffled, plan, seed + repeat, last, on_slice)
     except KeyboardInterrupt:
         interrupted = True
     for row in rows:
         row.ratios = paired_ratios(row, rows[0])
-    return Comparison([row for row in rows if row.repeats], interrupted)
+    rows = [row for row in rows if row.repeats]
+    return Comparison(rows, interrupted, [one for row in rows for one in _violations(row)])
 
 
 def paired_ratios(row: Row, other: Row) -> list[float]:
@@ -203,21 +207,34 @@ def paired_ratios(row: Row, other: Row) -> list[float]:
 
 
 def _measure_repeat(
-    run: Run,
+    run_round: RunRound,
     rows: Sequence[Row],
     plan: ComparisonPlan,
     seed: int,
+    check: bool,
     on_slice: Callable[[Subject, Result], None],
 ) -> None:
-    for row in rows:
-        try:
-            result = run(row.subject, plan.seconds, warmup=plan.warmup, seed=seed)
-        except Interrupted as stop:
-            if stop.result is not None and stop.result.commits and not row.repeats:
-                row.repeats.append(stop.result)
-            raise
-        row.repeats.append(result)
-        on_slice(row.subject, result)
+    subjects = [row.subject for row in rows]
+    going: set[int] = set(range(len(rows)))
+    outcomes = run_round(subjects, plan.seconds, warmup=plan.warmup, seed=seed, check=check)
+    try:
+        for index, outcome in outcomes:
+            result = finished(outcome)
+            going.remove(index)
+            rows[index].repeats.append(result)
+            on_slice(subjects[index], result)
+    except Interrupted as stop:
+        # One at a time, or there would be no result: it was the first of those not done.
+        row = rows[min(going)]
+        if stop.result is not None and stop.result.commits and not row.repeats:
+            row.repeats.append(stop.result)
+        raise
+
+
+def _violations(row: Row) -> list[str]:
+    """On virtual cores each policy had a database of its own, so that it is to blame."""
+    blame = f"{row.subject.name}: " if row.machine.kind == "virtual" else ""
+    return [f"{blame}{one}" for result in row.repeats for one in result.violations]
 
 
 def _main_figures(latency: Latency) -> Mapping[str, float]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from envs.engine_interface import EngineSession, load_engine
 from envs.result import Result
+from envs.round import MeasuringError, run_in_turns
 from envs.subject import Subject
 from envs.timeline import Timeline
 from policies import Signature
@@ -24,10 +24,6 @@ REFERENCE_ATTEMPTS = 10
 
 THREADS: Mapping[str, str] = MappingProxyType({"kind": "threads"})
 """The machine that runs on real cores."""
-
-
-class MeasuringError(RuntimeError):
-    """A run failed in the engine; the message is the engine's."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -105,23 +101,50 @@ class Evaluator:
         self._grown_bytes_max = grown_bytes_max
         self._session: EngineSession | None = None
         self._reference_known: dict[tuple[str, float, float, int], float] = {}
-        self._unchecked: dict[str, tuple[str, Callable[[], Result]]] = {}
 
-    def run(self, subject: Subject, seconds: float, *, warmup: float, seed: int) -> Result:
+    def run(
+        self, subject: Subject, seconds: float, *, warmup: float, seed: int, check: bool = False
+    ) -> Result:
         """Run one subject: `warmup` seconds unmeasured, then `seconds` measured.
+
+        Args:
+            subject: what to run.
+            seconds: of the window.
+            warmup: before it.
+            seed: of the inputs.
+            check: whether the workload's consistency conditions are checked afterwards, for the
+                result's `violations`.
 
         Raises:
             PolicyError: (the engine's) its policy is not valid for the workload.
             MeasuringError: the run failed; on real cores the next one gets a new database.
             Interrupted: Ctrl-C; carries what was measured.
         """
-        result = self._run(subject, seconds, warmup, seed)
-        if self.repeatable:
-            self._unchecked[repr(subject)] = (
-                subject.name,
-                partial(self._run, subject, seconds, warmup, seed, check=True),
-            )
-        return result
+        return Result.from_dict(self._measure(subject, seconds, warmup, seed, check=check))
+
+    def run_round(
+        self,
+        subjects: Sequence[Subject],
+        seconds: float,
+        *,
+        warmup: float,
+        seed: int,
+        check: bool = False,
+    ) -> Iterator[tuple[int, Result | MeasuringError]]:
+        """Run several on common inputs, one after the other. See `envs.RunRound`.
+
+        Raises:
+            PolicyError, Interrupted: as `run`.
+        """
+        yield from run_in_turns(
+            self.run,
+            subjects,
+            seconds,
+            warmup=warmup,
+            seed=seed,
+            check=check,
+            shared=not self.repeatable,
+        )
 
     def record(
         self, subject: Subject, seconds: float, *, warmup: float, seed: int, events: int
@@ -143,11 +166,6 @@ class Evaluator:
             raise ValueError("what happens on real cores can't be recorded; take virtual ones")
         raw = self._measure(subject, seconds, warmup, seed, timeline_events=events)
         return Timeline.from_result(raw, subject.name, self.signature)
-
-    def _run(
-        self, subject: Subject, seconds: float, warmup: float, seed: int, *, check: bool = False
-    ) -> Result:
-        return Result.from_dict(self._measure(subject, seconds, warmup, seed, check=check))
 
     def _measure(
         self, subject: Subject, seconds: float, warmup: float, seed: int, **wanted: Any
@@ -240,20 +258,6 @@ class Evaluator:
                 before = after
         return evaluations
 
-    def check(self) -> list[str]:
-        """The workload's consistency violations in the database as it is now; empty is fine.
-
-        On virtual cores, whose runs leave nothing behind: after the last `run` of each subject
-        since the last check, made again.
-        """
-        if self.repeatable:
-            found = []
-            for key, (name, run) in list(self._unchecked.items()):
-                found += [f"{name}: {violation}" for violation in run().violations]
-                del self._unchecked[key]
-            return found
-        return [] if self._session is None else self._session.check()
-
     @property
     def grown_bytes(self) -> int:
         """Memory that the database has grown by since it was loaded, bytes."""
@@ -288,7 +292,7 @@ class Evaluator:
         if known is not None:
             return known
         for _ in range(REFERENCE_ATTEMPTS):
-            throughput = self._run(reference, seconds, warmup, seed).fitness
+            throughput = self.run(reference, seconds, warmup=warmup, seed=seed).fitness
             if throughput > 0:
                 if self.repeatable:
                     self._reference_known[key] = throughput
@@ -307,7 +311,7 @@ class Evaluator:
         self, subject: Subject, evaluation: Evaluation, seconds: float, warmup: float, seed: int
     ) -> Result | None:
         try:
-            return self._run(subject, seconds, warmup, seed)
+            return self.run(subject, seconds, warmup=warmup, seed=seed)
         except (self._engine.PolicyError, MeasuringError) as error:
             evaluation.error = str(error)
             return None

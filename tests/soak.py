@@ -73,10 +73,10 @@ def consistency(case: Case) -> Verdict:
     evaluator = Evaluator({"name": "tpcc"}, cores=case.workers)
     subject = subject_of(case.policy, evaluator.signature, lambda: 1.0)
     try:
-        result = evaluator.run(subject, case.seconds, warmup=0.0, seed=1)
+        result = evaluator.run(subject, case.seconds, warmup=0.0, seed=1, check=True)
     except MeasuringError as error:
         return Verdict(case, "stopped", (str(error),))
-    faults = list(evaluator.check())
+    faults = result.violations.copy()
     idle = [name for name, of_type in result.types.items() if of_type.commits == 0]
     faults += [f"{name} committed nothing" for name in idle]
     evaluator.close()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from envs import MeasuringError, Run, Subject, trimmed_mean
+from envs import MeasuringError, RunRound, Subject, trimmed_mean
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def stages(count: int) -> list[int]:
 
 
 def choose_champion(
-    run: Run,
+    run_round: RunRound,
     finalists: Sequence[Subject],
     *,
     rounds: int,
@@ -52,7 +52,7 @@ def choose_champion(
     """Find the best of a few policies.
 
     Args:
-        run: measures one subject.
+        run_round: measures those still in.
         finalists: at least one.
         rounds: slices of each at every stage.
         seconds: length of a slice.
@@ -76,15 +76,16 @@ def choose_champion(
         ranked = racing[size:] + ranked
         racing = racing[:size]
         for _ in range(rounds):
-            for index in order.sample(racing, len(racing)):
-                try:
-                    result = run(finalists[index], seconds, warmup=warmup, seed=seed + number)
-                except MeasuringError:
+            shuffled = order.sample(racing, len(racing))
+            subjects = [finalists[index] for index in shuffled]
+            for at, outcome in run_round(subjects, seconds, warmup=warmup, seed=seed + number):
+                index = shuffled[at]
+                if isinstance(outcome, MeasuringError):
                     racing.remove(index)
                     ranked.append(index)
                     scores[index] = 0.0
                 else:
-                    samples[index].append(result.fitness)
+                    samples[index].append(outcome.fitness)
                 on_slice()
             number += 1
         if not racing:

@@ -145,7 +145,7 @@ class Training:
         state.mlflow_run_id = self._record.run_id
         if state.tuned_us is None:
             state.tuned_us = tune_silo(
-                self._backend.run, config.tuning, config.seed, self._display, self._warmup
+                self._backend.run_round, config.tuning, config.seed, self._display, self._warmup
             )
             state.save(self._folder.path)
         reference = static_silo(state.tuned_us)
@@ -260,7 +260,7 @@ class Training:
         slices = plan.rounds * sum(stages(len(finalists)))
         counter = Counter(self._display, "choose among the best", slices)
         verdict = choose_champion(
-            self._backend.run,
+            self._backend.run_round,
             [self._race.subject(candidate) for candidate in finalists],
             rounds=plan.rounds,
             seconds=plan.slice_seconds,
@@ -283,7 +283,7 @@ class Training:
     ) -> Comparison:
         plan = ComparisonPlan(much.seconds, much.repeats, much.warmup)
         seed = (self._config.seed + 2) * SEED_STRIDE
-        return compare_shown(where.run, where.check, subjects, plan, seed, self._display)
+        return compare_shown(where.run_round, subjects, plan, seed, self._display)
 
     def _validate(self, champion: Candidate) -> Comparison | None:
         """The comparison again, on real cores; None where the search was on real ones already."""
@@ -295,7 +295,7 @@ class Training:
         try:
             self._display.say(f"validation on {evaluator.cores} real cores")
             tuned_us = tune_silo(
-                evaluator.run, much.tuning, config.seed, self._display, much.warmup
+                evaluator.run_round, much.tuning, config.seed, self._display, much.warmup
             )
             return self._compare(evaluator, self._subjects(champion, tuned_us), much)
         except KeyboardInterrupt:

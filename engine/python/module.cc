@@ -80,7 +80,7 @@ struct SessionHandle {
         }
       } else {
         Result measured = session->run(options, interrupted);
-        if (check) measured.violations = session->check();
+        if (check && !signalled) measured.violations = session->check();
         json = measured.to_json();
       }
     }

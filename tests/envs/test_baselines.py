@@ -80,7 +80,7 @@ def test_the_sweep_finds_the_best_constant(
     monkeypatch.setattr(fake_engine, "NOISE", noise)
     plan = SweepPlan(seconds=0.1)
     calls = []
-    sweep = sweep_static_backoff(evaluator.run, plan, 1, lambda: calls.append(1))
+    sweep = sweep_static_backoff(evaluator.run_round, plan, 1, lambda: calls.append(1))
     assert sweep.best_us == fake_engine.BEST_BACKOFF_US
     assert len(calls) == plan.slices
 
@@ -91,4 +91,4 @@ def test_the_sweep_goes_by_what_candidates_are_compared_by(
 ) -> None:
     monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
     evaluator = Evaluator({"name": "tpcc"}, 2, machine={"kind": kind})
-    assert sweep_static_backoff(evaluator.run, SweepPlan(seconds=0.1), 1).best_us == best_us
+    assert sweep_static_backoff(evaluator.run_round, SweepPlan(seconds=0.1), 1).best_us == best_us

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+from functools import partial as partial_round
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -11,12 +13,17 @@ from envs import (
     ComparisonPlan,
     Evaluator,
     Interrupted,
+    MeasuringError,
     Result,
+    RunRound,
     Subject,
     compare,
     comparison_table,
+    of_policy,
+    run_in_turns,
     static_silo,
 )
+from policies import Encoding, to_json
 from trainer.command.output import as_text
 
 SUBJECTS = [NATIVE["silo"], static_silo(4.0), NATIVE["two_phase_locking"]]
@@ -24,7 +31,7 @@ PLAN = ComparisonPlan(seconds=0.1, repeats=4, warmup=0.0)
 
 
 def test_every_policy_runs_in_every_repeat_on_the_same_inputs(evaluator: Evaluator) -> None:
-    comparison = compare(evaluator.run, SUBJECTS, PLAN, seed=10)
+    comparison = compare(evaluator.run_round, SUBJECTS, PLAN, seed=10)
     for row in comparison.rows:
         assert [result.seed for result in row.repeats] == [10, 11, 12, 13]
     assert [row.ratio for row in comparison.rows] == pytest.approx([1.0, 1.2, 0.7])
@@ -36,14 +43,16 @@ def test_every_policy_runs_in_every_repeat_on_the_same_inputs(evaluator: Evaluat
 def test_the_order_changes_between_repeats(evaluator: Evaluator) -> None:
     order: list[str] = []
     plan = ComparisonPlan(0.1, 12, 0.0)
-    compare(evaluator.run, SUBJECTS, plan, 1, lambda subject, result: order.append(subject.name))
+    compare(
+        evaluator.run_round, SUBJECTS, plan, 1, lambda subject, result: order.append(subject.name)
+    )
     repeats = {tuple(order[i : i + 3]) for i in range(0, len(order), 3)}
     assert len(repeats) > 2
     assert all(len(set(repeat)) == 3 for repeat in repeats)
 
 
 def test_the_json_has_what_the_format_names(evaluator: Evaluator) -> None:
-    comparison = compare(evaluator.run, SUBJECTS, PLAN, seed=1)
+    comparison = compare(evaluator.run_round, SUBJECTS, PLAN, seed=1)
     document = json.loads(json.dumps(comparison.as_dict(seed=1)))
     assert document["schema_version"] == 1
     first = document["results"][0]
@@ -55,22 +64,21 @@ def test_the_json_has_what_the_format_names(evaluator: Evaluator) -> None:
     assert document["results"][1]["backoff_us"] == 4.0
 
 
-def interrupt_after(run: Any, slices: int, partial: Result | None) -> Any:
+def interrupt_after(evaluator: Evaluator, slices: int, partial: Result | None) -> RunRound:
     left = [slices]
 
-    def cut(subject: Subject, seconds: float, *, warmup: float, seed: int) -> Result:
+    def cut(subject: Subject, seconds: float, **more: Any) -> Result:
         if left[0] == 0:
             raise Interrupted(partial)
         left[0] -= 1
-        found: Result = run(subject, seconds, warmup=warmup, seed=seed)
-        return found
+        return evaluator.run(subject, seconds, **more)
 
-    return cut
+    return partial_round(run_in_turns, cut, shared=True)
 
 
 def test_ctrl_c_keeps_what_was_measured(evaluator: Evaluator) -> None:
     partial = evaluator.run(NATIVE["silo"], 0.05, warmup=0.0, seed=1)
-    comparison = compare(interrupt_after(evaluator.run, 5, partial), SUBJECTS, PLAN, seed=1)
+    comparison = compare(interrupt_after(evaluator, 5, partial), SUBJECTS, PLAN, seed=1)
     assert comparison.interrupted
     # Two of the second repeat ran; the run that was cut short adds nothing to a row that has one.
     assert sorted(len(row.repeats) for row in comparison.rows) == [1, 2, 2]
@@ -79,14 +87,14 @@ def test_ctrl_c_keeps_what_was_measured(evaluator: Evaluator) -> None:
 
 def test_a_run_cut_short_counts_when_there_is_no_other(evaluator: Evaluator) -> None:
     partial = evaluator.run(NATIVE["silo"], 0.05, warmup=0.0, seed=1)
-    comparison = compare(interrupt_after(evaluator.run, 0, partial), SUBJECTS, PLAN, seed=1)
+    comparison = compare(interrupt_after(evaluator, 0, partial), SUBJECTS, PLAN, seed=1)
     assert [row.repeats for row in comparison.rows] == [[partial]]
-    nothing = compare(interrupt_after(evaluator.run, 0, None), SUBJECTS, PLAN, seed=1)
+    nothing = compare(interrupt_after(evaluator, 0, None), SUBJECTS, PLAN, seed=1)
     assert nothing.rows == []
 
 
 def test_the_table_shows_every_policy_and_tuned_constants(evaluator: Evaluator) -> None:
-    text = as_text(comparison_table(compare(evaluator.run, SUBJECTS, PLAN, seed=1), "title"))
+    text = as_text(comparison_table(compare(evaluator.run_round, SUBJECTS, PLAN, seed=1), "title"))
     assert "silo_tuned (4 µs)" in text
     assert "120,000" in text
     assert "1.200" in text
@@ -95,3 +103,30 @@ def test_the_table_shows_every_policy_and_tuned_constants(evaluator: Evaluator) 
 
 def test_an_empty_comparison_has_a_table_too() -> None:
     assert "nothing was measured" in as_text(comparison_table(Comparison([], True), "title"))
+
+
+def test_consistency_is_checked_once_on_the_database_that_all_share(
+    evaluator: Evaluator, fake_engine: ModuleType
+) -> None:
+    fake_engine.VIOLATIONS.append("W_YTD is wrong")
+    comparison = compare(evaluator.run_round, SUBJECTS, PLAN, seed=1)
+    assert comparison.violations == ["W_YTD is wrong"]
+    checked = [row for row in comparison.rows if any(r.violations for r in row.repeats)]
+    assert [[bool(r.violations) for r in row.repeats] for row in checked] == [[False] * 3 + [True]]
+
+
+def test_on_virtual_cores_each_policy_is_to_blame_for_its_own_database(
+    virtual_evaluator: Evaluator, fake_engine: ModuleType
+) -> None:
+    assert compare(virtual_evaluator.run_round, SUBJECTS, PLAN, seed=1).violations == []
+    fake_engine.VIOLATIONS.append("W_YTD is wrong")
+    comparison = compare(virtual_evaluator.run_round, SUBJECTS, PLAN, seed=1)
+    assert comparison.violations == [f"{one.name}: W_YTD is wrong" for one in SUBJECTS]
+
+
+def test_a_comparison_ends_with_a_policy_that_cannot_run(
+    evaluator: Evaluator, encoding: Encoding
+) -> None:
+    broken = of_policy("explode", to_json(encoding.decode([0] * encoding.size, "explode")))
+    with pytest.raises(MeasuringError, match="explode: worker 0 is stuck"):
+        compare(evaluator.run_round, [*SUBJECTS, broken], PLAN, seed=1)

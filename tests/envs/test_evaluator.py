@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from envs import NATIVE, Evaluator, Interrupted, MeasuringError, of_policy, static_silo
+from envs import (
+    NATIVE,
+    Evaluator,
+    Interrupted,
+    MeasuringError,
+    finished,
+    of_policy,
+    static_silo,
+)
 from policies import Encoding, Signature, build_seed, to_json
 
 SLICE: dict[str, Any] = {"slices": 3, "seconds": 0.05, "warmup": 0.0, "seed": 1}
@@ -252,54 +260,41 @@ def test_a_reference_that_puts_a_type_off_is_an_error_on_virtual_cores(
         virtual_evaluator.evaluate([NATIVE["silo"]], static_silo(4.0), **SLICE)
 
 
-def test_on_real_cores_the_database_is_checked_as_it_is(
-    evaluator: Evaluator, fake_engine: ModuleType, runs: list[dict[str, Any]]
+def test_a_run_is_checked_where_that_is_asked_for(
+    evaluator: Evaluator, fake_engine: ModuleType
 ) -> None:
-    assert evaluator.check() == []
-    evaluator.run(NATIVE["silo"], 0.1, warmup=0.0, seed=1)
     fake_engine.VIOLATIONS.append("W_YTD is wrong")
-    assert evaluator.check() == ["W_YTD is wrong"]
-    assert len(runs) == 1
+    assert evaluator.run(NATIVE["silo"], 0.1, warmup=0.0, seed=1).violations == []
+    checked = evaluator.run(NATIVE["silo"], 0.1, warmup=0.0, seed=1, check=True)
+    assert checked.violations == ["W_YTD is wrong"]
 
 
-def test_on_virtual_cores_the_last_run_of_each_subject_is_made_again_and_checked(
-    virtual_evaluator: Evaluator, fake_engine: ModuleType, runs: list[dict[str, Any]]
+@pytest.mark.parametrize(
+    ("kind", "checks"), [("threads", [False, False, True]), ("virtual", [True, True, True])]
+)
+def test_a_round_checks_every_database_once(
+    fake_engine: ModuleType, runs: list[dict[str, Any]], kind: str, checks: list[bool]
 ) -> None:
-    for seed in (1, 2):
-        for subject in (NATIVE["silo"], static_silo(4.0)):
-            result = virtual_evaluator.run(subject, 0.1 * seed, warmup=0.01 * seed, seed=seed)
-            assert result.violations == []
-    virtual_evaluator.evaluate([static_silo(8.0, "candidate")], NATIVE["silo"], **SLICE)
-    last = runs[2:4]
-    runs.clear()
-    fake_engine.VIOLATIONS.append("W_YTD is wrong")
-    assert virtual_evaluator.check() == ["silo: W_YTD is wrong", "silo_tuned: W_YTD is wrong"]
-    assert runs == [{**run, "check": True} for run in last]
-    assert [run["check"] for run in last] == [False, False]
+    subjects = [NATIVE["silo"], static_silo(4.0), static_silo(8.0)]
+    evaluator = Evaluator({"name": "tpcc"}, 2, machine={"kind": kind})
+    for check in (False, True):
+        runs.clear()
+        found = evaluator.run_round(subjects, 0.1, warmup=0.01, seed=7, check=check)
+        assert [index for index, _ in found] == [0, 1, 2]
+        assert [run["check"] for run in runs] == (checks if check else [False] * 3)
+    assert {(run["seconds"], run["warmup"], run["seed"]) for run in runs} == {(0.1, 0.01, 7)}
 
 
-def test_what_was_checked_is_not_checked_again(
-    virtual_evaluator: Evaluator, fake_engine: ModuleType, runs: list[dict[str, Any]]
+def test_a_run_that_fails_costs_the_others_of_its_round_nothing(
+    evaluator: Evaluator, encoding: Encoding
 ) -> None:
-    virtual_evaluator.run(NATIVE["silo"], 0.1, warmup=0.0, seed=1)
-    assert virtual_evaluator.check() == []
-    fake_engine.VIOLATIONS.append("W_YTD is wrong")
-    assert virtual_evaluator.check() == []
-    assert len(runs) == 2
-    virtual_evaluator.run(static_silo(4.0), 0.1, warmup=0.0, seed=1)
-    assert virtual_evaluator.check() == ["silo_tuned: W_YTD is wrong"]
-
-
-def test_a_run_that_failed_is_not_made_again_to_be_checked(
-    virtual_evaluator: Evaluator, encoding: Encoding, fake_engine: ModuleType
-) -> None:
-    virtual_evaluator.run(NATIVE["silo"], 0.1, warmup=0.0, seed=1)
+    broken = of_policy("explode", table("explode", encoding))
+    round_ = evaluator.run_round([broken, NATIVE["silo"]], 0.1, warmup=0.0, seed=1)
+    (_, failure), (_, result) = round_
+    assert str(failure) == "explode: worker 0 is stuck"
+    assert finished(result).commits == 10_000
     with pytest.raises(MeasuringError, match="stuck"):
-        virtual_evaluator.run(
-            of_policy("explode", table("explode", encoding)), 0.1, warmup=0.0, seed=1
-        )
-    fake_engine.VIOLATIONS.append("W_YTD is wrong")
-    assert virtual_evaluator.check() == ["silo: W_YTD is wrong"]
+        finished(failure)
 
 
 def _virtual(

@@ -1,12 +1,23 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from random import Random
 from types import ModuleType
+from typing import Any
 
 import pytest
 
-from envs import NATIVE, Evaluator, MeasuringError, Result, Run, Subject, static_silo
+from envs import (
+    NATIVE,
+    Evaluator,
+    MeasuringError,
+    Result,
+    RunRound,
+    Subject,
+    run_in_turns,
+    static_silo,
+)
 from trainer.champion import choose_champion, stages
 
 PLAN = {"rounds": 8, "seconds": 0.1, "warmup": 0.0, "seed": 1}
@@ -22,7 +33,7 @@ def test_the_best_wins_and_meets_most(evaluator: Evaluator) -> None:
     constants = [64.0, 8.0, 4.0, 1.0, 0.125, 256.0, 32.0]
     slices: list[int] = []
     verdict = choose_champion(
-        evaluator.run,
+        evaluator.run_round,
         [static_silo(us) for us in constants],
         on_slice=lambda: slices.append(1),
         **PLAN,  # type: ignore[arg-type]
@@ -40,22 +51,22 @@ def test_the_best_on_virtual_cores_puts_no_type_off(
     monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
     constants = [4.0, 8.0, 1.0, 2.0]
     verdict = choose_champion(
-        virtual_evaluator.run,
+        virtual_evaluator.run_round,
         [static_silo(us) for us in constants],
         **PLAN,  # type: ignore[arg-type]
     )
     assert [constants[index] for index in verdict.order[:2]] == [2.0, 1.0]
 
 
-def noisy(run: Run, deviation: float, gains: dict[str, float], seed: int) -> Run:
+def noisy(evaluator: Evaluator, deviation: float, gains: dict[str, float], seed: int) -> RunRound:
     draw = Random(seed)
 
-    def measure(subject: Subject, seconds: float, *, warmup: float, seed: int) -> Result:
-        result = run(NATIVE["silo"], seconds, warmup=warmup, seed=seed)
+    def measure(subject: Subject, seconds: float, **more: Any) -> Result:
+        result = evaluator.run(NATIVE["silo"], seconds, **more)
         throughput = result.throughput * gains[subject.name] * draw.gauss(1.0, deviation)
         return dataclasses.replace(result, throughput=throughput)
 
-    return measure
+    return partial(run_in_turns, measure, check=False, shared=True)
 
 
 def test_under_noise_the_winner_is_nearly_always_the_best(evaluator: Evaluator) -> None:
@@ -64,7 +75,7 @@ def test_under_noise_the_winner_is_nearly_always_the_best(evaluator: Evaluator) 
     wins = 0
     for seed in range(20):
         verdict = choose_champion(
-            noisy(evaluator.run, 0.05, gains, seed),
+            noisy(evaluator, 0.05, gains, seed),
             finalists,
             rounds=24,
             seconds=0.1,
@@ -76,19 +87,20 @@ def test_under_noise_the_winner_is_nearly_always_the_best(evaluator: Evaluator) 
 
 
 def test_one_that_fails_leaves(evaluator: Evaluator) -> None:
-    def run(subject: Subject, seconds: float, *, warmup: float, seed: int) -> Result:
+    def run(subject: Subject, seconds: float, **more: Any) -> Result:
         if subject.name == "bad":
             raise MeasuringError("stuck")
-        return evaluator.run(subject, seconds, warmup=warmup, seed=seed)
+        return evaluator.run(subject, seconds, **more)
 
+    run_round = partial(run_in_turns, run, check=False, shared=True)
     finalists = [static_silo(4.0, "bad"), static_silo(64.0, "slow"), static_silo(4.0, "good")]
-    verdict = choose_champion(run, finalists, **PLAN)  # type: ignore[arg-type]
+    verdict = choose_champion(run_round, finalists, **PLAN)  # type: ignore[arg-type]
     assert verdict.order == [2, 1, 0]
     assert verdict.scores[0] == 0.0
     with pytest.raises(MeasuringError, match="none of the best"):
-        choose_champion(run, finalists[:1], **PLAN)  # type: ignore[arg-type]
+        choose_champion(run_round, finalists[:1], **PLAN)  # type: ignore[arg-type]
 
 
 def test_no_finalists_are_refused(evaluator: Evaluator) -> None:
     with pytest.raises(ValueError, match="no finalists"):
-        choose_champion(evaluator.run, [], **PLAN)  # type: ignore[arg-type]
+        choose_champion(evaluator.run_round, [], **PLAN)  # type: ignore[arg-type]

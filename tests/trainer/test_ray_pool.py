@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from envs import MeasuringError, of_policy, static_silo
+from envs import MeasuringError, finished, of_policy, static_silo
 from policies import Encoding, to_json
 from tests.trainer.fake_run import MODULE
 from trainer.config import EvaluationConfig
@@ -58,8 +58,10 @@ def test_it_measures_as_the_backend_in_process_does(pool: Backend, encoding: Enc
     found = pool.evaluate(candidates, REFERENCE, slices=2, seed=1)
     wanted = here.evaluate(candidates, REFERENCE, slices=2, seed=1)
     assert [one.ratios for one in found] == [one.ratios for one in wanted]
-    assert pool.run(REFERENCE, 0.1, warmup=0.0, seed=1).throughput == pytest.approx(120_000)
-    assert pool.check() == []
+    round_ = pool.run_round([REFERENCE, candidates[2]], 0.1, warmup=0.0, seed=1, check=True)
+    outcomes = [(index, finished(outcome).throughput) for index, outcome in round_]
+    assert [index for index, _ in outcomes] == [0, 1]  # one after the other
+    assert outcomes[0][1] == pytest.approx(120_000)
 
 
 def test_a_lost_worker_costs_its_candidate_one_retry(pool: Backend, encoding: Encoding) -> None:
@@ -78,10 +80,14 @@ def test_a_lost_worker_costs_its_candidate_one_retry(pool: Backend, encoding: En
 
 
 def test_errors_come_as_they_were_raised(pool: Backend, encoding: Encoding) -> None:
-    for name, message in (("explode", "explode: worker 0 is stuck"), ("die", "lost twice")):
+    names = ("explode", "die", "occ")
+    subjects = [of_policy(name, table(name, encoding)) for name in names]
+    outcomes = dict(pool.run_round(subjects, 0.1, warmup=0.0, seed=1))
+    for index, message in enumerate(("explode: worker 0 is stuck", "die: its worker was lost")):
         with pytest.raises(MeasuringError, match=message) as caught:
-            pool.run(of_policy(name, table(name, encoding)), 0.1, warmup=0.0, seed=1)
+            finished(outcomes[index])
         assert type(caught.value) is MeasuringError
+    assert finished(outcomes[2]).commits > 0
 
 
 def test_real_cores_are_held_whole_and_virtual_ones_shared(
@@ -105,10 +111,11 @@ def test_virtual_cores_measure_more_candidates_than_there_are_workers(
     assert [one.ratios for one in found] == [one.ratios for one in wanted]
     assert len({one.ratios[0] for one in found}) == len(candidates)
     assert virtual_pool.evaluate([], REFERENCE, slices=2, seed=1) == []
-    assert virtual_pool.run(REFERENCE, 0.1, warmup=0.0, seed=1) == here.run(
-        REFERENCE, 0.1, warmup=0.0, seed=1
-    )
-    assert virtual_pool.check() == []
+    for check in (False, True):
+        how = {"warmup": 0.0, "seed": 1, "check": check}
+        assert dict(virtual_pool.run_round(candidates, 0.1, **how)) == dict(
+            here.run_round(candidates, 0.1, **how)
+        )
 
 
 def test_a_lost_worker_costs_the_others_nothing_on_virtual_cores(

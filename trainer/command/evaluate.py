@@ -96,9 +96,8 @@ def _measure(config: EvaluateConfig) -> Comparison:
 
 def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> Comparison:
     def tuned_us() -> float:
-        return tune_silo(
-            evaluator.run, config.tuning, config.seed, display, config.tuning.slice_seconds / 10
-        )
+        warmup = config.tuning.slice_seconds / 10
+        return tune_silo(evaluator.run_round, config.tuning, config.seed, display, warmup)
 
     # Names first: a mistake in the last of them must not cost a sweep.
     for name in config.policy:
@@ -106,7 +105,7 @@ def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> 
     constant = tuned_us() if TUNED in config.policy else 0.0
     subjects = [subject_of(name, evaluator.signature, lambda: constant) for name in config.policy]
     plan = ComparisonPlan(config.run.seconds, config.run.repeats, config.run.warmup)
-    return compare_shown(evaluator.run, evaluator.check, subjects, plan, config.seed, display)
+    return compare_shown(evaluator.run_round, subjects, plan, config.seed, display)
 
 
 def _workload_words(config: EvaluateConfig) -> str:

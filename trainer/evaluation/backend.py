@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from envs import THREADS, Evaluation, Evaluator, Result, Subject
+from envs import THREADS, Evaluation, Evaluator, MeasuringError, Result, Subject
 from trainer.config import EvaluationConfig
 
 
@@ -49,11 +49,20 @@ class Backend(Protocol):
         Never raises for a subject's sake: one that can't be measured has an error.
         """
 
-    def run(self, subject: Subject, seconds: float, *, warmup: float, seed: int) -> Result:
-        """Run one subject once (`Evaluator.run`), always on the same machine."""
+    def run_round(
+        self,
+        subjects: Sequence[Subject],
+        seconds: float,
+        *,
+        warmup: float,
+        seed: int,
+        check: bool = False,
+    ) -> Iterator[tuple[int, Result | MeasuringError]]:
+        """Run each subject once (`envs.RunRound`).
 
-    def check(self) -> list[str]:
-        """Consistency violations in the database that `run` uses."""
+        On real cores all runs are made on the same machine, one after the other; virtual ones are
+        shared out.
+        """
 
     def close(self) -> None:
         """Free the machines."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from envs import Evaluation, Result, Subject
+from envs import Evaluation, MeasuringError, Result, Subject
 from trainer.config import EvaluationConfig
 from trainer.evaluation.backend import MachineSpec
 
@@ -30,13 +30,23 @@ class InProcess:
             reference_every=self._config.reference_every,
         )
 
-    def run(self, subject: Subject, seconds: float, *, warmup: float, seed: int) -> Result:
-        """See `Backend`."""
-        return self._evaluator.run(subject, seconds, warmup=warmup, seed=seed)
+    def run(
+        self, subject: Subject, seconds: float, *, warmup: float, seed: int, check: bool = False
+    ) -> Result:
+        """See `envs.Run`."""
+        return self._evaluator.run(subject, seconds, warmup=warmup, seed=seed, check=check)
 
-    def check(self) -> list[str]:
-        """See `Backend`."""
-        return self._evaluator.check()
+    def run_round(
+        self,
+        subjects: Sequence[Subject],
+        seconds: float,
+        *,
+        warmup: float,
+        seed: int,
+        check: bool = False,
+    ) -> Iterator[tuple[int, Result | MeasuringError]]:
+        """See `envs.RunRound`."""
+        return self._evaluator.run_round(subjects, seconds, warmup=warmup, seed=seed, check=check)
 
     def close(self) -> None:
         """See `Backend`."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from envs import (
     TUNED,
     Comparison,
     ComparisonPlan,
-    MeasuringError,
     Result,
-    Run,
+    RunRound,
     Subject,
     SweepPlan,
     compare,
@@ -34,7 +33,9 @@ class Counter:
         self._display.update(self._done, words)
 
 
-def tune_silo(run: Run, tuning: TuningConfig, seed: int, display: Display, warmup: float) -> float:
+def tune_silo(
+    run_round: RunRound, tuning: TuningConfig, seed: int, display: Display, warmup: float
+) -> float:
     """The constant backoff, in µs, under which Silo is fastest here (`silo_tuned`)."""
     plan = SweepPlan(
         seconds=tuning.slice_seconds,
@@ -44,32 +45,22 @@ def tune_silo(run: Run, tuning: TuningConfig, seed: int, display: Display, warmu
         final_rounds=tuning.final_rounds,
     )
     counter = Counter(display, f"sweep the backoff of {TUNED}", plan.slices)
-    sweep = sweep_static_backoff(run, plan, seed, counter.step)
+    sweep = sweep_static_backoff(run_round, plan, seed, counter.step)
     display.say(f"{TUNED}: a constant backoff of {sweep.best_us:g} µs suits Silo best here")
     return sweep.best_us
 
 
 def compare_shown(
-    run: Run,
-    check: Callable[[], list[str]],
+    run_round: RunRound,
     subjects: Sequence[Subject],
     plan: ComparisonPlan,
     seed: int,
     display: Display,
 ) -> Comparison:
-    """Compare subjects, then check the database's consistency."""
+    """Compare subjects, as `compare` does."""
     counter = Counter(display, "compare", len(subjects) * plan.repeats)
 
     def on_slice(subject: Subject, result: Result) -> None:
         counter.step(f"{subject.name} {result.throughput:,.0f}/s")
 
-    comparison = compare(run, subjects, plan, seed, on_slice)
-    if comparison.interrupted:
-        return comparison
-    try:
-        comparison.violations = check()
-    except KeyboardInterrupt:
-        comparison.interrupted = True
-    except MeasuringError as error:
-        comparison.violations = [f"could not be checked: {error}"]
-    return comparison
+    return compare(run_round, subjects, plan, seed, on_slice)
