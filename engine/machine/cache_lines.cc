@@ -8,13 +8,19 @@
 namespace heddle {
 
 namespace {
-constexpr std::size_t kFirstLines = std::size_t{1} << 17;
+/// Room for lines at first: a table that grows is filled over and over, but one that is too large
+/// takes long to clear. A run of some milliseconds touches up to a sixth of a small database.
+std::size_t first_lines(std::size_t database_lines) {
+  constexpr std::size_t kFewest = std::size_t{1} << 15;
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  return std::clamp(std::bit_ceil(database_lines / 2), kFewest, kMost);
+}
 }
 
 CacheLines::CacheLines(const CostModel& model, int cores, double ticks_per_ns,
                        std::size_t database_lines)
-    : lines_(kFirstLines),
-      shift_(64 - std::countr_zero(kFirstLines / kNeighbours)),
+    : lines_(first_lines(database_lines)),
+      shift_(64 - std::countr_zero(lines_.size() / kNeighbours)),
       recent_(kRecent * static_cast<std::size_t>(cores)),
       own_(model.private_lines * static_cast<std::size_t>(cores)),
       common_(model.shared_lines * static_cast<std::size_t>((cores + model.cores_per_socket - 1) /
@@ -92,8 +98,10 @@ void CacheLines::take_away(int core, const Line& line) {
   for_each_other(core, line, [&](int other) { own_[own_place(other, line)] = 0; });
 }
 
-CacheLines::Ticks CacheLines::look_up(int core, std::uintptr_t address, Access access, Ticks now) {
-  Line& line = line_at(address);
+CacheLines::Ticks CacheLines::look_up(int core, const void* address, Access access, Ticks now) {
+  // The engine reads it right after this: the host's miss and those of the look-up are one wait.
+  __builtin_prefetch(address);
+  Line& line = line_of(address);
   Ticks cost = 0;
   const bool alone = line.owner == static_cast<unsigned>(core) && line.shared == 0;
   if (!has(core, line) || (access != Access::load && !alone)) {
@@ -101,7 +109,7 @@ CacheLines::Ticks CacheLines::look_up(int core, std::uintptr_t address, Access a
   } else if (access == Access::exchange) {
     cost = atomic_;
   }
-  recent_of(core, address) = Recent(line, core, own_place(core, line));
+  recent_of(core, line.address) = Recent(line, core, own_place(core, line));
   return cost;
 }
 

@@ -34,15 +34,27 @@ class CacheLines {
   /// @param database_lines how much there is to cache
   CacheLines(const CostModel& model, int cores, double ticks_per_ns, std::size_t database_lines);
 
-  /// What the access costs a core that makes it at `now`.
-  Ticks cost(int core, const void* address, Access access, Ticks now) {
+  /// Whether the core has touched the line of late and still has it, as the access wants it. What
+  /// is not at hand may be in its cache nevertheless.
+  [[nodiscard]] bool at_hand(int core, const void* address, Access access) {
     const auto wanted = reinterpret_cast<std::uintptr_t>(address) / kLineBytes;
     const Recent& recent = recent_of(core, wanted);
-    if (recent.is(wanted) && own_[recent.place] == recent.tag) [[likely]] {
-      if (access == Access::load) return 0;
-      if (recent.alone()) return access == Access::exchange ? atomic_ : 0;
-    }
-    return look_up(core, wanted, access, now);
+    return recent.is(wanted) && own_[recent.place] == recent.tag &&
+           (access == Access::load || recent.alone());
+  }
+
+  /// What the access costs a core that makes it at `now`. At hand it costs nothing, but for what a
+  /// locked instruction itself takes.
+  Ticks cost(int core, const void* address, Access access, Ticks now) {
+    if (at_hand(core, address, access)) [[likely]]
+      return access == Access::exchange ? atomic_ : 0;
+    return look_up(core, address, access, now);
+  }
+
+  /// The host is to fetch what a look-up of the line will need, and the line itself.
+  void expect(const void* address) const {
+    __builtin_prefetch(address);
+    __builtin_prefetch(&lines_[home(reinterpret_cast<std::uintptr_t>(address) / kLineBytes)]);
   }
 
   /// The core has read on, up to the line of `last`.
@@ -74,8 +86,9 @@ class CacheLines {
   static constexpr unsigned kNobody = (1U << 10) - 1;
   /// So many lines that follow each other are kept side by side: records and nodes have several.
   static constexpr std::uintptr_t kNeighbours = 4;
-  /// So many lines of each core are known without a look-up: what a transaction touches.
-  static constexpr std::uintptr_t kRecent = 256;
+  /// So many lines of each core are known without a look-up: what a transaction and its retries
+  /// touch.
+  static constexpr std::uintptr_t kRecent = 1024;
 
   /// 32 bytes, so that none lies in two lines of the real machine, whose caches miss most of them.
   struct alignas(32) Line {
@@ -181,7 +194,7 @@ class CacheLines {
   Line& place(const Line& line);
   void grow();
 
-  Ticks look_up(int core, std::uintptr_t address, Access access, Ticks now);
+  Ticks look_up(int core, const void* address, Access access, Ticks now);
   Ticks fetch(int core, Line& line, Access access, Ticks now);
 
   [[nodiscard]] Ticks transfer(int core, int owner) const {

@@ -96,24 +96,17 @@ class VirtualCores {
            address % CacheLines::kLineBytes;
   }
 
+  // Nearly every access is to a line at hand: that way is kept so short that it needs no stack
+  // frame, and every other is a function of its own.
   void load(const void* address, std::size_t bytes) {
-    // The line this core has just read, with nobody running in between, is at hand.
-    if (line_of(address) == last_read_) [[likely]] {
-      spend(word_);
-    } else {
-      last_read_ = line_of(address);
-      const Ticks arrival =
-          clock_ + word_ + lines_.cost(core_, address, CacheLines::Access::load, clock_);
-      spend(std::max(arrival, prefetched_at_) - clock_);
-    }
-    if (bytes > CacheLines::kLineBytes) {
-      lines_.read_on(core_, static_cast<const std::byte*>(address) + bytes - 1);
-    }
-    stream(bytes);
+    if (bytes > CacheLines::kLineBytes) [[unlikely]]
+      return load_lines(address, bytes);
+    load_line(address);
   }
   void store(const void* address, std::size_t bytes) {
-    spend(word_ + lines_.cost(core_, address, CacheLines::Access::store, clock_));
-    stream(bytes);
+    if (bytes > CacheLines::kLineBytes) [[unlikely]]
+      return store_lines(address, bytes);
+    store_line(address);
   }
   void exchange(const void* address) {
     clock_ += word_ + lines_.drain(core_, clock_);
@@ -121,6 +114,7 @@ class VirtualCores {
   }
   /// The lines travel together, and with the one that is read next; who reads waits for all.
   void prefetch(const std::byte* from, std::size_t bytes) {
+    for (std::size_t at = 0; at < bytes; at += CacheLines::kLineBytes) lines_.expect(from + at);
     Ticks longest = 0;
     for (std::size_t at = 0; at < bytes; at += CacheLines::kLineBytes) {
       longest = std::max(longest, lines_.cost(core_, from + at, CacheLines::Access::load, clock_));
@@ -210,18 +204,55 @@ class VirtualCores {
     --left_to_do_;
   }
 
+  void load_line(const void* address) {
+    // The line this core has just read, with nobody running in between.
+    if (line_of(address) != last_read_) return load_another_line(address);
+    spend(word_);
+  }
+  [[gnu::noinline]] void load_another_line(const void* address) {
+    last_read_ = line_of(address);
+    if (!lines_.at_hand(core_, address, CacheLines::Access::load)) return load_far_line(address);
+    arrive(clock_ + word_);
+  }
+  [[gnu::noinline]] void load_far_line(const void* address) {
+    arrive(clock_ + word_ + lines_.cost(core_, address, CacheLines::Access::load, clock_));
+  }
+  [[gnu::noinline]] void load_lines(const void* address, std::size_t bytes) {
+    load_line(address);
+    lines_.read_on(core_, static_cast<const std::byte*>(address) + bytes - 1);
+    stream(bytes);
+  }
+  void store_line(const void* address) {
+    if (!lines_.at_hand(core_, address, CacheLines::Access::store)) return store_far_line(address);
+    spend(word_);
+  }
+  [[gnu::noinline]] void store_far_line(const void* address) {
+    spend(word_ + lines_.cost(core_, address, CacheLines::Access::store, clock_));
+  }
+  [[gnu::noinline]] void store_lines(const void* address, std::size_t bytes) {
+    store_line(address);
+    stream(bytes);
+  }
+  /// The lines after the first, one after the other.
+  void stream(std::size_t bytes) {
+    clock_ += stream_ * ((bytes - 1) / CacheLines::kLineBytes);
+  }
+
   /// Lets time pass for the running core, and others go on if it is far enough ahead of them.
   void spend(Ticks time) {
     clock_ += time;
-    if ((clock_ << kRankBits) > horizon_) [[unlikely]]
+    if (clock_ > horizon_) [[unlikely]]
       give_way(clock_);
   }
-  void stream(std::size_t bytes) {
-    if (bytes > CacheLines::kLineBytes) clock_ += stream_ * ((bytes - 1) / CacheLines::kLineBytes);
+  /// What the core waits for is there at this time, and what it prefetched.
+  void arrive(Ticks time) {
+    clock_ = std::max(time, prefetched_at_);
+    if (clock_ > horizon_) [[unlikely]]
+      give_way(clock_);
   }
 
   /// Gives the thread away until the core's time has come again.
-  void give_way(Ticks until) {
+  [[gnu::noinline]] void give_way(Ticks until) {
     const std::size_t self = index();
     schedule(self, std::min(until, kLatest));
     Fiber& next = next_fiber();
@@ -244,7 +275,7 @@ class VirtualCores {
 
   void set_horizon() {
     const Earliest::Key others = clocks_.first_without(index());
-    horizon_ = others == Earliest::kNever ? others : others + skew_;
+    horizon_ = others == Earliest::kNever ? others : (others + skew_) >> kRankBits;
   }
 
   std::function<void(VirtualCrewMember&)> body_;
@@ -256,7 +287,7 @@ class VirtualCores {
   Earliest clocks_;  ///< when each core goes on, and, last, the monitor
   int core_ = 0;
   Ticks clock_ = 0;            ///< of the running core
-  Earliest::Key horizon_ = 0;  ///< when it has to give way
+  Ticks horizon_ = 0;          ///< later than this it has to give way
   std::uintptr_t last_read_ = 0;
   Ticks prefetched_at_ = 0;  ///< when the lines asked for ahead have arrived
   std::size_t left_to_do_ = 0;
