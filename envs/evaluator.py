@@ -21,6 +21,8 @@ GROWN_BYTES_MAX = 512 << 20
 REFERENCE_ATTEMPTS = 10
 """On a machine that is busy with other things a whole slice may pass without a turn."""
 
+REFERENCE_SLICES = 10
+"""So many slices make the run of the reference on virtual cores."""
 
 THREADS: Mapping[str, str] = MappingProxyType({"kind": "threads"})
 """The machine that runs on real cores."""
@@ -43,7 +45,7 @@ class Evaluation:
     """What a candidate reached beside the reference.
 
     Attributes:
-        ratios: one a slice: its fitness ÷ the mean of the reference slices around it.
+        ratios: one a slice: its fitness ÷ the reference's.
         results: the candidate's slices.
         error: why it could not be measured, or None. Slices before the failure are kept.
     """
@@ -100,7 +102,7 @@ class Evaluator:
         self._seed = seed
         self._grown_bytes_max = grown_bytes_max
         self._session: EngineSession | None = None
-        self._reference_known: dict[tuple[str, float, float, int], float] = {}
+        self._units: dict[tuple[str, float, float], float] = {}
 
     def run(
         self, subject: Subject, seconds: float, *, warmup: float, seed: int, check: bool = False
@@ -209,15 +211,17 @@ class Evaluator:
         seed: int,
         reference_every: int = 1,
     ) -> list[Evaluation]:
-        """Measure candidates in short slices beside a reference: A B A C A …, A the reference.
+        """Measure candidates in short slices relative to a reference.
 
-        Real machines drift and other programs disturb, so only the ratio to the reference slices
-        just before and after counts. Round `i` runs every candidate and the reference on the inputs
-        of seed `seed + i` (common random numbers).
+        Round `i` runs every candidate on the inputs of seed `seed + i` (common random numbers).
+
+        Real machines drift and other programs disturb, so there only the ratio to the reference
+        slices just before and after counts: A B A C A …, A the reference.
 
         On virtual cores nothing disturbs, and what makes a slice misleading is that it is short:
-        all slices are one run of their length together, whose ratio counts as often, and a
-        reference run is made once and remembered.
+        all slices are one run of their length together, whose ratio counts as often. The reference
+        is no more than a unit: one long run, `REFERENCE_SLICES` slices on the inputs of the
+        evaluator's own seed, made once.
 
         Args:
             candidates: what to measure; one that fails costs only itself.
@@ -226,7 +230,7 @@ class Evaluator:
             seconds: length of a slice.
             warmup: unmeasured seconds before each slice.
             seed: of the first round's inputs.
-            reference_every: candidates between two reference slices.
+            reference_every: candidates between two reference slices, on real cores.
 
         Returns:
             One evaluation a candidate, in order.
@@ -235,9 +239,15 @@ class Evaluator:
             MeasuringError: the reference itself failed.
         """
         evaluations = [Evaluation() for _ in candidates]
-        turns, weight = (1, slices) if self.repeatable else (slices, 1)
-        seconds *= weight
-        for turn in range(turns):
+        if self.repeatable:
+            unit = self._unit(reference, seconds * REFERENCE_SLICES, warmup)
+            for candidate, evaluation in zip(candidates, evaluations, strict=True):
+                result = self._candidate(candidate, evaluation, seconds * slices, warmup, seed)
+                if result is not None:
+                    evaluation.results.append(result)
+                    evaluation.ratios.extend([result.fitness / unit] * slices)
+            return evaluations
+        for turn in range(slices):
             before = self._reference(reference, seconds, warmup, seed + turn)
             for block in _blocks(range(len(candidates)), reference_every):
                 measured: list[tuple[Evaluation, Result]] = []
@@ -253,8 +263,7 @@ class Evaluator:
                 after = self._reference(reference, seconds, warmup, seed + turn)
                 for evaluation, result in measured:
                     evaluation.results.append(result)
-                    ratio = 2 * result.fitness / (before + after)
-                    evaluation.ratios.extend([ratio] * weight)
+                    evaluation.ratios.append(2 * result.fitness / (before + after))
                 before = after
         return evaluations
 
@@ -287,25 +296,28 @@ class Evaluator:
         return self._session
 
     def _reference(self, reference: Subject, seconds: float, warmup: float, seed: int) -> float:
-        key = (repr(reference), seconds, warmup, seed)
-        known = self._reference_known.get(key)
-        if known is not None:
-            return known
+        """A reference slice on real cores."""
         for _ in range(REFERENCE_ATTEMPTS):
-            throughput = self.run(reference, seconds, warmup=warmup, seed=seed).fitness
-            if throughput > 0:
-                if self.repeatable:
-                    self._reference_known[key] = throughput
-                return throughput
-            if self.repeatable:
-                raise MeasuringError(
-                    f"under the reference {reference.name} some type commits nothing in "
-                    f"{seconds} virtual seconds; use longer slices"
-                )
+            fitness = self.run(reference, seconds, warmup=warmup, seed=seed).fitness
+            if fitness > 0:
+                return fitness
         raise MeasuringError(
             f"the reference {reference.name} committed nothing in {seconds} s, "
             f"{REFERENCE_ATTEMPTS} times; use longer slices, or a machine with less else to do"
         )
+
+    def _unit(self, reference: Subject, seconds: float, warmup: float) -> float:
+        """What the reference reaches on virtual cores."""
+        key = (repr(reference), seconds, warmup)
+        if key not in self._units:
+            fitness = self.run(reference, seconds, warmup=warmup, seed=self._seed).fitness
+            if fitness == 0:
+                raise MeasuringError(
+                    f"under the reference {reference.name} some type commits nothing in "
+                    f"{seconds:g} virtual seconds; use longer slices"
+                )
+            self._units[key] = fitness
+        return self._units[key]
 
     def _candidate(
         self, subject: Subject, evaluation: Evaluation, seconds: float, warmup: float, seed: int

@@ -206,24 +206,36 @@ def test_on_real_cores_runs_are_made_in_place(
     assert {(run["on_copy"], run["check"]) for run in runs} == {(False, False)}
 
 
-def test_on_virtual_cores_slices_are_one_long_run_and_a_reference_run_is_remembered(
+def test_on_virtual_cores_slices_are_one_long_run_and_the_reference_is_run_once(
     virtual_evaluator: Evaluator, runs: list[dict[str, Any]]
 ) -> None:
     arguments = {**SLICE, "slices": 2}
     found = virtual_evaluator.evaluate([static_silo(4.0)] * 3, NATIVE["silo"], **arguments)
     assert [one.ratios for one in found] == [pytest.approx([1.2] * 2)] * 3
     assert letters(runs) == "rxxx"
-    assert {run["seconds"] for run in runs} == {2 * SLICE["seconds"]}
-    for seed, wanted in ((1, "x"), (2, "rx"), (1, "x")):
+    assert {run["seconds"] for run in runs[1:]} == {2 * SLICE["seconds"]}
+    for seed, slices in ((1, 2), (2, 1), (9, 4)):
         runs.clear()
         virtual_evaluator.evaluate(
-            [static_silo(4.0)], NATIVE["silo"], **{**arguments, "seed": seed}
+            [static_silo(4.0)], NATIVE["silo"], **{**arguments, "seed": seed, "slices": slices}
         )
-        assert letters(runs) == wanted
+        assert letters(runs) == "x"
 
 
-@pytest.mark.parametrize("changed", [{"seconds": 0.06}, {"warmup": 0.01}, {"seed": 9}])
-def test_another_slice_of_the_reference_is_run(
+def test_on_virtual_cores_the_reference_is_the_same_for_all_inputs(
+    fake_engine: ModuleType, runs: list[dict[str, Any]]
+) -> None:
+    """Whoever is measured on other inputs is measured in the same unit."""
+    for seed in (1, 5):
+        evaluator = Evaluator({"name": "tpcc"}, 4, machine={"kind": "virtual"}, seed=7)
+        evaluator.evaluate([static_silo(4.0)], NATIVE["silo"], **{**SLICE, "seed": seed})
+    references = [run for run in runs if run["backoff"] != "static"]
+    assert [run["seed"] for run in references] == [7, 7]
+    assert {run["seconds"] for run in references} == {10 * SLICE["seconds"]}
+
+
+@pytest.mark.parametrize("changed", [{"seconds": 0.06}, {"warmup": 0.01}])
+def test_other_slices_have_another_reference_run(
     virtual_evaluator: Evaluator, runs: list[dict[str, Any]], changed: dict[str, Any]
 ) -> None:
     arguments = {**SLICE, "slices": 1}
