@@ -8,10 +8,11 @@ from __future__ import annotations
 from envs.backoff_sweep import BackoffSweep, SweepPlan, sweep_static_backoff
 from envs.baselines import BASELINES, TUNED, UnknownPolicyError, policy_names, subject_of
 from envs.comparison import Comparison, ComparisonPlan, Row, compare
-from envs.evaluator import THREADS, Evaluation, Evaluator, Interrupted
+from envs.errors import Interrupted, MeasuringError
+from envs.evaluator import THREADS, Evaluation, Evaluator
 from envs.registration import register
 from envs.result import Latency, Machine, Result, TypeResult
-from envs.round import MeasuringError, Run, RunRound, finished, run_in_turns
+from envs.round import Outcome, Run, RunRound, finished, run_in_turns
 from envs.subject import NATIVE, Subject, of_policy, static_silo
 from envs.table import comparison_table, machine_words
 from envs.trimmed_mean import trimmed_mean
@@ -32,6 +33,7 @@ __all__ = [
     "Latency",
     "Machine",
     "MeasuringError",
+    "Outcome",
     "Result",
     "Row",
     "Run",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from envs.evaluator import Interrupted
+from envs.errors import Interrupted, MeasuringError
 from envs.result import Latency, Machine, Result
-from envs.round import RunRound, finished
+from envs.round import Outcome, RunRound, finished
 from envs.subject import Subject
 
 SCHEMA_VERSION = 1
@@ -170,8 +170,9 @@ def compare(
 
     A repeat's runs share their inputs, and ratios are taken within a repeat, so that drift of the
     machine falls on all alike. Ctrl-C ends the comparison and keeps what was measured; a run that
-    was cut short counts only for a policy that has no other. Consistency is checked after the last
-    repeat, and so not in a comparison that was cut short.
+    was cut short counts only for a policy that has no other. Consistency is checked in the last
+    repeat, and so not in a comparison that was cut short; a policy whose last run fails after
+    others did not, was not checked, which counts as a violation.
 
     Args:
         run_round: measures the subjects of a repeat.
@@ -179,21 +180,32 @@ def compare(
         plan: how much to measure.
         seed: of the inputs and of the order.
         on_slice: called after every run.
+
+    Raises:
+        MeasuringError: a policy can't run.
     """
     rows = [Row(subject) for subject in subjects]
+    violations: list[str] = []
     order = Random(seed)
     interrupted = False
     try:
         for repeat in range(plan.repeats):
             shuffled = order.sample(rows, len(rows))
             last = repeat == plan.repeats - 1
-            _measure_repeat(run_round, shuffled, plan, seed + repeat, last, on_slice)
+            for row, outcome in _repeat(run_round, shuffled, plan, seed + repeat, check=last):
+                if isinstance(outcome, MeasuringError) and last and row.repeats:
+                    # Perhaps there was no room for the check: what was measured is worth keeping.
+                    violations.append(f"{row.subject.name}: could not be checked: {outcome}")
+                    continue
+                result = finished(outcome)
+                violations += _blamed(row.subject, result)
+                row.repeats.append(replace(result, violations=[]))
+                on_slice(row.subject, result)
     except KeyboardInterrupt:
         interrupted = True
     for row in rows:
         row.ratios = paired_ratios(row, rows[0])
-    rows = [row for row in rows if row.repeats]
-    return Comparison(rows, interrupted, [one for row in rows for one in _violations(row)])
+    return Comparison([row for row in rows if row.repeats], interrupted, violations)
 
 
 def paired_ratios(row: Row, other: Row) -> list[float]:
@@ -206,35 +218,27 @@ def paired_ratios(row: Row, other: Row) -> list[float]:
     ]
 
 
-def _measure_repeat(
-    run_round: RunRound,
-    rows: Sequence[Row],
-    plan: ComparisonPlan,
-    seed: int,
-    check: bool,
-    on_slice: Callable[[Subject, Result], None],
-) -> None:
+def _repeat(
+    run_round: RunRound, rows: Sequence[Row], plan: ComparisonPlan, seed: int, *, check: bool
+) -> Iterator[tuple[Row, Outcome]]:
     subjects = [row.subject for row in rows]
-    going: set[int] = set(range(len(rows)))
-    outcomes = run_round(subjects, plan.seconds, warmup=plan.warmup, seed=seed, check=check)
     try:
-        for index, outcome in outcomes:
-            result = finished(outcome)
-            going.remove(index)
-            rows[index].repeats.append(result)
-            on_slice(subjects[index], result)
+        for index, outcome in run_round(
+            subjects, plan.seconds, warmup=plan.warmup, seed=seed, check=check
+        ):
+            yield rows[index], outcome
     except Interrupted as stop:
-        # One at a time, or there would be no result: it was the first of those not done.
-        row = rows[min(going)]
-        if stop.result is not None and stop.result.commits and not row.repeats:
-            row.repeats.append(stop.result)
+        if stop.index is not None and stop.result is not None and stop.result.commits:
+            row = rows[stop.index]
+            if not row.repeats:
+                row.repeats.append(stop.result)
         raise
 
 
-def _violations(row: Row) -> list[str]:
-    """On virtual cores each policy had a database of its own, so that it is to blame."""
-    blame = f"{row.subject.name}: " if row.machine.kind == "virtual" else ""
-    return [f"{blame}{one}" for result in row.repeats for one in result.violations]
+def _blamed(subject: Subject, result: Result) -> list[str]:
+    """Whose violations they are: on virtual cores each run had a database of its own."""
+    blame = f"{subject.name}: " if result.machine.kind == "virtual" else ""
+    return [f"{blame}{one}" for one in result.violations]
 
 
 def _main_figures(latency: Latency) -> Mapping[str, float]:

@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 from envs.engine_interface import EngineSession, load_engine
+from envs.errors import Interrupted, MeasuringError
 from envs.result import Result
-from envs.round import MeasuringError, run_in_turns
+from envs.round import Outcome, run_in_turns
 from envs.subject import Subject
 from envs.timeline import Timeline
 from policies import Signature
@@ -28,21 +29,9 @@ THREADS: Mapping[str, str] = MappingProxyType({"kind": "threads"})
 """The machine that runs on real cores."""
 
 
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a run.
-
-    Attributes:
-        result: what was measured of the run that was cut short, or None.
-    """
-
-    def __init__(self, result: Result | None) -> None:
-        super().__init__("interrupted")
-        self.result = result
-
-
 @dataclass
 class Evaluation:
-    """What a candidate reached beside the reference.
+    """What a candidate reached, relative to the reference.
 
     Attributes:
         ratios: one a slice: its fitness ÷ the reference's.
@@ -132,7 +121,7 @@ class Evaluator:
         warmup: float,
         seed: int,
         check: bool = False,
-    ) -> Iterator[tuple[int, Result | MeasuringError]]:
+    ) -> Iterator[tuple[int, Outcome]]:
         """Run several on common inputs, one after the other. See `envs.RunRound`.
 
         Raises:
@@ -221,7 +210,7 @@ class Evaluator:
         On virtual cores nothing disturbs, and what makes a slice misleading is that it is short:
         all slices are one run of their length together, whose ratio counts as often. The reference
         is no more than a unit: one long run, `REFERENCE_SLICES` slices on the inputs of the
-        evaluator's own seed, made once.
+        evaluator's own seed, which every evaluator makes once, with one result.
 
         Args:
             candidates: what to measure; one that fails costs only itself.

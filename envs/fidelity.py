@@ -26,7 +26,7 @@ class Point:
     Attributes:
         name: of the policy.
         real: throughput on real cores ÷ the reference's in the slices around.
-        virtual: the same on virtual cores, on the same inputs, where it is `mixed_throughput`.
+        virtual: `mixed_throughput` on virtual cores on the same inputs ÷ the reference's there.
         real_error: standard error of `real`.
         real_throughput, virtual_throughput: commits a second.
         real_aborts, virtual_aborts: aborted attempts ÷ all attempts.

@@ -22,7 +22,7 @@ Action = NDArray[np.int64]
 
 
 class PolicyEnv(gymnasium.Env[Observation, Action]):
-    """Each step runs one policy table for a few slices beside a reference.
+    """Each step runs one policy table for a few slices, relative to a reference.
 
     Action: the vector of a policy table (`policies.Encoding`) as MultiDiscrete; cells that a state
     has no use for have a single value. `action_mask` narrows it further to named action groups.
@@ -31,7 +31,7 @@ class PolicyEnv(gymnasium.Env[Observation, Action]):
     that aborted there and the share of the workers' time spent waiting there, in the last
     evaluation; the last row is the commit.
 
-    Reward: throughput relative to the reference measured beside it; 0 if the table failed.
+    Reward: throughput relative to the reference (`Evaluator.evaluate`); 0 if the table failed.
 
     Args:
         workload: its name under "name", and its options; all values strings.
@@ -102,7 +102,7 @@ class PolicyEnv(gymnasium.Env[Observation, Action]):
         return to_json(self.encoding.decode([int(value) for value in action], "action"))
 
     def evaluate_step(self, policies: Sequence[str]) -> list[Evaluation]:
-        """Take one step of the episode: measure policy files' texts beside one reference."""
+        """Take one step of the episode: measure policy files' texts against one reference."""
         self._taken += 1
         return self._evaluate(policies)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from envs.errors import Interrupted, MeasuringError
 from envs.result import Result
 from envs.subject import Subject
 
-
-class MeasuringError(RuntimeError):
-    """A run failed in the engine; the message is the engine's."""
+Outcome = Result | MeasuringError
+"""What a subject of a round reached, or why it could not be run."""
 
 
 class Run(Protocol):
@@ -33,7 +33,7 @@ class RunRound(Protocol):
         warmup: float,
         seed: int,
         check: bool = False,
-    ) -> Iterator[tuple[int, Result | MeasuringError]]:
+    ) -> Iterator[tuple[int, Outcome]]:
         """Run each for `seconds` after `warmup`, all on the inputs of `seed`.
 
         Args:
@@ -45,7 +45,10 @@ class RunRound(Protocol):
                 subject, for each had its own; on real ones, where they share one, after the last.
 
         Yields:
-            A subject's position and what it reached, or why it could not be run: as they end.
+            A subject's position and its outcome: as they end.
+
+        Raises:
+            Interrupted: Ctrl-C in one of them; the result, if there is one, is that of `index`.
         """
 
 
@@ -58,7 +61,7 @@ def run_in_turns(
     seed: int,
     check: bool,
     shared: bool,
-) -> Iterator[tuple[int, Result | MeasuringError]]:
+) -> Iterator[tuple[int, Outcome]]:
     """A round on one machine, one subject after the other. See `RunRound`.
 
     Args: as there, and
@@ -69,13 +72,16 @@ def run_in_turns(
         checked = check and (not shared or index == len(subjects) - 1)
         try:
             result = run(subject, seconds, warmup=warmup, seed=seed, check=checked)
+        except Interrupted as stop:
+            stop.index = index
+            raise
         except MeasuringError as error:
             yield index, error
         else:
             yield index, result
 
 
-def finished(outcome: Result | MeasuringError) -> Result:
+def finished(outcome: Outcome) -> Result:
     """The result of a subject that must not fail.
 
     Raises:

@@ -13,7 +13,7 @@ from envs.policy_env import PolicyEnv
 
 
 class VectorPolicyEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], Any]):
-    """As many tables a step, measured in turns beside one shared reference.
+    """As many tables a step, measured in turns against one shared reference.
 
     That takes fewer slices than separate environments, and disturbances fall on all alike.
     All episodes start and end together; one that ended is followed by the next one in the next

@@ -78,15 +78,18 @@ def choose_champion(
         for _ in range(rounds):
             shuffled = order.sample(racing, len(racing))
             subjects = [finalists[index] for index in shuffled]
+            failed = []
             for at, outcome in run_round(subjects, seconds, warmup=warmup, seed=seed + number):
                 index = shuffled[at]
                 if isinstance(outcome, MeasuringError):
-                    racing.remove(index)
-                    ranked.append(index)
-                    scores[index] = 0.0
+                    failed.append(index)
                 else:
                     samples[index].append(outcome.fitness)
                 on_slice()
+            for index in sorted(failed):
+                racing.remove(index)
+                ranked.append(index)
+                scores[index] = 0.0
             number += 1
         if not racing:
             raise MeasuringError("none of the best candidates can run; see the engine's messages")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 FILE_NAME = "checkpoint.json"
 
 
@@ -54,6 +55,8 @@ class Checkpoint:
         slices: slices measured, those of the reference not counted.
         seconds: spent searching.
         mlflow_run_id: the record to go on with.
+        measured_on: the workload's and the machine's settings, as texts, under which the samples
+            were taken; None before there are any.
     """
 
     tuned_us: float | None = None
@@ -64,6 +67,7 @@ class Checkpoint:
     slices: int = 0
     seconds: float = 0.0
     mlflow_run_id: str | None = None
+    measured_on: dict[str, str] | None = None
 
     def save(self, folder: Path) -> None:
         """Write it to a run's folder, atomically and durably."""
@@ -94,6 +98,29 @@ class Checkpoint:
             raise CheckpointError(
                 f"{path}: can't be read ({type(error).__name__}: {error}); start a new run"
             ) from error
+
+
+def refuse_other_samples(checkpoint: Checkpoint, settings: Mapping[str, str], folder: Path) -> None:
+    """Samples of one workload on one machine say nothing of another: refuse to mix them.
+
+    Args:
+        checkpoint: of the run to go on with.
+        settings: the workload's and the machine's now.
+        folder: of the run.
+
+    Raises:
+        CheckpointError: a setting is another than when the samples were taken; the message names
+            it.
+    """
+    before = checkpoint.measured_on
+    if before is None:
+        return
+    for name in (*settings, *(name for name in before if name not in settings)):
+        if before.get(name) != settings.get(name):
+            raise CheckpointError(
+                f"{name} is {settings.get(name, 'not set')}, and was {before.get(name, 'not set')} "
+                f"when {folder} measured its policies; leave it as it was, or start a new run"
+            )
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -115,11 +115,12 @@ class EvaluationConfig:
     """How candidates are measured.
 
     Attributes:
-        backend: `ray` (one actor a machine) or `in_process` (no Ray).
+        backend: `ray` (one actor a machine, or for each core where they are virtual) or
+            `in_process` (no Ray).
         address: of the Ray cluster to join; null = a local one, started quietly.
         slice_seconds: length of one measured slice.
         warmup_seconds: unmeasured run before each slice.
-        reference_every: candidates between two slices of the reference.
+        reference_every: candidates between two slices of the reference, on real cores.
         looks: the race: slices of every candidate still in it at each look.
         keep: share of the candidates that go on from a look to the next.
         grown_mib_max: growth of a database, MiB, after which it is loaded anew.
@@ -141,12 +142,14 @@ class TuningConfig:
 
     Attributes:
         slice_seconds: length of one run.
+        warmup_seconds: unmeasured run before each.
         rounds: runs of every constant.
         finalists: how many of the best are repeated.
         final_rounds: further runs of each of those.
     """
 
     slice_seconds: float = 0.1
+    warmup_seconds: float = 0.01
     rounds: int = 3
     finalists: int = 4
     final_rounds: int = 9
@@ -160,11 +163,13 @@ class ChampionConfig:
         finalists: candidates of the search that take part.
         rounds: slices of each at every stage; after a stage the worse half leaves.
         slice_seconds: length of one slice.
+        warmup_seconds: unmeasured run before each.
     """
 
     finalists: int = 6
     rounds: int = 16
     slice_seconds: float = 0.1
+    warmup_seconds: float = 0.005
 
 
 @dataclass

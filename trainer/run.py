@@ -95,6 +95,28 @@ def check_settings(config: TrainConfig, signature: Signature) -> None:
         subject_of(name, signature, lambda: 1.0)
 
 
+def measuring_settings(config: TrainConfig) -> dict[str, str]:
+    """What samples depend on, by the names under which it is set."""
+    machine = asdict(config.machine)
+    costs = machine.pop("costs", {})
+    parts = {
+        "machine": machine,
+        "machine.costs": costs,
+        "workload": workload_options(config.workload),
+    }
+    settings = {
+        f"{part}.{name}": str(value)
+        for part, values in parts.items()
+        for name, value in values.items()
+    }
+    slices = config.evaluation
+    return settings | {
+        "evaluation.slice_seconds": str(slices.slice_seconds),
+        "evaluation.warmup_seconds": str(slices.warmup_seconds),
+        "seed": str(config.seed),
+    }
+
+
 class Training:
     """A run, from its beginning or from its checkpoint.
 
@@ -127,6 +149,7 @@ class Training:
         self._display = display
         self._record = record
         self._state = Checkpoint.load(folder.path)
+        self._state.measured_on = measuring_settings(config)
         self._ledger = Ledger()
         self._ledger.load_state_dict(self._state.ledger)
         self._race = Race(backend, self._encoding, config.evaluation)
@@ -145,7 +168,7 @@ class Training:
         state.mlflow_run_id = self._record.run_id
         if state.tuned_us is None:
             state.tuned_us = tune_silo(
-                self._backend.run_round, config.tuning, config.seed, self._display, self._warmup
+                self._backend.run_round, config.tuning, config.seed, self._display
             )
             state.save(self._folder.path)
         reference = static_silo(state.tuned_us)
@@ -178,10 +201,6 @@ class Training:
     def reference_name(self) -> str:
         """What fitness is relative to."""
         return TUNED
-
-    @property
-    def _warmup(self) -> float:
-        return self._config.evaluation.warmup_seconds
 
     @property
     def _progress(self) -> tuple[float, float | None]:
@@ -264,7 +283,7 @@ class Training:
             [self._race.subject(candidate) for candidate in finalists],
             rounds=plan.rounds,
             seconds=plan.slice_seconds,
-            warmup=self._warmup,
+            warmup=plan.warmup_seconds,
             seed=(self._config.seed + 1) * SEED_STRIDE,
             on_slice=counter.step,
         )
@@ -294,9 +313,7 @@ class Training:
         evaluator = Evaluator(workload_options(config.workload), much.cores, seed=config.seed)
         try:
             self._display.say(f"validation on {evaluator.cores} real cores")
-            tuned_us = tune_silo(
-                evaluator.run_round, much.tuning, config.seed, self._display, much.warmup
-            )
+            tuned_us = tune_silo(evaluator.run_round, much.tuning, config.seed, self._display)
             return self._compare(evaluator, self._subjects(champion, tuned_us), much)
         except KeyboardInterrupt:
             return Comparison([], interrupted=True)

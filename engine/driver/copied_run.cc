@@ -127,7 +127,7 @@ std::string answer(Session& session, const RunOptions& options, bool check, Prog
       return told_to_end != 0;
     });
     progress.finish();
-    if (check) result.violations = session.check();
+    if (check && told_to_end == 0) result.violations = session.check();
     return say(Answer::result, result.to_json());
   } catch (const StuckError& error) {
     return say(Answer::stuck, error.what());

@@ -15,7 +15,7 @@ std::size_t first_lines(std::size_t database_lines) {
   constexpr std::size_t kMost = std::size_t{1} << 20;
   return std::clamp(std::bit_ceil(database_lines / 2), kFewest, kMost);
 }
-}
+}  // namespace
 
 CacheLines::CacheLines(const CostModel& model, int cores, double ticks_per_ns,
                        std::size_t database_lines)

@@ -81,14 +81,14 @@ class CacheLines {
   [[nodiscard]] std::size_t size() const { return count_; }
 
   static constexpr std::uintptr_t kLineBytes = 64;
+  /// So many lines of each core are known without a look-up: what a transaction and its retries
+  /// touch.
+  static constexpr std::uintptr_t kRecent = 1024;
 
  private:
   static constexpr unsigned kNobody = (1U << 10) - 1;
   /// So many lines that follow each other are kept side by side: records and nodes have several.
   static constexpr std::uintptr_t kNeighbours = 4;
-  /// So many lines of each core are known without a look-up: what a transaction and its retries
-  /// touch.
-  static constexpr std::uintptr_t kRecent = 1024;
 
   /// 32 bytes, so that none lies in two lines of the real machine, whose caches miss most of them.
   struct alignas(32) Line {

@@ -234,9 +234,7 @@ class VirtualCores {
     stream(bytes);
   }
   /// The lines after the first, one after the other.
-  void stream(std::size_t bytes) {
-    clock_ += stream_ * ((bytes - 1) / CacheLines::kLineBytes);
-  }
+  void stream(std::size_t bytes) { clock_ += stream_ * ((bytes - 1) / CacheLines::kLineBytes); }
 
   /// Lets time pass for the running core, and others go on if it is far enough ahead of them.
   void spend(Ticks time) {
@@ -286,8 +284,8 @@ class VirtualCores {
   std::vector<std::size_t> core_of_rank_;
   Earliest clocks_;  ///< when each core goes on, and, last, the monitor
   int core_ = 0;
-  Ticks clock_ = 0;            ///< of the running core
-  Ticks horizon_ = 0;          ///< later than this it has to give way
+  Ticks clock_ = 0;    ///< of the running core
+  Ticks horizon_ = 0;  ///< later than this it has to give way
   std::uintptr_t last_read_ = 0;
   Ticks prefetched_at_ = 0;  ///< when the lines asked for ahead have arrived
   std::size_t left_to_do_ = 0;

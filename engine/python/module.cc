@@ -80,7 +80,10 @@ struct SessionHandle {
         }
       } else {
         Result measured = session->run(options, interrupted);
-        if (check && !signalled) measured.violations = session->check();
+        if (check && !signalled) {
+          measured.violations = session->check();
+          (void)interrupted();
+        }
         json = measured.to_json();
       }
     }

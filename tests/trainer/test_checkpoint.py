@@ -27,7 +27,7 @@ def test_none_yet_is_an_empty_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "{}", '{"schema_version": 2}', '{"schema_version": 1, "x": 1}']
+    "text", ["", "{", "[]", "{}", '{"schema_version": 1}', '{"schema_version": 2, "x": 1}']
 )
 def test_a_damaged_one_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE_NAME).write_text(text)

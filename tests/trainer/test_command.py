@@ -151,6 +151,30 @@ def test_train_goes_on_with_its_own_settings_and_new_ones() -> None:
     assert "seed: 5" in (folder / "config.yaml").read_text()
 
 
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ("machine.cores=3", "machine.cores is 3, and was 4"),
+        ("machine.costs.memory_ns=300", "machine.costs.memory_ns is 300.0, and was"),
+        ("evaluation.slice_seconds=0.5", "evaluation.slice_seconds is 0.5, and was 0.005"),
+        ("workload.warehouses=2", "workload.warehouses is 2, and was 1"),
+        ("machine=threads", "machine.kind is threads, and was virtual"),
+    ],
+)
+def test_samples_of_another_machine_or_workload_are_not_gone_on_with(
+    typed: str, message: str
+) -> None:
+    assert run("train", *VIRTUAL, "machine.cores=4", "validation.enabled=false").exit_code == 0
+    folder = only_run()
+    files = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    done = run("train", f"resume={folder}", typed)
+    assert done.exit_code == 2
+    assert message in " ".join(done.output.split())
+    assert str(folder) in done.output
+    assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == files
+    assert run("train", f"resume={folder}", "run.repeats=2").exit_code == 0
+
+
 def test_train_interrupted_says_how_to_go_on(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

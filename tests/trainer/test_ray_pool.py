@@ -79,6 +79,25 @@ def test_a_lost_worker_costs_its_candidate_one_retry(pool: Backend, encoding: En
     assert pool.evaluate(candidates[:1], REFERENCE, slices=1, seed=1)[0].ratios == [1.0]
 
 
+def test_a_lost_worker_costs_a_round_nothing_but_itself(pool: Backend, encoding: Encoding) -> None:
+    """Runs on real cores stay in turn, and the last one is checked, whoever is lost."""
+    lost = of_policy("die", table("die", encoding))
+    for subjects in ([lost, static_silo(4.0)], [static_silo(4.0), lost]):
+        outcomes = list(pool.run_round(subjects, 0.1, warmup=0.0, seed=1, check=True))
+        assert [index for index, _ in outcomes] == [0, 1]
+        failures = [outcome for _, outcome in outcomes if isinstance(outcome, MeasuringError)]
+        assert [str(failure) for failure in failures] == ["die: its worker was lost twice"]
+
+
+def test_a_reference_that_fails_says_why(
+    pool: Backend, virtual_pool: Backend, encoding: Encoding
+) -> None:
+    reference = of_policy("explode", table("explode", encoding))
+    for one in (pool, virtual_pool):
+        with pytest.raises(MeasuringError, match="explode: worker 0 is stuck"):
+            one.evaluate([static_silo(4.0)] * 3, reference, slices=1, seed=1)
+
+
 def test_errors_come_as_they_were_raised(pool: Backend, encoding: Encoding) -> None:
     names = ("explode", "die", "occ")
     subjects = [of_policy(name, table(name, encoding)) for name in names]

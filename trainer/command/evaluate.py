@@ -96,8 +96,7 @@ def _measure(config: EvaluateConfig) -> Comparison:
 
 def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> Comparison:
     def tuned_us() -> float:
-        warmup = config.tuning.slice_seconds / 10
-        return tune_silo(evaluator.run_round, config.tuning, config.seed, display, warmup)
+        return tune_silo(evaluator.run_round, config.tuning, config.seed, display)
 
     # Names first: a mistake in the last of them must not cost a sweep.
     for name in config.policy:

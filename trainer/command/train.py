@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from envs import Comparison, comparison_table, machine_words
 from envs.engine_interface import load_engine
 from policies import Signature
-from trainer.checkpoint import write_atomically
+from trainer.checkpoint import Checkpoint, refuse_other_samples, write_atomically
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.output import as_text, make_progress_console, print_table
 from trainer.command.settings import (
@@ -32,7 +32,7 @@ from trainer.evaluation import MachineSpec, build_backend
 from trainer.plot import plot_history
 from trainer.progress import Display, make_display
 from trainer.record import Record
-from trainer.run import LEARNED, Outcome, Training, check_settings
+from trainer.run import LEARNED, Outcome, Training, check_settings, measuring_settings
 from trainer.run_folder import RunFolder, find_run_folder, new_run_folder
 from trainer.run_version import heddle_version
 
@@ -89,6 +89,7 @@ def train_once(
         words = f"{workload.get('name', 'workload')}-{config.search.name}-seed{config.seed}"
         folder = new_run_folder(runs_dir, words)
     with _held(folder), make_display(make_progress_console()) as display:
+        refuse_other_samples(Checkpoint.load(folder.path), measuring_settings(config), folder.path)
         folder.write_settings(OmegaConf.to_yaml(OmegaConf.structured(config)), list(overrides))
         record = Record(config.mlflow, runs_dir, display.say)
         status = "FAILED"
@@ -224,10 +225,13 @@ def _with_resume(
     settings: Sequence[str],
 ) -> tuple[TrainConfig, list[str], RunFolder | None]:
     """Settings as typed, on top of those of the run to go on with, if there is one."""
-    config = compose_settings("train", settings, TrainConfig)
-    if config.resume is None:
-        return config, list(settings), None
-    folder = find_run_folder(Path(config.runs_dir), config.resume)
+    name = value_of(settings, "resume")
+    if name in (None, "null"):
+        return compose_settings("train", settings, TrainConfig), list(settings), None
+    # What was typed may make sense only on top of the run's own settings: not composed alone.
+    where = [text for text in settings if text.startswith("runs_dir=")]
+    runs_dir = compose_settings("train", where, TrainConfig).runs_dir
+    folder = find_run_folder(Path(runs_dir), name)
     added = [text for text in settings if not text.startswith("resume=")]
     overrides = merge_overrides(folder.read_overrides(), added)
     return compose_settings("train", overrides, TrainConfig), overrides, folder

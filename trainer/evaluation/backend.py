@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from envs import THREADS, Evaluation, Evaluator, MeasuringError, Result, Subject
+from envs import THREADS, Evaluation, Evaluator, Outcome, Subject
 from trainer.config import EvaluationConfig
 
 
@@ -44,9 +44,12 @@ class Backend(Protocol):
     def evaluate(
         self, subjects: Sequence[Subject], reference: Subject, *, slices: int, seed: int
     ) -> list[Evaluation]:
-        """Measure each beside the reference (`Evaluator.evaluate`), in order.
+        """Measure each relative to the reference (`Evaluator.evaluate`), in order.
 
         Never raises for a subject's sake: one that can't be measured has an error.
+
+        Raises:
+            MeasuringError: the reference failed.
         """
 
     def run_round(
@@ -57,7 +60,7 @@ class Backend(Protocol):
         warmup: float,
         seed: int,
         check: bool = False,
-    ) -> Iterator[tuple[int, Result | MeasuringError]]:
+    ) -> Iterator[tuple[int, Outcome]]:
         """Run each subject once (`envs.RunRound`).
 
         On real cores all runs are made on the same machine, one after the other; virtual ones are

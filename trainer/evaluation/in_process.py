@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from envs import Evaluation, MeasuringError, Result, Subject
+from envs import Evaluation, Outcome, Subject
 from trainer.config import EvaluationConfig
 from trainer.evaluation.backend import MachineSpec
 
@@ -30,11 +30,12 @@ class InProcess:
             reference_every=self._config.reference_every,
         )
 
-    def run(
-        self, subject: Subject, seconds: float, *, warmup: float, seed: int, check: bool = False
-    ) -> Result:
-        """See `envs.Run`."""
-        return self._evaluator.run(subject, seconds, warmup=warmup, seed=seed, check=check)
+    def outcome(
+        self, subject: Subject, seconds: float, *, warmup: float, seed: int, check: bool
+    ) -> Outcome:
+        """A round of one subject."""
+        ((_, found),) = self.run_round([subject], seconds, warmup=warmup, seed=seed, check=check)
+        return found
 
     def run_round(
         self,
@@ -44,7 +45,7 @@ class InProcess:
         warmup: float,
         seed: int,
         check: bool = False,
-    ) -> Iterator[tuple[int, Result | MeasuringError]]:
+    ) -> Iterator[tuple[int, Outcome]]:
         """See `envs.RunRound`."""
         return self._evaluator.run_round(subjects, seconds, warmup=warmup, seed=seed, check=check)
 

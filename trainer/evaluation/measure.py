@@ -33,13 +33,11 @@ class Counter:
         self._display.update(self._done, words)
 
 
-def tune_silo(
-    run_round: RunRound, tuning: TuningConfig, seed: int, display: Display, warmup: float
-) -> float:
+def tune_silo(run_round: RunRound, tuning: TuningConfig, seed: int, display: Display) -> float:
     """The constant backoff, in µs, under which Silo is fastest here (`silo_tuned`)."""
     plan = SweepPlan(
         seconds=tuning.slice_seconds,
-        warmup=warmup,
+        warmup=tuning.warmup_seconds,
         rounds=tuning.rounds,
         finalists=tuning.finalists,
         final_rounds=tuning.final_rounds,

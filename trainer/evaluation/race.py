@@ -33,7 +33,7 @@ def check_race(config: EvaluationConfig) -> None:
 class Race:
     """Successive halving over one generation, with all samples in the ledger.
 
-    Each look gives every candidate still in the race some slices beside the reference; the worse
+    Each look gives every candidate still in the race some slices (`Evaluator.evaluate`); the worse
     ones then leave it.
 
     Args:

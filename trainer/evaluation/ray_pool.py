@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from envs import Evaluation, MeasuringError, Result, Subject
+from envs import Evaluation, MeasuringError, Outcome, Subject
 from trainer.config import EvaluationConfig
 from trainer.evaluation.backend import MachineSpec
 from trainer.evaluation.in_process import InProcess
@@ -15,7 +15,7 @@ from trainer.evaluation.ray_runtime import MACHINE_RESOURCE, RayError, start_ray
 START_SECONDS = 120.0
 """How long a machine may take to give an actor; a busy cluster has none to give for longer."""
 
-LATE_SECONDS = 20.0
+LATE_SECONDS = 30.0
 """How long the first actor waits for the others; those start with it, if there is room."""
 
 Call = Callable[[Any], Any]
@@ -52,7 +52,7 @@ class RayPool:
             raise RayError(
                 f"no machine of the Ray cluster offers {resource}; start each with ray start{cure}"
             )
-        self._actors = self._start_actors(count)
+        self._actors: dict[int, Any] = dict(enumerate(self._start_actors(count)))
 
     def evaluate(
         self, subjects: Sequence[Subject], reference: Subject, *, slices: int, seed: int
@@ -66,15 +66,15 @@ class RayPool:
         evaluations: dict[int, Evaluation] = {}
         again: list[range] = []
         shares = self._shares(len(subjects))
-        for which, found in self._spread([call(share) for share in shares], self._everyone):
+        for which, found in self._spread([call(share) for share in shares]):
             if found is LOST:
                 again += [range(index, index + 1) for index in shares[which]]
             else:
                 evaluations.update(zip(shares[which], found, strict=True))
-        for which, found in self._spread([call(share) for share in again], self._everyone):
-            index = again[which][0]
-            evaluations[index] = (
-                Evaluation(error=_lost_twice(subjects[index])) if found is LOST else found[0]
+        for which, found in self._spread([call(share) for share in again]):
+            (index,) = again[which]
+            (evaluations[index],) = (
+                [Evaluation(error=_lost_twice(subjects[index]))] if found is LOST else found
             )
         return [evaluations[i] for i in range(len(subjects))]
 
@@ -86,27 +86,19 @@ class RayPool:
         warmup: float,
         seed: int,
         check: bool = False,
-    ) -> Iterator[tuple[int, Result | MeasuringError]]:
+    ) -> Iterator[tuple[int, Outcome]]:
         """See `Backend`."""
         last = len(subjects) - 1
 
         def call(index: int) -> Call:
             checked = check and (self._shareable or index == last)
-            return lambda actor: actor.run.remote(
+            return lambda actor: actor.outcome.remote(
                 subjects[index], seconds, warmup=warmup, seed=seed, check=checked
             )
 
-        workers = self._everyone if self._shareable else range(1)
-        again: list[int] = []
-        for index, found in self._spread([call(i) for i in range(len(subjects))], workers):
-            if found is LOST:
-                again.append(index)
-            else:
-                yield index, found
-        for which, found in self._spread([call(index) for index in again], workers):
-            index = again[which]
-            lost = MeasuringError(_lost_twice(subjects[index]))
-            yield index, lost if found is LOST else found
+        calls = [call(index) for index in range(len(subjects))]
+        for index, found in self._spread(calls, alone=not self._shareable, attempts=2):
+            yield index, MeasuringError(_lost_twice(subjects[index])) if found is LOST else found
 
     def _shares(self, count: int) -> list[range]:
         """Which subjects go to an actor together, by position."""
@@ -117,38 +109,57 @@ class RayPool:
 
     def close(self) -> None:
         """See `Backend`. Ray itself runs on until the process ends, for the next pool."""
-        for actor in self._actors:
+        for actor in self._actors.values():
             self._ray.kill(actor)
-        self._actors = []
+        self._actors = {}
 
-    @property
-    def _everyone(self) -> range:
-        return range(len(self._actors))
+    def _spread(
+        self, calls: Sequence[Call], *, alone: bool = False, attempts: int = 1
+    ) -> Iterator[tuple[int, Any]]:
+        """Make each call on whichever worker is free, in their order.
 
-    def _spread(self, calls: Sequence[Call], workers: Sequence[int]) -> Iterator[tuple[int, Any]]:
-        """Make each call on whichever of the workers is free, the first ones first.
+        Whoever leaves the loop early leaves calls under way, and later ones wait behind them.
 
-        Yields, as they end, a call's position and what it gave: its value, a MeasuringError, or
-        LOST if it ended its worker. There is a new worker then. Other errors are raised.
+        Args:
+            calls: what to make.
+            alone: all on the first worker, one after the other.
+            attempts: how often a call is made, at once and on a new worker, that ends its worker.
+
+        Yields:
+            A call's position, and its value, or LOST: as they end.
         """
-        waiting = deque(range(len(calls)))
-        idle = list(workers)
-        working: dict[Any, tuple[int, int]] = {}
+        waiting = deque((which, 1) for which in range(len(calls)))
+        idle = deque(list(self._actors)[:1] if alone else self._actors)
+        working: dict[Any, tuple[int, int, int]] = {}
         while waiting or working:
             while waiting and idle:
-                number, which = idle.pop(), waiting.popleft()
-                working[calls[which](self._actors[number])] = (number, which)
+                number, (which, attempt) = idle.popleft(), waiting.popleft()
+                working[calls[which](self._actors[number])] = (number, which, attempt)
             future = self._ray.wait(list(working))[0][0]
-            number, which = working.pop(future)
+            number, which, attempt = working.pop(future)
             try:
                 found = self._get(future)
-            except MeasuringError as error:
-                found = error
             except self._ray.exceptions.RayActorError:
-                (self._actors[number],) = self._start_actors(1)
                 found = LOST
-            idle.append(number)
-            yield which, found
+                self._replace(number)
+            if number in self._actors:
+                idle.append(number)
+            if found is LOST and attempt < attempts:
+                waiting.appendleft((which, attempt + 1))
+            else:
+                yield which, found
+
+    def _replace(self, number: int) -> None:
+        """A new worker for one that is lost, or that does not answer any more.
+
+        If its place is taken meanwhile, as on a cluster that others use too, the rest go on.
+        """
+        self._ray.kill(self._actors.pop(number))
+        try:
+            (self._actors[number],) = self._start_actors(1)
+        except RayError:
+            if not self._actors:
+                raise
 
     def _get(self, future: Any) -> Any:
         """Wait for a call; its exception comes as it was raised, not in Ray's wrapping."""
@@ -163,8 +174,8 @@ class RayPool:
         for _ in range(count):
             actor = self._actor_class.remote(*self._arguments)
             actors[actor.__ray_ready__.remote()] = actor
-        waited_for, late = self._ray.wait(list(actors), timeout=START_SECONDS)
-        if not waited_for:
+        ready, late = self._ray.wait(list(actors), timeout=START_SECONDS)
+        if not ready:
             raise RayError(
                 f"no machine became free within {START_SECONDS:g} s; another run holds it"
             )
@@ -172,8 +183,10 @@ class RayPool:
             _, late = self._ray.wait(late, num_returns=len(late), timeout=LATE_SECONDS)
         for future in late:  # others hold these cores
             self._ray.kill(actors.pop(future))
-        for future in actors:
-            self._get(future)
+        try:
+            self._ray.get(list(actors))
+        except self._ray.exceptions.RayActorError as error:
+            raise RayError(f"a worker can't be started: {error}") from error
         return list(actors.values())
 
 

@@ -65,11 +65,13 @@ TEST(CopiedRun, SaysWhatWasWrongAsARunDoes) {
 
 TEST(CopiedRun, EndsEarlyWithWhatItHasOnceInterrupted) {
   const auto session = open("virtual", 4);
-  int asked = 0;
-  const std::string result =
-      run_on_copy(*session, briefly(1000), false, [&asked] { return ++asked > 20; });
-  EXPECT_TRUE(Json::parse(result).at("interrupted"));
-  EXPECT_GT(Json::parse(result).at("commits"), 0);
+  for (const bool check : {false, true}) {
+    int asked = 0;
+    const std::string result =
+        run_on_copy(*session, briefly(1000), check, [&asked] { return ++asked > 20; });
+    EXPECT_TRUE(Json::parse(result).at("interrupted"));
+    EXPECT_GT(Json::parse(result).at("commits"), 0);
+  }
 }
 
 /// Sends the copy a signal, once: the one child of this process that is called as it is (and not

@@ -1,8 +1,14 @@
 #include "machine/cache_lines.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <random>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -96,9 +102,9 @@ TEST_F(Lines, WhatOthersDoToALineThatWasTouchedOfLateIsNoticed) {
 }
 
 TEST(LinesFarApart, ShareAPlaceAmongTheRecentOnesAndAreBothKept) {
-  constexpr std::size_t kApart = 256;
+  constexpr std::size_t kApart = CacheLines::kRecent;
   CostModel costs = distinct_costs();
-  costs.private_lines = 1024;
+  costs.private_lines = 4096;
   CacheLines lines(costs, 70, 1.0, std::size_t{1} << 40);
   const std::vector<std::array<std::byte, 64>> memory(2 * kApart);
   (void)lines.cost(0, &memory[1], load, 0);  // the first line of all is in the shared cache
@@ -115,6 +121,128 @@ TEST(LinesFarApart, ShareAPlaceAmongTheRecentOnesAndAreBothKept) {
   for (int core = 0; core < 69; ++core) {
     EXPECT_GT(lines.cost(core, &memory[0], load, 2'000'000'000), 0U) << "core " << core;
     EXPECT_EQ(lines.cost(core, &memory[kApart], load, 2'000'000'000), 0U);
+  }
+}
+
+/// CacheLines as its description has it, without a short cut.
+class PlainLines {
+ public:
+  using Ticks = CacheLines::Ticks;
+
+  PlainLines(const CostModel& model, int cores)
+      : model_(model),
+        own_(static_cast<std::size_t>(cores), Cache(model.private_lines)),
+        common_(static_cast<std::size_t>(cores / model.cores_per_socket),
+                Cache(model.shared_lines)) {}
+
+  Ticks cost(int core, const void* address, CacheLines::Access access, Ticks now) {
+    const auto place = reinterpret_cast<std::uintptr_t>(address) / CacheLines::kLineBytes;
+    Line& line = lines_.try_emplace(place, Line{.number = lines_.size()}).first->second;
+    const bool alone = line.owner == core && line.readers.empty();
+    const bool mine = own(core).holds(line);
+    if (mine && (access == load || alone)) return access == exchange ? ns(model_.atomic_ns) : 0;
+
+    Ticks latency = 0;
+    if (mine) {
+      latency = ns(model_.shared_hit_ns);
+      for (const int other : having(line)) {
+        if (other != core) latency = std::max(latency, transfer(core, other));
+      }
+    } else if (line.owner >= 0 && line.owner != core && line.readers.empty() &&
+               own(line.owner).holds(line)) {
+      latency = transfer(core, line.owner);
+      if (access == load) line.readers.insert(line.owner);
+    } else {
+      latency = ns(common(core).holds(line) ? model_.shared_hit_ns : model_.memory_ns);
+    }
+    const Ticks arrival = std::max(now, line.arrives) + latency;
+    if (access != load) {
+      for (const int other : having(line)) own(other).drop(line);
+      ++line.writes;
+      line.readers.clear();
+      line.owner = core;
+      line.arrives = arrival;
+    } else if (line.readers.empty()) {
+      line.owner = core;
+    } else {
+      line.readers.insert(core);
+    }
+    own(core).keep(line);
+    common(core).keep(line);
+    if (access == store) return 0;
+    return arrival - now + (access == exchange ? ns(model_.atomic_ns) : 0);
+  }
+
+ private:
+  struct Line {
+    std::size_t number = 0;
+    std::size_t writes = 0;
+    int owner = -1;
+    std::set<int> readers = {};  // while it is shared
+    Ticks arrives = 0;
+  };
+  class Cache {
+   public:
+    explicit Cache(std::size_t lines) : held_(lines, {kNothing, 0}) {}
+    [[nodiscard]] bool holds(const Line& line) const {
+      return held_[line.number % held_.size()] == std::pair(line.number, line.writes);
+    }
+    void keep(const Line& line) { held_[line.number % held_.size()] = {line.number, line.writes}; }
+    void drop(const Line& line) {
+      if (holds(line)) held_[line.number % held_.size()] = {kNothing, 0};
+    }
+
+   private:
+    static constexpr std::size_t kNothing = ~std::size_t{0};
+    std::vector<std::pair<std::size_t, std::size_t>> held_;
+  };
+
+  static Ticks ns(double time) { return static_cast<Ticks>(time); }
+  Cache& own(int core) { return own_[static_cast<std::size_t>(core)]; }
+  Cache& common(int core) {
+    return common_[static_cast<std::size_t>(core / model_.cores_per_socket)];
+  }
+  [[nodiscard]] Ticks transfer(int core, int other) const {
+    const bool near = core / model_.cores_per_socket == other / model_.cores_per_socket;
+    return ns(near ? model_.transfer_ns : model_.far_transfer_ns);
+  }
+  std::vector<int> having(const Line& line) {
+    std::vector<int> found;
+    for (int core = 0; core < static_cast<int>(own_.size()); ++core) {
+      if (own(core).holds(line)) found.push_back(core);
+    }
+    return found;
+  }
+
+  CostModel model_;
+  std::vector<Cache> own_;
+  std::vector<Cache> common_;
+  std::map<std::uintptr_t, Line> lines_;
+};
+
+TEST(LinesAtRandom, CostWhatTheyWouldWithoutAShortCut) {
+  constexpr int kCores = 6;
+  constexpr std::size_t kHot = 40;
+  CostModel costs = distinct_costs();
+  costs.private_lines = 512;
+  costs.shared_lines = 1024;
+  CacheLines lines(costs, kCores, 1.0, std::size_t{1} << 60);
+  PlainLines plain(costs, kCores);
+  struct alignas(64) Memory {
+    std::array<std::byte, 64> bytes;
+  };
+  const std::vector<Memory> memory(3 * CacheLines::kRecent);
+  std::mt19937_64 random(7);
+  CacheLines::Ticks now = 0;
+  for (int step = 0; step < 300'000; ++step) {
+    now += random() % 40;
+    const int core = static_cast<int>(random() % kCores);
+    const std::size_t line = random() % (random() % 2 == 0 ? kHot : memory.size());
+    const std::uint64_t draw = random() % 10;
+    const CacheLines::Access access = draw < 7 ? load : draw < 9 ? store : exchange;
+    const void* const address = &memory[line];
+    ASSERT_EQ(lines.cost(core, address, access, now), plain.cost(core, address, access, now))
+        << "step " << step << ", core " << core << ", line " << line;
   }
 }
 

@@ -120,6 +120,26 @@ TEST(Virtual, AParkedCoreGoesOnWhenItsWordMoves) {
   EXPECT_LT(M::microseconds(woken - published), 0.5);
 }
 
+TEST(Virtual, EveryParkedCoreGoesOnWhenAllAreWoken) {
+  constexpr std::uint64_t kTimeoutUs = 1'000'000;
+  std::vector<std::atomic<std::uint64_t>> words(8);
+  std::vector<M::Ticks> woken(words.size(), 0);
+  run(static_cast<int>(words.size()), [&](int worker) {
+    const auto own = static_cast<std::size_t>(worker);
+    if (worker == 0) {
+      for (int step = 0; step < 100; ++step) M::pause();
+      M::unpark_all();
+    } else {
+      M::park(words[own], 0, kTimeoutUs);
+    }
+    woken[own] = M::now();
+  });
+  for (const M::Ticks when : woken) {
+    EXPECT_GE(when, woken[0]);
+    EXPECT_LT(M::microseconds(when - woken[0]), 1.0) << "and not when its time was up";
+  }
+}
+
 TEST(Virtual, AParkedCoreLooksUpAfterItsTimeout) {
   const std::atomic<std::uint64_t> word{7};
   run(1, [&](int) {
