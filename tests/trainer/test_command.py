@@ -156,7 +156,7 @@ def test_train_goes_on_with_its_own_settings_and_new_ones() -> None:
     [
         ("machine.cores=3", "machine.cores is 3, and was 4"),
         ("machine.costs.memory_ns=300", "machine.costs.memory_ns is 300.0, and was"),
-        ("evaluation.slice_seconds=0.5", "evaluation.slice_seconds is 0.5, and was 0.005"),
+        ("evaluation.slice_seconds=0.5", "evaluation.slice_seconds is 0.5, and was 0.003"),
         ("workload.warehouses=2", "workload.warehouses is 2, and was 1"),
         ("machine=threads", "machine.kind is threads, and was virtual"),
     ],
