@@ -47,7 +47,11 @@ TINY = [
 
 
 def start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
-    """The command in a process of its own, which hears Ctrl-C."""
+    """The command in a process of its own, which hears Ctrl-C.
+
+    Also where these tests do not: a shell without job control has what it runs in the background
+    ignore it, and children inherit that.
+    """
     return subprocess.Popen(
         [sys.executable, "-m", "trainer.command.main", *arguments],
         cwd=cwd,
@@ -56,6 +60,7 @@ def start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
