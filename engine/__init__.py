@@ -6,6 +6,7 @@ gathered here.
 
 from engine._engine import (
     EngineError,
+    History,
     Interrupted,
     Policy,
     PolicyError,
@@ -15,6 +16,7 @@ from engine._engine import (
     machines,
     probe,
     protocols,
+    run_trial,
     signature,
     version,
     workloads,
@@ -22,6 +24,7 @@ from engine._engine import (
 
 __all__ = [
     "EngineError",
+    "History",
     "Interrupted",
     "Policy",
     "PolicyError",
@@ -31,6 +34,7 @@ __all__ = [
     "machines",
     "probe",
     "protocols",
+    "run_trial",
     "signature",
     "version",
     "workloads",

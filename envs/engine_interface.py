@@ -65,6 +65,12 @@ class EngineModule(Protocol):
     def check_machine(self, machine: Mapping[str, str]) -> None:
         """Refuse a machine that there is not, or that can't be so: ValueError."""
 
+    def run_trial(self, *arguments: Any) -> dict[str, Any]:
+        """Run a workload on a database of its own, record it and check it."""
+
+    def History(self, *arguments: Any) -> Any:  # noqa: N802
+        """A history from arrays, to be checked."""
+
     def signature(self, workload: Mapping[str, str]) -> dict[str, Any]:
         """The workload's transaction types and accesses."""
 

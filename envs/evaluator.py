@@ -14,6 +14,7 @@ from envs.result import Result
 from envs.round import Outcome, run_in_turns
 from envs.subject import Subject
 from envs.timeline import Timeline
+from envs.workload import engine_workload
 from policies import Signature
 
 GROWN_BYTES_MAX = 512 << 20
@@ -87,7 +88,8 @@ class Evaluator:
         self.machine = dict(machine)
         self._engine.check_machine(self.machine)
         self.repeatable = self.machine["kind"] == "virtual"
-        self.signature = Signature.from_dict(self._engine.signature(self.workload))
+        self._engine_workload = engine_workload(self.workload)
+        self.signature = Signature.from_dict(self._engine.signature(self._engine_workload))
         self._seed = seed
         self._grown_bytes_max = grown_bytes_max
         self._session: EngineSession | None = None
@@ -278,10 +280,12 @@ class Evaluator:
         if self._session is None:
             try:
                 self._session = self._engine.Session(
-                    self.workload, self.cores, self._seed, self.machine
+                    self._engine_workload, self.cores, self._seed, self.machine
                 )
             except MemoryError as error:
                 raise MeasuringError("there is not enough memory for the database") from error
+            except ValueError as error:  # such as a trace of fewer sessions than there are cores
+                raise MeasuringError(str(error)) from error
         return self._session
 
     def _reference(self, reference: Subject, seconds: float, warmup: float, seed: int) -> float:

@@ -47,6 +47,32 @@ CostModel parse_costs(OptionReader& reader) {
   return model;
 }
 
+/// The schedules that can be asked for by name; a script is made by a search, not by hand.
+ScheduleKind schedule_named(const std::string& name) {
+  if (name == "delays") return ScheduleKind::delays;
+  return name == "priorities" ? ScheduleKind::priorities : ScheduleKind::clock;
+}
+
+ScheduleOptions parse_schedule(OptionReader& reader) {
+  ScheduleOptions schedule;
+  const auto count = [&reader](const char* key, std::uint64_t fallback) {
+    constexpr std::int64_t kMost = 1'000'000'000;
+    return static_cast<std::uint64_t>(
+        reader.integer(key, static_cast<std::int64_t>(fallback), 1, kMost));
+  };
+  constexpr double kLongestDelayUs = 1e6;
+  constexpr std::int64_t kDeepest = 100;
+  schedule.kind =
+      schedule_named(reader.choice("schedule", "clock", {"clock", "delays", "priorities"}));
+  schedule.delay_every = count("delay_every", schedule.delay_every);
+  schedule.delay_us = reader.real("delay_us", schedule.delay_us, 0, kLongestDelayUs);
+  schedule.depth = static_cast<int>(reader.integer("depth", schedule.depth, 1, kDeepest));
+  schedule.steps = count("steps", schedule.steps);
+  const std::string rescue = reader.choice("rescue", "", {"true", "false"});
+  if (!rescue.empty()) schedule.rescue = rescue == "true";
+  return schedule;
+}
+
 }  // namespace
 
 MachineOptions parse_machine(const OptionMap& options) {
@@ -60,6 +86,7 @@ MachineOptions parse_machine(const OptionMap& options) {
                                                   0, std::numeric_limits<std::int64_t>::max()));
     machine.skew_ns = reader.real("skew_ns", machine.skew_ns, 0, 1e6);
     machine.model = parse_costs(reader);
+    machine.schedule = parse_schedule(reader);
   }
   reader.finish();
   return machine;

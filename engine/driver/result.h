@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "check/history.h"
 #include "driver/recorded_timeline.h"
 
 namespace heddle {
@@ -60,6 +61,8 @@ struct Result {
   std::vector<std::string> violations;
   /// What happened when, where it was recorded.
   std::shared_ptr<const RecordedTimeline> timeline;
+  /// What every transaction read and wrote, where it was recorded. Not part of the JSON.
+  std::shared_ptr<const check::History> history;
 
   [[nodiscard]] std::string to_json() const;
 };

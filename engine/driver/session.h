@@ -27,9 +27,13 @@ struct RunOptions {
   std::uint64_t seed = 1;
   bool take_turns = true;    ///< of workers without a core of their own
   double watchdog_s = 10.0;  ///< no worker may go this long without ending an attempt
+  double epoch_us = 10'000;  ///< how long an epoch lasts, where no worker holds it back
   /// How many events of the measured window are recorded at most; 0: none are. Virtual machine
   /// only.
   std::size_t timeline_events = 0;
+  /// How many bytes of history are recorded at most (engine/check/history.h), warm-up included; a
+  /// run ends when there are as many. 0: none are.
+  std::size_t history_bytes = 0;
 };
 
 /// A worker made no progress: the message says who waited for whom.

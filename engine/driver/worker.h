@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "driver/backoff.h"
 #include "driver/measurements.h"
@@ -31,35 +32,52 @@ struct alignas(64) Heartbeat {
   Shared<M, std::uint64_t> beats;
 };
 
+/// What a worker is given.
+template <class M, class W, class Protocol>
+struct WorkerSetup {
+  typename M::Member& member;
+  int workers;
+  std::uint64_t seed;
+  W& workload;
+  Storage<M>& storage;
+  typename Protocol::template Runtime<M>& runtime;
+  RunState<M>& state;
+  Heartbeat<M>& heartbeat;
+  Measurements<M>& measurements;
+  Backoff backoff;
+};
+
 /// One worker: draws transactions from the workload and runs each until it commits.
 ///
 /// An aborted transaction is retried with the same input until it commits or the run ends; a worker
 /// never drops it for an easier one (Polyjuice §7.1), or training would learn to starve a type.
-template <class M, class W, class Protocol>
+///
+/// @tparam Observer watches every attempt (protocol/observer.h)
+template <class M, class W, class Protocol, class Observer>
 class Worker {
  public:
   using Executor = typename Protocol::template Executor<M>;
   using Runtime = typename Protocol::template Runtime<M>;
 
-  Worker(typename M::Member& member, int workers, std::uint64_t seed, W& workload,
-         Storage<M>& storage, Runtime& runtime, RunState<M>& state, Heartbeat<M>& heartbeat,
-         Measurements<M>& measurements, Backoff backoff)
-      : member_(member),
-        worker_(member.worker()),
-        workers_(workers),
-        random_(Random::stream(seed, static_cast<std::uint64_t>(worker_))),
-        workload_(workload),
-        storage_(storage),
-        runtime_(runtime),
-        state_(state),
-        heartbeat_(heartbeat),
-        measurements_(measurements),
-        backoff_(std::move(backoff)),
-        executor_(runtime, storage, worker_),
-        snapshot_(storage, worker_) {}
+  Worker(const WorkerSetup<M, W, Protocol>& setup, Observer observer)
+      : member_(setup.member),
+        worker_(member_.worker()),
+        workers_(setup.workers),
+        random_(Random::stream(setup.seed, static_cast<std::uint64_t>(worker_))),
+        workload_(setup.workload),
+        storage_(setup.storage),
+        runtime_(setup.runtime),
+        state_(setup.state),
+        heartbeat_(setup.heartbeat),
+        measurements_(setup.measurements),
+        backoff_(setup.backoff),
+        observer_(std::move(observer)),
+        executor_(runtime_, storage_, worker_),
+        snapshot_(storage_, worker_) {}
 
-  /// Runs until the run is over.
-  void run() {
+  /// Runs until the run is over. Inlined into the one place that calls it, where the compiler knows
+  /// what the members refer to.
+  [[gnu::always_inline]] void run() {
     Phase phase = Phase::warm_up;
     auto now = M::now();
     while (true) {
@@ -136,13 +154,15 @@ class Worker {
   }
 
   Attempt<M> run_once(int type, std::uint32_t prior_aborts) {
-    if (workload_.is_snapshot(type)) {
+    const bool of_the_past = workload_.is_snapshot(type);
+    observer_.begin(type, of_the_past);
+    if (of_the_past) {
       snapshot_.begin();
       Attempt<M> attempt;
-      attempt.outcome = workload_.query(snapshot_, input_);
+      attempt.outcome = observer_.query(workload_, snapshot_, input_);
       return attempt;
     }
-    return executor_.attempt(workload_, input_, type, prior_aborts);
+    return executor_.attempt(workload_, input_, type, prior_aborts, observer_);
   }
 
   Ticks back_off(int type, std::uint32_t prior_aborts, Ticks now) {
@@ -185,8 +205,9 @@ class Worker {
   Heartbeat<M>& heartbeat_;
   Measurements<M>& measurements_;
   Backoff backoff_;
+  Observer observer_;
   Executor executor_;
-  SnapshotTransaction<M> snapshot_;
+  SnapshotTransaction<M, Observer::kRecords> snapshot_;
   typename W::Input input_{};
 };
 

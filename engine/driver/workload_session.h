@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "driver/recorded_history.h"
+#include "driver/recorded_worker.h"
 #include "driver/session.h"
 #include "driver/worker.h"
 #include "protocol/registry.h"
@@ -108,6 +110,10 @@ class WorkloadSession final : public Session {
         timeline = std::make_shared<RecordedTimeline>(options.timeline_events);
         timeline->name_tables(body->storage);
       }
+      if (options.history_bytes != 0) {
+        history = std::make_shared<RecordedHistory>(session.workers_, options.history_bytes,
+                                                    body->storage, W::type_names(session.parsed_));
+      }
     }
     std::shared_ptr<Body> body;
     RunState<M> state;
@@ -118,6 +124,7 @@ class WorkloadSession final : public Session {
     /// simulated machine its memory must not become somebody else's meanwhile.
     std::vector<std::shared_ptr<void>> loops;
     std::shared_ptr<RecordedTimeline> timeline;  ///< nullptr: not wanted
+    std::shared_ptr<RecordedHistory> history;    ///< likewise
   };
 
   [[nodiscard]] int type_count() const { return static_cast<int>(W::type_names(parsed_).size()); }
@@ -137,6 +144,9 @@ class WorkloadSession final : public Session {
     }
     if (!(options.backoff_us >= 0) || !std::isfinite(options.backoff_us)) {
       refuse("backoff_us must not be negative, not " + std::to_string(options.backoff_us));
+    }
+    if (!(options.epoch_us > 0) || !std::isfinite(options.epoch_us)) {
+      refuse("epoch_us must be positive, not " + std::to_string(options.epoch_us));
     }
     const bool executes_policy = options.protocol == PolicyTable::kName;
     if (executes_policy && options.policy == nullptr) {
@@ -158,18 +168,33 @@ class WorkloadSession final : public Session {
 
   template <class P>
   Result run_protocol(const RunOptions& options, const std::function<bool()>& interrupted) {
+    if (options.history_bytes != 0 && has_run_) {
+      // What is there already is told by its epoch from what this run leaves.
+      (void)body_->storage.epochs().advance(M::now());
+    }
+    has_run_ = true;
+    body_->storage.epochs().set_period(options.epoch_us);
     auto run = std::make_shared<Run<P>>(*this, options);
     offer_switch(run);
     const BackoffKind backoff = parse_backoff(options.backoff);
     stop_requested_.store(false);
     const auto work = [run, options, backoff, workers = workers_,
                        types = type_count()](typename M::Member& member) {
-      const int worker = member.worker();
-      const auto at = static_cast<std::size_t>(worker);
-      const auto loop = std::make_shared<Worker<M, W, P>>(
-          member, workers, options.seed, run->body->workload, run->body->storage, run->runtime,
-          run->state, run->heartbeats[worker], run->measurements[at],
-          Backoff(backoff, options.backoff_us, types));
+      const auto at = static_cast<std::size_t>(member.worker());
+      const WorkerSetup<M, W, P> setup{.member = member,
+                                       .workers = workers,
+                                       .seed = options.seed,
+                                       .workload = run->body->workload,
+                                       .storage = run->body->storage,
+                                       .runtime = run->runtime,
+                                       .state = run->state,
+                                       .heartbeat = run->heartbeats[at],
+                                       .measurements = run->measurements[at],
+                                       .backoff = Backoff(backoff, options.backoff_us, types)};
+      if (run->history != nullptr) {
+        return run_recorded_worker(setup, *run->history, run->loops[at]);
+      }
+      const auto loop = std::make_shared<Worker<M, W, P, Unobserved>>(setup, Unobserved{});
       run->loops[at] = loop;
       loop->run();
     };
@@ -216,7 +241,8 @@ class WorkloadSession final : public Session {
       const auto now = M::now();
       if (!measuring_ && now >= warm_until_) start_measuring(now);
       look_for_stuck(now);
-      const bool full = run_.timeline != nullptr && run_.timeline->full();
+      const bool full = (run_.timeline != nullptr && run_.timeline->full()) ||
+                        (run_.history != nullptr && run_.history->full());
       if (!interrupted && !stuck() && !full && !(measuring_ && now >= measure_until_)) return true;
       run_.state.measured_until.store(now, std::memory_order_relaxed);  // set_phase() releases it
       set_phase(Phase::over);
@@ -230,6 +256,12 @@ class WorkloadSession final : public Session {
     [[nodiscard]] bool stuck() const { return !dump_.empty(); }
 
     [[nodiscard]] std::string report(bool left) const {
+      if constexpr (requires { M::left_behind(); }) {
+        if (!left) {
+          return M::left_behind() + "; the session is abandoned\n" +
+                 (stuck() ? dump_ : who_waits_for_whom(M::now()));
+        }
+      }
       std::string text = "a worker made no progress for " +
                          std::to_string(M::microseconds(patience_) / 1e6) + " s\n" + dump_;
       if (!left) text += "it did not leave when told to stop; the session is abandoned\n";
@@ -343,6 +375,10 @@ class WorkloadSession final : public Session {
     }
     result.mixed_throughput = mixed_throughput(run.measurements);
     result.timeline = run.timeline;
+    if (run.history != nullptr) {
+      // Shares its owner: the history is a part of it.
+      result.history = {run.history, &run.history->history()};
+    }
     const auto attempts = static_cast<double>(aborts + result.commits);
     result.abort_rate = attempts == 0 ? 0 : static_cast<double>(aborts) / attempts;
     return result;
@@ -423,6 +459,7 @@ class WorkloadSession final : public Session {
   std::int64_t loaded_bytes_ = 0;
   std::atomic<bool> stop_requested_{false};
   bool stuck_ = false;
+  bool has_run_ = false;
   std::mutex run_mutex_;
   std::mutex switch_mutex_;
   std::function<void(std::shared_ptr<const CompiledPolicy>)> switch_policy_;

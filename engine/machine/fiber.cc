@@ -1,8 +1,11 @@
 #include "machine/fiber.h"
 
+#include <boost/context/protected_fixedsize_stack.hpp>
 #include <memory>
+#include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -11,6 +14,8 @@ namespace heddle {
 namespace {
 
 namespace ctx = boost::context;
+
+constexpr std::size_t kStackBytes = std::size_t{256} << 10;  // little of it is ever touched
 
 /// Who left for the fiber that is arriving. initial-exec: a switch must not cost a call to find it.
 [[gnu::tls_model("initial-exec")]] thread_local Fiber* left = nullptr;
@@ -29,15 +34,50 @@ void arriving([[maybe_unused]] void* fake_stack, [[maybe_unused]] const void** f
 #endif
 }
 
+/// The stacks of a thread's fibers that have ended.
+class EndedStacks {
+ public:
+  EndedStacks() = default;
+  EndedStacks(const EndedStacks&) = delete;
+  EndedStacks& operator=(const EndedStacks&) = delete;
+  ~EndedStacks() {
+    for (ctx::stack_context& stack : stacks_) fresh_.deallocate(stack);
+  }
+
+  ctx::stack_context take() {
+    if (stacks_.empty()) return fresh_.allocate();
+    const ctx::stack_context stack = stacks_.back();
+    stacks_.pop_back();
+#if defined(__SANITIZE_ADDRESS__)
+    // A fiber's outermost frames never return, and what guards their variables is still there.
+    const auto* const top = static_cast<const std::byte*>(stack.sp);
+    __asan_unpoison_memory_region(top - kStackBytes, kStackBytes);
+#endif
+    return stack;
+  }
+  void give(const ctx::stack_context& stack) { stacks_.push_back(stack); }
+
+ private:
+  ctx::protected_fixedsize_stack fresh_{kStackBytes};
+  std::vector<ctx::stack_context> stacks_;
+};
+
+thread_local EndedStacks ended_stacks;
+
+/// Where a fiber's stack comes from and goes to, as Boost wants to be told.
+struct Stacks {
+  static ctx::stack_context allocate() { return ended_stacks.take(); }
+  static void deallocate(ctx::stack_context& stack) { ended_stacks.give(stack); }
+};
+
 }  // namespace
 
-Fiber::Fiber(std::size_t bytes, std::function<void()> body, std::function<Fiber&()> last) {
-  ctx::protected_fixedsize_stack allocator(bytes);
-  const ctx::stack_context stack = allocator.allocate();
+Fiber::Fiber(std::function<void()> body, std::function<Fiber&()> last) {
+  const ctx::stack_context stack = Stacks::allocate();
   stack_bytes_ = stack.size;
   stack_ = static_cast<const std::byte*>(stack.sp) - stack.size;
   context_ =
-      ctx::fiber(std::allocator_arg, ctx::preallocated(stack.sp, stack.size, stack), allocator,
+      ctx::fiber(std::allocator_arg, ctx::preallocated(stack.sp, stack.size, stack), Stacks(),
                  [body = std::move(body), last = std::move(last)](ctx::fiber&& from) {
                    arrived(std::move(from), nullptr);
                    body();

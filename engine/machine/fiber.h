@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/context/fiber.hpp>
-#include <boost/context/protected_fixedsize_stack.hpp>
 #include <cstddef>
 #include <functional>
 #include <utility>
@@ -11,14 +10,17 @@ namespace heddle {
 /// A place to run code on a stack of its own, or the stack its thread came with; and switching from
 /// one to another. The address sanitizer is told of every switch, or it would take what lies on one
 /// stack for a stray access of another.
+///
+/// A stack whose fiber has ended serves the thread's next one: getting one from the system takes
+/// longer than a short run.
 class Fiber {
  public:
   /// The stack that the thread runs on.
   Fiber() = default;
 
-  /// A stack of `bytes` for `body`, begun by the first switch to it.
+  /// A stack of its own for `body`, begun by the first switch to it.
   /// @param last where to go on once the body has returned
-  Fiber(std::size_t bytes, std::function<void()> body, std::function<Fiber&()> last);
+  Fiber(std::function<void()> body, std::function<Fiber&()> last);
 
   /// Leaves this fiber, which is the running one, and goes on with another.
   void switch_to(Fiber& other);

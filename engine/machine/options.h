@@ -4,6 +4,7 @@
 #include <string>
 
 #include "machine/cost_model.h"
+#include "machine/schedule.h"
 
 namespace heddle {
 
@@ -15,6 +16,8 @@ struct MachineOptions {
   CostModel model = {};
   std::uint64_t seed = 1;
   double skew_ns = 100;
+  /// Of the virtual machine: which orders of steps it explores.
+  ScheduleOptions schedule = {};
 };
 
 }  // namespace heddle

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "machine/seeded_fault.h"
 #include "machine/shared.h"
 
 namespace heddle {
@@ -30,7 +31,9 @@ class Signal {
   /// Replaces the value (bit 0 clear) and wakes the waiters.
   void publish(std::uint64_t value) noexcept {
     // release: for the waiters' acquire; acquire is not needed, nothing is read behind it.
-    if ((word_.exchange(value, std::memory_order_acq_rel) & kParked) != 0) M::unpark(word_.raw());
+    if ((word_.exchange(value, std::memory_order_acq_rel) & kParked) == 0) return;
+    if (seeded<M>(SeededFault::lost_wake_up) && (value >> 24) % 8 == 0) return;
+    M::unpark(word_.raw());
   }
 
   /// Waits until `done(value)` or `stopped()`; true if done.

@@ -1,15 +1,17 @@
 #include "machine/virtual.h"
 
-#include <algorithm>
 #include <memory>
-#include <numeric>
-#include <random>
+#include <mutex>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "machine/cache_lines.h"
-#include "machine/earliest.h"
-#include "machine/fiber.h"
+#include "machine/cores.h"
+#include "machine/ordered_cores.h"
+#include "machine/priorities.h"
+#include "machine/script.h"
+#include "machine/virtual_cores.h"
 
 namespace heddle {
 
@@ -17,290 +19,45 @@ namespace {
 
 using Ticks = VirtualMachine::Ticks;
 
-constexpr std::size_t kStackBytes = std::size_t{256} << 10;
-constexpr double kTicksPerNs = VirtualMachine::kTicksPerUs / 1000;
-// A time's low bits are its core's rank: who goes first of two at the same moment.
-constexpr int kRankBits = 9;
-static_assert((1 << kRankBits) > VirtualMachine::kMostCores + 1);
-/// No wait ends later: some two weeks.
-constexpr Ticks kLatest = (Ticks{1} << (63 - kRankBits));
-
 /// When the last run of this thread ended.
 thread_local Ticks resting_time = 0;
-/// The run going on in this thread, or nullptr; and the same while one of its cores is running.
-/// initial-exec: every hook asks, and must not pay a call for it.
-[[gnu::tls_model("initial-exec")]] thread_local VirtualCores* running = nullptr;
+/// The run going on in this thread, or nullptr.
+[[gnu::tls_model("initial-exec")]] thread_local Cores* running = nullptr;
+/// The same while one of its cores is running, by what an access means there: it is charged, or is
+/// a step. initial-exec: every hook asks, and must not pay a call for it.
 [[gnu::tls_model("initial-exec")]] thread_local VirtualCores* charging = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local OrderedCores* stepping = nullptr;
 /// Where the events of this thread's run go, or nullptr.
 [[gnu::tls_model("initial-exec")]] thread_local Timeline* recorded_into = nullptr;
+/// Of the last scripted run, and of the last run that left cores behind.
+thread_local std::vector<ScriptStep> script_steps;
+thread_local std::string why_left_behind;
+
+Cores* at_work() {
+  return charging != nullptr ? static_cast<Cores*>(charging) : static_cast<Cores*>(stepping);
+}
+
+/// Keeps cores that have not all left for good: what stands on their stacks can't be destroyed.
+void keep_for_good(std::unique_ptr<Cores> cores) {
+  static std::mutex one_at_a_time;
+  static auto* const kept = new std::vector<std::unique_ptr<Cores>>;
+  const std::lock_guard lock(one_at_a_time);
+  kept->push_back(std::move(cores));
+}
 
 }  // namespace
 
-/// A run: the cores, their clocks, and who goes on.
-class VirtualCores {
- public:
-  VirtualCores(const VirtualCrewOptions& options, std::function<void(VirtualCrewMember&)> body)
-      : body_(std::move(body)),
-        lines_(options.machine.model, options.workers, kTicksPerNs,
-               options.memory_bytes / CacheLines::kLineBytes),
-        word_(ticks(options.machine.model.word_ns)),
-        lookup_(ticks(options.machine.model.lookup_ns)),
-        insert_(ticks(options.machine.model.insert_ns)),
-        row_(ticks(options.machine.model.row_ns)),
-        control_(ticks(options.machine.model.control_ns)),
-        transaction_(ticks(options.machine.model.transaction_ns)),
-        stream_(ticks(options.machine.model.stream_ns)),
-        pause_(std::max<Ticks>(1, ticks(options.machine.model.pause_ns))),  // or time stands still
-        wake_(ticks(options.machine.model.transfer_ns)),
-        skew_(ticks(options.machine.skew_ns) << kRankBits),
-        poll_(VirtualMachine::ticks(static_cast<double>(options.poll_us))),
-        cores_(static_cast<std::size_t>(options.workers)),
-        ranks_(cores_.size()),
-        core_of_rank_(cores_.size() + 1),
-        clocks_(cores_.size() + 1) {
-    // The monitor ranks first; the cores as the seed has it.
-    std::iota(ranks_.begin(), ranks_.end(), 1);
-    std::mt19937_64 random(options.machine.seed);
-    for (std::size_t i = ranks_.size(); i > 1; --i) std::swap(ranks_[i - 1], ranks_[random() % i]);
-    core_of_rank_[0] = monitor();
-    for (std::size_t core = 0; core < cores_.size(); ++core) core_of_rank_[ranks_[core]] = core;
-  }
-
-  void run(const std::function<bool()>& look_on) {
-    clock_ = resting_time;
-    for (std::size_t core = 0; core < cores_.size(); ++core) {
-      cores_[core].fiber = std::make_unique<Fiber>(
-          kStackBytes, [this, core] { work(core); }, [this]() -> Fiber& { return next_fiber(); });
-      schedule(core, clock_);
-    }
-    left_to_do_ = cores_.size();
-    for (Ticks poll = clock_; left_to_do_ > 0; poll += poll_) {
-      schedule_monitor(poll);
-      if (first() != monitor()) outside_.switch_to(next_fiber());
-      if (left_to_do_ == 0) break;
-      clock_ = poll;
-      charging = nullptr;  // whoever looks on from outside costs nothing
-      const bool goes_on = look_on();
-      charging = this;
-      if (goes_on) continue;
-      clocks_.set(monitor(), Earliest::kNever);
-      outside_.switch_to(next_fiber());
-    }
-    resting_time = latest_;
-  }
-
-  [[nodiscard]] Ticks now() const { return clock_; }
-
-  [[nodiscard]] std::uintptr_t order_of(const void* object, std::uintptr_t address) {
-    return std::uintptr_t{lines_.number_of(object)} * CacheLines::kLineBytes |
-           address % CacheLines::kLineBytes;
-  }
-
-  // Nearly every access is to a line at hand: that way is kept so short that it needs no stack
-  // frame, and every other is a function of its own.
-  void load(const void* address, std::size_t bytes) {
-    if (bytes > CacheLines::kLineBytes) [[unlikely]]
-      return load_lines(address, bytes);
-    load_line(address);
-  }
-  void store(const void* address, std::size_t bytes) {
-    if (bytes > CacheLines::kLineBytes) [[unlikely]]
-      return store_lines(address, bytes);
-    store_line(address);
-  }
-  void exchange(const void* address) {
-    clock_ += word_ + lines_.drain(core_, clock_);
-    spend(lines_.cost(core_, address, CacheLines::Access::exchange, clock_));
-  }
-  /// The lines travel together, and with the one that is read next; who reads waits for all.
-  void prefetch(const std::byte* from, std::size_t bytes) {
-    for (std::size_t at = 0; at < bytes; at += CacheLines::kLineBytes) lines_.expect(from + at);
-    Ticks longest = 0;
-    for (std::size_t at = 0; at < bytes; at += CacheLines::kLineBytes) {
-      longest = std::max(longest, lines_.cost(core_, from + at, CacheLines::Access::load, clock_));
-    }
-    prefetched_at_ = clock_ + longest;
-  }
-  void lookup() { clock_ += lookup_; }
-  void insert() { clock_ += insert_; }
-  void row() { clock_ += row_; }
-  void control() { clock_ += control_; }
-  void transaction() { clock_ += transaction_; }
-
-  void pause() { spend(pause_); }
-
-  /// A pause of a core that waits for whoever had a line alone last.
-  void spin(const void* on, bool first) {
-    const int writer = on == nullptr ? core_ : lines_.owner(on, core_);
-    recorded_into->add_spin(
-        event(Timeline::kSpun,
-              writer == core_ ? Timeline::kNobody : static_cast<std::uint32_t>(writer), pause_),
-        first);
-    pause();
-  }
-  void record(std::uint16_t what, std::uint32_t subject, std::uint64_t number) {
-    recorded_into->add(event(what, subject, number));
-  }
-
-  /// Out of the running until unpark(word), `until` at the latest.
-  void park(const void* word, Ticks until) {
-    cores_[index()].parked_on = word;
-    cores_[index()].parked_at = clock_;
-    give_way(until);
-    cores_[index()].parked_on = nullptr;
-  }
-
-  /// @param word nullptr: wakes everyone
-  void unpark(const void* word) {
-    for (std::size_t other = 0; other < cores_.size(); ++other) {
-      if (cores_[other].parked_on == nullptr) continue;
-      if (word != nullptr && cores_[other].parked_on != word) continue;
-      cores_[other].parked_on = nullptr;
-      // Whoever wakes it may be behind it by the skew.
-      const Ticks seen = std::max(clock_ + wake_, cores_[other].parked_at);
-      if (clocks_.key(other) > key(other, seen)) schedule(other, seen);
-    }
-    if (charging != nullptr) set_horizon();
-  }
-
- private:
-  struct Core {
-    std::unique_ptr<Fiber> fiber;
-    const void* parked_on = nullptr;
-    Ticks parked_at = 0;
-  };
-
-  static Ticks ticks(double ns) { return static_cast<Ticks>(ns * kTicksPerNs); }
-  static std::uintptr_t line_of(const void* address) {
-    return reinterpret_cast<std::uintptr_t>(address) / CacheLines::kLineBytes;
-  }
-
-  [[nodiscard]] TimelineEvent event(std::uint16_t what, std::uint32_t subject,
-                                    std::uint64_t number) const {
-    return {.time = clock_,
-            .number = number,
-            .subject = subject,
-            .core = static_cast<std::uint16_t>(core_),
-            .what = what};
-  }
-  [[nodiscard]] Earliest::Key key(std::size_t core, Ticks time) const {
-    return time << kRankBits | ranks_[core];
-  }
-  void schedule(std::size_t core, Ticks time) { clocks_.set(core, key(core, time)); }
-  void schedule_monitor(Ticks time) { clocks_.set(monitor(), time << kRankBits); }
-  [[nodiscard]] std::size_t monitor() const { return cores_.size(); }
-  [[nodiscard]] std::size_t index() const { return static_cast<std::size_t>(core_); }
-  /// Whose turn it is.
-  [[nodiscard]] std::size_t first() const {
-    return core_of_rank_[clocks_.first() & ((1U << kRankBits) - 1)];
-  }
-
-  /// What a core does from the beginning to the end.
-  void work(std::size_t core) {
-    VirtualCrewMember member(static_cast<int>(core));
-    body_(member);
-    latest_ = std::max(latest_, clock_);
-    clocks_.set(core, Earliest::kNever);
-    --left_to_do_;
-  }
-
-  void load_line(const void* address) {
-    // The line this core has just read, with nobody running in between.
-    if (line_of(address) != last_read_) return load_another_line(address);
-    spend(word_);
-  }
-  [[gnu::noinline]] void load_another_line(const void* address) {
-    last_read_ = line_of(address);
-    if (!lines_.at_hand(core_, address, CacheLines::Access::load)) return load_far_line(address);
-    arrive(clock_ + word_);
-  }
-  [[gnu::noinline]] void load_far_line(const void* address) {
-    arrive(clock_ + word_ + lines_.cost(core_, address, CacheLines::Access::load, clock_));
-  }
-  [[gnu::noinline]] void load_lines(const void* address, std::size_t bytes) {
-    load_line(address);
-    lines_.read_on(core_, static_cast<const std::byte*>(address) + bytes - 1);
-    stream(bytes);
-  }
-  void store_line(const void* address) {
-    if (!lines_.at_hand(core_, address, CacheLines::Access::store)) return store_far_line(address);
-    spend(word_);
-  }
-  [[gnu::noinline]] void store_far_line(const void* address) {
-    spend(word_ + lines_.cost(core_, address, CacheLines::Access::store, clock_));
-  }
-  [[gnu::noinline]] void store_lines(const void* address, std::size_t bytes) {
-    store_line(address);
-    stream(bytes);
-  }
-  /// The lines after the first, one after the other.
-  void stream(std::size_t bytes) { clock_ += stream_ * ((bytes - 1) / CacheLines::kLineBytes); }
-
-  /// Lets time pass for the running core, and others go on if it is far enough ahead of them.
-  void spend(Ticks time) {
-    clock_ += time;
-    if (clock_ > horizon_) [[unlikely]]
-      give_way(clock_);
-  }
-  /// What the core waits for is there at this time, and what it prefetched.
-  void arrive(Ticks time) {
-    clock_ = std::max(time, prefetched_at_);
-    if (clock_ > horizon_) [[unlikely]]
-      give_way(clock_);
-  }
-
-  /// Gives the thread away until the core's time has come again.
-  [[gnu::noinline]] void give_way(Ticks until) {
-    const std::size_t self = index();
-    schedule(self, std::min(until, kLatest));
-    Fiber& next = next_fiber();
-    if (core_ != static_cast<int>(self) || &next == &outside_) {
-      cores_[self].fiber->switch_to(next);
-    }
-  }
-
-  /// Where to go on, settings for it made.
-  Fiber& next_fiber() {
-    last_read_ = 0;
-    prefetched_at_ = 0;
-    const std::size_t next = left_to_do_ == 0 ? monitor() : first();
-    if (next == monitor()) return outside_;
-    core_ = static_cast<int>(next);
-    clock_ = clocks_.first() >> kRankBits;
-    set_horizon();
-    return *cores_[next].fiber;
-  }
-
-  void set_horizon() {
-    const Earliest::Key others = clocks_.first_without(index());
-    horizon_ = others == Earliest::kNever ? others : (others + skew_) >> kRankBits;
-  }
-
-  std::function<void(VirtualCrewMember&)> body_;
-  CacheLines lines_;
-  Ticks word_, lookup_, insert_, row_, control_, transaction_, stream_, pause_, wake_, skew_, poll_;
-  std::vector<Core> cores_;
-  std::vector<std::uint32_t> ranks_;
-  std::vector<std::size_t> core_of_rank_;
-  Earliest clocks_;  ///< when each core goes on, and, last, the monitor
-  int core_ = 0;
-  Ticks clock_ = 0;    ///< of the running core
-  Ticks horizon_ = 0;  ///< later than this it has to give way
-  std::uintptr_t last_read_ = 0;
-  Ticks prefetched_at_ = 0;  ///< when the lines asked for ahead have arrived
-  std::size_t left_to_do_ = 0;
-  Ticks latest_ = 0;  ///< when the last core to leave did
-  Fiber outside_;
-};
-
 void VirtualMachine::on_load(const void* address, std::size_t bytes) noexcept {
-  if (charging != nullptr) charging->load(address, bytes);
+  if (charging != nullptr) return charging->load(address, bytes);
+  if (stepping != nullptr) stepping->step();
 }
 void VirtualMachine::on_store(const void* address, std::size_t bytes) noexcept {
-  if (charging != nullptr) charging->store(address, bytes);
+  if (charging != nullptr) return charging->store(address, bytes);
+  if (stepping != nullptr) stepping->step();
 }
 void VirtualMachine::on_exchange(const void* address) noexcept {
-  if (charging != nullptr) charging->exchange(address);
+  if (charging != nullptr) return charging->exchange(address);
+  if (stepping != nullptr) stepping->step();
 }
 void VirtualMachine::prefetch(const std::byte* from, std::size_t bytes) noexcept {
   if (charging != nullptr) charging->prefetch(from, bytes);
@@ -322,8 +79,8 @@ void VirtualMachine::on_transaction() noexcept {
 }
 
 std::uintptr_t VirtualMachine::order_of(const void* object) noexcept {
-  const auto address = reinterpret_cast<std::uintptr_t>(object);
-  return running != nullptr ? running->order_of(object, address) : address;
+  if (charging != nullptr) return charging->order_of(object);
+  return running != nullptr ? running->order_of(object) : reinterpret_cast<std::uintptr_t>(object);
 }
 
 VirtualMachine::Ticks VirtualMachine::now() noexcept {
@@ -334,28 +91,30 @@ void VirtualMachine::resume_at(Ticks time) noexcept { resting_time = time; }
 
 void VirtualMachine::relax(int& spins, const void* on) noexcept {
   const bool first = spins++ == 0;
-  if (charging == nullptr) return;
-  if (recorded_into == nullptr) [[likely]]
-    return charging->pause();
-  charging->spin(on, first);
+  if (recorded_into != nullptr && at_work() != nullptr) [[unlikely]] {
+    recorded_into->add_spin(at_work()->spin(on), first);
+  }
+  pause();
 }
 
 void VirtualMachine::record_into(Timeline* timeline) noexcept { recorded_into = timeline; }
 bool VirtualMachine::recording() noexcept { return recorded_into != nullptr; }
 void VirtualMachine::record(std::uint16_t what, std::uint32_t subject,
                             std::uint64_t number) noexcept {
-  if (recorded_into != nullptr && charging != nullptr) charging->record(what, subject, number);
+  if (recorded_into == nullptr || at_work() == nullptr) return;
+  recorded_into->add(at_work()->event(what, subject, number));
 }
 void VirtualMachine::pause() noexcept {
-  if (charging != nullptr) charging->pause();
+  if (charging != nullptr) return charging->pause();
+  if (stepping != nullptr) stepping->pause();
 }
 void VirtualMachine::yield() noexcept { pause(); }
 
 void VirtualMachine::park(const std::atomic<std::uint64_t>& word, std::uint64_t expected,
                           std::uint64_t timeout_us) noexcept {
   // relaxed: there is one thread.
-  if (charging == nullptr || word.load(std::memory_order_relaxed) != expected) return;
-  charging->park(&word, charging->now() + ticks(static_cast<double>(timeout_us)));
+  if (at_work() == nullptr || word.load(std::memory_order_relaxed) != expected) return;
+  at_work()->park(word, expected, ticks(static_cast<double>(timeout_us)));
 }
 
 void VirtualMachine::unpark(const std::atomic<std::uint64_t>& word) noexcept {
@@ -367,21 +126,84 @@ void VirtualMachine::unpark_all() noexcept {
 }
 
 void VirtualMachine::idle(Ticks duration, const std::atomic<std::uint64_t>& stop) noexcept {
-  if (charging == nullptr || stop.load(std::memory_order_relaxed) != 0) return;
-  charging->park(&stop, charging->now() + duration);
+  if (at_work() == nullptr || stop.load(std::memory_order_relaxed) != 0) return;
+  at_work()->idle(stop, duration);
 }
+
+namespace {
+
+/// The cores for a run, at work from here to the end of the scope, but while the monitor looks on.
+class CoresAtWork {
+ public:
+  CoresAtWork(const VirtualCrewOptions& options, std::function<void(VirtualCrewMember&)> body) {
+    const ScheduleOptions& schedule = options.machine.schedule;
+    if (schedule.kind == ScheduleKind::clock || schedule.kind == ScheduleKind::delays) {
+      auto cores = std::make_unique<VirtualCores>(options, std::move(body));
+      charged_ = cores.get();
+      cores_ = std::move(cores);
+    } else {
+      auto cores =
+          std::make_unique<OrderedCores>(options, std::move(body), order(options, schedule));
+      stepped_ = cores.get();
+      cores_ = std::move(cores);
+    }
+    running = cores_.get();
+  }
+  CoresAtWork(const CoresAtWork&) = delete;
+  CoresAtWork& operator=(const CoresAtWork&) = delete;
+  ~CoresAtWork() {
+    set_at_work(false);
+    running = nullptr;
+  }
+
+  bool run(const std::function<bool()>& monitor) {
+    set_at_work(true);
+    const bool left = cores_->run(resting_time, [&] {
+      set_at_work(false);  // whoever looks on from outside costs nothing
+      const bool goes_on = monitor();
+      set_at_work(true);
+      return goes_on;
+    });
+    resting_time = cores_->now();
+    why_left_behind = cores_->left_behind();
+    if (!left) keep_for_good(std::move(cores_));
+    return left;
+  }
+
+ private:
+  static std::unique_ptr<TurnOrder> order(const VirtualCrewOptions& options,
+                                          const ScheduleOptions& schedule) {
+    if (schedule.kind == ScheduleKind::priorities) {
+      return std::make_unique<Priorities>(static_cast<std::size_t>(options.workers), schedule,
+                                          options.machine.seed);
+    }
+    if (options.workers > ScriptedOrder::kMostCores) {
+      throw std::invalid_argument("a script is for at most " +
+                                  std::to_string(ScriptedOrder::kMostCores) + " cores, not " +
+                                  std::to_string(options.workers));
+    }
+    return std::make_unique<ScriptedOrder>(schedule.script, script_steps);
+  }
+
+  void set_at_work(bool at_work) const {
+    charging = at_work ? charged_ : nullptr;
+    stepping = at_work ? stepped_ : nullptr;
+  }
+
+  std::unique_ptr<Cores> cores_;
+  VirtualCores* charged_ = nullptr;
+  OrderedCores* stepped_ = nullptr;
+};
+
+}  // namespace
 
 bool VirtualMachine::run_crew(const VirtualCrewOptions& options, std::function<void(Member&)> body,
                               const std::function<bool()>& monitor) {
-  VirtualCores cores(options, std::move(body));
-  const struct Running {
-    explicit Running(VirtualCores* those) { running = charging = those; }
-    Running(const Running&) = delete;
-    Running& operator=(const Running&) = delete;
-    ~Running() { running = charging = nullptr; }
-  } while_it_runs(&cores);
-  cores.run(monitor);
-  return true;
+  return CoresAtWork(options, std::move(body)).run(monitor);
 }
+
+const std::string& VirtualMachine::left_behind() noexcept { return why_left_behind; }
+
+const std::vector<ScriptStep>& steps_of_last_script() noexcept { return script_steps; }
 
 }  // namespace heddle

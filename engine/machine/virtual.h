@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "machine/options.h"
@@ -11,13 +12,12 @@
 
 namespace heddle {
 
-class VirtualCores;
-
 /// How a crew of virtual cores is started. The names are those of CrewOptions.
 struct VirtualCrewOptions {
   int workers = 1;
-  std::uint64_t poll_us = 50;  ///< how often the monitor is asked, in virtual time
-  bool take_turns = true;      ///< every worker has a core of its own: nothing to take turns for
+  std::uint64_t poll_us = 50;          ///< how often the monitor is asked, in virtual time
+  std::uint64_t grace_us = 5'000'000;  ///< how long workers may take to leave, likewise
+  bool take_turns = true;  ///< every worker has a core of its own: nothing to take turns for
   MachineOptions machine = {};
   std::size_t memory_bytes = 0;  ///< of the database; caches hold a share of it from the start
 };
@@ -42,6 +42,9 @@ class VirtualCrewMember {
 /// clock is lowest goes on. Accesses happen one after the other, in the order of their virtual
 /// times up to the skew, and the same run is the same to the bit wherever it is made. Waiting costs
 /// no steps: a parked core is out of the running until what it waits for moves.
+///
+/// To meet orders that the costs would never bring about, something else may decide who goes on
+/// (machine/schedule.h).
 ///
 /// Outside a run (population, checks) nothing is charged and time stands still.
 struct VirtualMachine {
@@ -104,18 +107,28 @@ struct VirtualMachine {
 
   [[nodiscard]] static Crew crew(const MachineOptions& machine, int workers, bool take_turns,
                                  std::size_t memory_bytes) {
+    // A core that spins for ever does so until then, and where such are looked for it is soon told.
+    constexpr std::uint64_t kExploringGraceUs = 100'000;
+    const bool explores = machine.schedule.kind != ScheduleKind::clock;
     return {.workers = workers,
+            .grace_us = explores ? kExploringGraceUs : Crew{}.grace_us,
             .take_turns = take_turns,
             .machine = machine,
             .memory_bytes = memory_bytes};
   }
 
   /// Runs `body(member)` on every virtual core, and `monitor()` every `poll_us` of virtual time
-  /// until it returns false; then until every core has returned. Always true: nothing is left
-  /// behind.
+  /// until it returns false; then until every core has returned.
+  ///
+  /// False: some cores never will, and were left where they stood; left_behind() says why. That is
+  /// so if all are parked with nobody left to wake them, if one is parked on a word that has moved
+  /// on, or if one has not returned `grace_us` after the monitor's end. What they stand on is kept
+  /// for good, and whatever they use must be, too.
   [[nodiscard]] static bool run_crew(const VirtualCrewOptions& options,
                                      std::function<void(Member&)> body,
                                      const std::function<bool()>& monitor);
+  /// Why the last run in this thread left cores behind; empty if it did not.
+  [[nodiscard]] static const std::string& left_behind() noexcept;
 };
 
 }  // namespace heddle

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "machine/seeded_fault.h"
 #include "storage/node_version.h"
 
 namespace heddle {
@@ -54,10 +55,14 @@ class NodeSet {
 
   /// Follows the transaction's own insert, so that it need not look again for its own sake.
   void own_insert(const InsertResult<M>& result) {
+    if (seeded<M>(SeededFault::ignore_own_insert)) return;
     const std::size_t count = nodes_.size();
     for (std::size_t at = 0; at < count; ++at) {
       if (nodes_[at].version.word != result.before.word) continue;
-      if (nodes_[at].version.value != result.before.value) continue;  // changed before: look again
+      const bool vouched = seeded<M>(SeededFault::own_insert_vouches);
+      if (nodes_[at].version.value != result.before.value && !vouched) {
+        continue;  // changed before: look again
+      }
       nodes_[at].version.value = result.after;
       nodes_[at].own_insert = true;
       const std::uint32_t range = nodes_[at].range;

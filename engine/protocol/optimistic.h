@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "machine/seeded_fault.h"
 #include "protocol/access_set.h"
 #include "protocol/node_set.h"
 #include "protocol/outcome.h"
@@ -29,6 +30,22 @@ class OptimisticCore {
   /// The access at which the transaction came to grief; kNoState for none in particular.
   [[nodiscard]] AccessId reason_state() const { return reason_state_; }
   [[nodiscard]] const std::byte* value_of(std::uint32_t entry) const { return set_[entry].value; }
+
+  // For observers: what the last attempt did, until the next begins.
+
+  /// What it touched.
+  [[nodiscard]] const AccessSet<M>& accesses() const { return set_; }
+  /// The version it committed as.
+  [[nodiscard]] std::uint64_t last_version() const { return last_version_; }
+  /// Where a version came from that had not committed when it was read.
+  struct DirtySource {
+    int worker;
+    std::uint64_t incarnation;
+    std::uint8_t writes;
+  };
+  [[nodiscard]] static DirtySource dirty_source(std::uint32_t /*entry*/) { return {-1, 0, 0}; }
+  /// Which incarnation of its worker's context it is; moves on with every attempt that others saw.
+  [[nodiscard]] static std::uint64_t incarnation() { return 0; }
 
   /// What a procedure returns when an access gave nothing: the protocol's abort if there was a
   /// conflict, the transaction's rollback if the row simply was not there.
@@ -99,6 +116,9 @@ class OptimisticCore {
   /// transaction must stop.
   std::byte* next_write_buffer(std::uint32_t entry, std::uint32_t bytes) {
     Access<M>& access = set_[entry];
+    if (seeded<M>(SeededFault::drop_own_write) && access.writes == 1 && access.write != nullptr) {
+      return set_.allocate(std::max(bytes, access.write_bytes));
+    }
     const std::uint32_t size = std::max(bytes, access.write_bytes);
     const bool exists = !access.absent && !access.removed;
     if (exists && access.bytes < size && !widen(access, size)) return nullptr;
@@ -178,10 +198,11 @@ class OptimisticCore {
   /// Silo's commit, phases 1 to 3. On false nothing has changed and conflict() has been called;
   /// abort_core() must follow.
   bool commit_core() {
+    if (seeded<M>(SeededFault::validate_before_locks) && !validate(false)) return false;
     lock_write_set();
     // The serialization point: after the locks, before the validation.
     const std::uint64_t epoch = storage_.epochs().current();
-    if (!validate()) return false;
+    if (!seeded<M>(SeededFault::validate_before_locks) && !validate()) return false;
     install(next_version(epoch));
     return true;
   }
@@ -207,9 +228,10 @@ class OptimisticCore {
   /// range whose node has changed is looked at again; see NodeSet::look_again() for what follows.
   bool validate(bool write_set_locked = true) {
     constexpr int kRounds = 4;
+    if (seeded<M>(SeededFault::skip_rollback_validation) && !write_set_locked) return true;
     watched_.clear();
     for (int round = 0; round < kRounds; ++round) {
-      const bool looked_again = !nodes_.current();
+      const bool looked_again = !seeded<M>(SeededFault::skip_node_validation) && !nodes_.current();
       looked_again_ = looked_again_ || looked_again;
       if (looked_again && !nodes_.look_again(this)) [[unlikely]]
         break;
@@ -231,6 +253,10 @@ class OptimisticCore {
     if (tid::absent(access.seen) || access.read == nullptr) return false;
     std::byte* copy = set_.allocate(access.read_bytes);
     const std::uint64_t word = read_stable(*access.record, copy, access.read_bytes);
+    if (seeded<M>(SeededFault::same_without_looking) && !tid::absent(word)) {
+      access.seen = word;
+      return true;
+    }
     if (tid::absent(word) || std::memcmp(copy, access.read, access.read_bytes) != 0) return false;
     access.seen = word;
     return true;
@@ -242,6 +268,7 @@ class OptimisticCore {
       // seq_cst: ordered after this transaction's locks, see lock_record().
       std::uint64_t word = access.record->word.load(std::memory_order_seq_cst);
       if (write_set_locked && access.written()) word &= ~tid::kLock;  // by this transaction
+      if (seeded<M>(SeededFault::skip_read_validation)) word = access.seen;
       if (word != access.seen) [[unlikely]] {
         conflict(access.dirty ? AbortReason::dirty_source : AbortReason::read_validation,
                  access.state);
@@ -254,6 +281,7 @@ class OptimisticCore {
 
   /// The records passed over as not committed still are not.
   [[nodiscard]] bool watched_unchanged() const {
+    if (seeded<M>(SeededFault::pass_over_for_good)) return true;
     for (const Watched& watched : watched_) {
       // seq_cst: as in records_unchanged().
       if (watched.record->word.load(std::memory_order_seq_cst) != watched.word) return false;
@@ -269,18 +297,24 @@ class OptimisticCore {
     // One global order, by address, so that committing transactions can't deadlock.
     std::sort(locked_.begin(), locked_.end(),
               [](const Locked& a, const Locked& b) { return a.order < b.order; });
-    for (const Locked& locked : locked_) lock_record(*locked.record);
+    if (seeded<M>(SeededFault::wrong_lock_order) && worker_ % 2 != 0) {
+      std::reverse(locked_.begin(), locked_.end());
+    }
+    for (const Locked& locked : locked_) {
+      if (!seeded<M>(SeededFault::skip_write_locks)) lock_record(*locked.record);
+    }
   }
 
   /// Greater than every version the transaction saw and its worker committed, in this epoch.
   [[nodiscard]] std::uint64_t next_version(std::uint64_t epoch) {
+    if (seeded<M>(SeededFault::reuse_version_ids) && tid::epoch(last_version_) == epoch) {
+      return last_version_;
+    }
     const std::uint64_t highest = std::max(last_version_, tid::version(highest_seen_));
     last_version_ = std::max(highest + tid::kStep, tid::first_of_epoch(epoch));
     assert(tid::epoch(last_version_) == epoch && "a TID's sequence never outgrows its epoch");
     return last_version_;
   }
-
-  [[nodiscard]] std::uint64_t last_version() const { return last_version_; }
 
   void install(std::uint64_t version) {
     bool removes = false;
@@ -293,6 +327,9 @@ class OptimisticCore {
       }
       if (storage_.keeps_snapshots() && access.table->in_snapshots()) {
         keep_version(access, version);
+      }
+      if (seeded<M>(SeededFault::release_before_install)) {
+        unlock_record(*access.record, tid::committed(version, access.writes, access.removed));
       }
       if (!access.removed) {
         copy_to_record<M>(access.record->payload(), access.write, access.write_bytes);
@@ -308,6 +345,7 @@ class OptimisticCore {
   }
 
   void drop_placeholders() {
+    if (seeded<M>(SeededFault::leave_placeholders)) return;
     for (const Placeholder& placeholder : placeholders_) {
       storage_.unlink_if_still(worker_, placeholder.table, placeholder.record, tid::kPlaceholder);
     }
@@ -358,6 +396,7 @@ class OptimisticCore {
 
   /// Saves the version about to be overwritten if a snapshot may need it.
   void keep_version(const Access<M>& access, std::uint64_t version) {
+    if (seeded<M>(SeededFault::skip_old_versions)) return;
     if (tid::absent(access.seen) && tid::version(access.seen) == 0) return;
     if (Epochs<M>::same_snapshot(tid::epoch(access.seen), tid::epoch(version))) return;
     const std::size_t bytes = sizeof(Version<M>) + access.table->payload_bytes();

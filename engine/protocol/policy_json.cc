@@ -22,14 +22,22 @@ constexpr std::size_t kLargestDocument = std::size_t{16} << 20;
 constexpr std::size_t kMostStates = 10'000;
 constexpr int kMostLevels = 32;  // a policy has five; the free-form parts may have some more
 
+/// A text that is UTF-8, cut to so many bytes, and not through a character.
+std::string cut(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
+  return text.substr(0, most) + "...";
+}
+
+/// Names and keys come from the file: they can be of any length.
 [[noreturn]] void fail(const std::string& where, const std::string& what) {
-  throw PolicyError(where.empty() ? what : where + ": " + what);
+  constexpr std::size_t kLongest = 800;
+  throw PolicyError(cut(where.empty() ? what : where + ": " + what, kLongest));
 }
 
 std::string shown(const Json& value) {
   constexpr std::size_t kLongest = 60;
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
+  return cut(value.dump(-1, ' ', false, Json::error_handler_t::replace), kLongest);
 }
 
 /// Parses, refusing what JSON allows and a reader would misunderstand (a key given twice) or
@@ -55,7 +63,11 @@ Json parse_strictly(std::string_view text) {
     return Json::parse(text.begin(), text.end(), watch);
   } catch (const Json::exception& error) {  // numbers out of range are not parse errors
     // The library's text starts with its own error number; what follows names line and column.
-    const std::string message = error.what();
+    std::string message = error.what();
+    // It quotes what it could not read, which need not be UTF-8 as messages must be.
+    std::replace_if(
+        message.begin(), message.end(),
+        [](char letter) { return static_cast<unsigned char>(letter) > 0x7F; }, '?');
     const std::size_t start = message.find("] ");
     fail("", "not JSON: " + (start == std::string::npos ? message : message.substr(start + 2)));
   }
@@ -253,7 +265,7 @@ PolicyRow parse_row(const Json& json, const Signature& signature, std::size_t st
        where);
   const auto must_be = [&](const char* name, const Json& expected) {
     const Json& value = field(json, name, where);
-    if (value != expected) {
+    if (value != expected || value.is_number_float()) {  // 1.0 equals 1, and is no state number
       fail(where, "field '" + std::string(name) + "' is " + shown(value) +
                       "; rows stand in the "
                       "order of the signature, so it must be " +

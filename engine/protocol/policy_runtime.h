@@ -8,6 +8,7 @@
 
 #include "machine/shared.h"
 #include "protocol/access_list.h"
+#include "protocol/compiled_policy.h"
 #include "protocol/outcome.h"
 #include "protocol/transaction_context.h"
 
@@ -44,6 +45,7 @@ struct PolicyRuntime {
   std::unique_ptr<TransactionContext<M>[]> contexts;
   const Shared<M, std::uint64_t>& stop;
   std::vector<WaitTimes<M>> wait_times;
+  const CompiledPolicy* newest = nullptr;  ///< for SeededFault::switch_within_transaction
 };
 
 }  // namespace heddle

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "machine/seeded_fault.h"
 #include "machine/shared.h"
 #include "protocol/compiled_policy.h"
 #include "protocol/policy_runtime.h"
@@ -39,6 +40,7 @@ struct PolicyTable {
     void switch_policy(std::shared_ptr<const CompiledPolicy> policy) {
       // release: the workers' acquire sees the table whole. Old ones live as long as the run.
       current_.store(policy.get(), std::memory_order_release);
+      if (seeded<M>(SeededFault::switch_within_transaction)) this->newest = policy.get();
       kept_.push_back(std::move(policy));
     }
     [[nodiscard]] const CompiledPolicy& current() const {
@@ -63,16 +65,18 @@ struct PolicyTable {
     Executor(Runtime<M>& runtime, Storage<M>& storage, int worker)
         : runtime_(runtime), native_(storage, worker), table_(storage, worker, runtime) {}
 
-    template <class W>
+    template <class W, class Observer>
     Attempt<M> attempt(W& workload, const typename W::Input& input, int type,
-                       std::uint32_t prior_aborts) {
+                       std::uint32_t prior_aborts, Observer& observer) {
       policy_ = &runtime_.current();
       if (policy_->type(type).native || prior_aborts >= kAbortsBeforeEscape) {
         native_.begin();
-        return attempt_to_commit<M>(native_, [&] { return workload.execute(native_, input); });
+        return attempt_to_commit<M>(
+            native_, [&] { return observer.execute(workload, native_, input); }, observer);
       }
       table_.begin(type, *policy_);
-      return attempt_to_commit<M>(table_, [&] { return workload.execute(table_, input); });
+      return attempt_to_commit<M>(
+          table_, [&] { return observer.execute(workload, table_, input); }, observer);
     }
 
     /// The policy of the last attempt.

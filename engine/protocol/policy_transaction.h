@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "machine/seeded_fault.h"
 #include "protocol/access_list.h"
 #include "protocol/compiled_policy.h"
 #include "protocol/optimistic.h"
@@ -86,7 +87,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
                            this->reason() == AbortReason::read_validation;
       return false;
     }
-    leave_lists(committed_version());
+    leave_lists(this->last_version());
     return true;
   }
 
@@ -126,8 +127,11 @@ class PolicyTransaction final : public OptimisticCore<M>,
     blocker_ = {};
     failed_early_ = false;
     doomed_ = false;
-    for (auto at = undo_.rbegin(); at != undo_.rend(); ++at) set_[at->entry] = at->before;
+    if (!seeded<M>(SeededFault::keep_reads_after_retry)) {
+      for (auto at = undo_.rbegin(); at != undo_.rend(); ++at) set_[at->entry] = at->before;
+    }
     undo_.clear();
+    if (seeded<M>(SeededFault::drop_read_after_retry) && point_.entries != 0) --point_.entries;
     set_.truncate(point_.entries);
     nodes_.rewind(point_.accesses);
     point_.nodes = nodes_.size();  // nodes split off by own inserts since have stayed
@@ -141,6 +145,16 @@ class PolicyTransaction final : public OptimisticCore<M>,
     this->stray_placeholders_ = true;
     return Retry::run;
   }
+
+  /// See OptimisticCore.
+  [[nodiscard]] typename Core::DirtySource dirty_source(std::uint32_t entry) const {
+    for (const Source& source : sources_) {
+      if (source.entry == entry) return {source.owner->worker(), source.incarnation, source.writes};
+    }
+    return {-1, 0, 0};
+  }
+  [[nodiscard]] bool reads_dirty() const { return !sources_.empty(); }
+  [[nodiscard]] std::uint64_t incarnation() const { return context_.incarnation(); }
 
   /// After a loop: every round of `state` and all before it are done.
   void passed(AccessId state) {
@@ -222,6 +236,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
 
   [[gnu::noinline]] Begin begin_policy_access(AccessId state) {
     M::on_control();
+    if (seeded<M>(SeededFault::switch_within_transaction)) adopt_newest_policy();
     if (has_duty(kReplay)) {
       if (log_.replaying()) return Begin::replay;
       choose_duties();
@@ -231,6 +246,16 @@ class PolicyTransaction final : public OptimisticCore<M>,
       return Begin::stop;
     }
     return Begin::proceed;
+  }
+
+  /// A fault.
+  void adopt_newest_policy() {
+    const CompiledPolicy* newest = runtime_.newest;
+    if (newest == nullptr || newest == policy_) return;
+    policy_ = newest;
+    traits_ = newest->traits();
+    compiled_type_ = newest->type(type_);
+    choose_duties();
   }
 
   [[gnu::always_inline]] Look look(AccessId state, TableBase<M>& table, Record<M>* record,
@@ -416,6 +441,10 @@ class PolicyTransaction final : public OptimisticCore<M>,
     for (const Source& source : sources_) {
       const std::uint64_t version = source.owner->outcome(source.incarnation);
       Access<M>& access = set_[source.entry];
+      if (believes(source, version)) {
+        access.seen = access.record->word.load(std::memory_order_acquire) & ~tid::kLock;
+        continue;
+      }
       if (version == TransactionContext<M>::kAborted) {
         conflict(AbortReason::dirty_source, access.state);
         return false;
@@ -423,6 +452,19 @@ class PolicyTransaction final : public OptimisticCore<M>,
       access.seen = tid::committed(version, source.writes, source.removed);
     }
     return true;
+  }
+
+  /// Faults: what a dirty read is taken for without a proof.
+  [[nodiscard]] static bool believes([[maybe_unused]] const Source& source,
+                                     [[maybe_unused]] std::uint64_t version) {
+    if (seeded<M>(SeededFault::skip_dependency_wait)) {
+      return !source.owner->finished(source.incarnation);
+    }
+    if (seeded<M>(SeededFault::skip_source_check)) {
+      return version == TransactionContext<M>::kAborted;
+    }
+    return seeded<M>(SeededFault::any_write_of_source) &&
+           version != TransactionContext<M>::kAborted;
   }
 
   // ---- dependencies and waiting ----------------------------------------------------------------
@@ -450,7 +492,8 @@ class PolicyTransaction final : public OptimisticCore<M>,
     context_.waits_for.store(
         TransactionContext<M>::pack_reference(dependency.owner->worker(), dependency.incarnation),
         std::memory_order_seq_cst);
-    const bool cycle = closes_cycle<M>(runtime_.contexts, this->worker(), runtime_.workers);
+    const bool cycle = !seeded<M>(SeededFault::skip_cycle_check) &&
+                       closes_cycle<M>(runtime_.contexts, this->worker(), runtime_.workers);
     if (!cycle) {
       const auto start = M::now();
       dependency.owner->wait(dependency.incarnation, accesses, [this] { return stopped(); });
@@ -480,6 +523,7 @@ class PolicyTransaction final : public OptimisticCore<M>,
 
   /// Commit, step 1: every dependency has committed or aborted.
   bool await_dependencies() {
+    if (seeded<M>(SeededFault::skip_dependency_wait)) return true;
     for (const Dependency& dependency : dependencies_) {
       if (!wait_for(dependency, kUntilFinished, kNoState)) {
         conflict(AbortReason::wait_cycle, kNoState);
@@ -746,8 +790,6 @@ class PolicyTransaction final : public OptimisticCore<M>,
     linked_ = 0;
     context_.finish(version);
   }
-
-  [[nodiscard]] std::uint64_t committed_version() const { return this->last_version(); }
 
   static constexpr std::uint32_t kUntilFinished = timeline::kUntilEnd;
 

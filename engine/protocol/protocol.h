@@ -9,6 +9,7 @@
 
 #include "machine/shared.h"
 #include "protocol/compiled_policy.h"
+#include "protocol/observer.h"
 #include "protocol/outcome.h"
 #include "protocol/timeline.h"
 #include "storage/storage.h"
@@ -44,8 +45,9 @@ struct Attempt {
 ///
 /// @param procedure returns the Outcome; it is run again where the transaction can go back to a
 ///        validated point
-template <class M, class Txn, class F>
-Attempt<M> attempt_to_commit(Txn& txn, F procedure) {
+/// @param observer is told when the attempt is over
+template <class M, class Txn, class F, class Observer = Unobserved>
+Attempt<M> attempt_to_commit(Txn& txn, F procedure, Observer&& observer = {}) {
   Attempt<M> attempt;
   Outcome outcome = procedure();
   while (true) {
@@ -75,6 +77,7 @@ Attempt<M> attempt_to_commit(Txn& txn, F procedure) {
     attempt.outcome = ended ? outcome : Outcome::abort;
     attempt.waited = txn.waited();
     attempt.commit += took();
+    observer.ended(txn, attempt);
     return attempt;
   }
 }

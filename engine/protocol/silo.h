@@ -84,11 +84,12 @@ struct Silo {
    public:
     Executor(Runtime<M>& /*runtime*/, Storage<M>& storage, int worker) : txn_(storage, worker) {}
 
-    template <class W>
+    template <class W, class Observer>
     Attempt<M> attempt(W& workload, const typename W::Input& input, int /*type*/,
-                       std::uint32_t /*prior_aborts*/) {
+                       std::uint32_t /*prior_aborts*/, Observer& observer) {
       txn_.begin();
-      return attempt_to_commit<M>(txn_, [&] { return workload.execute(txn_, input); });
+      return attempt_to_commit<M>(
+          txn_, [&] { return observer.execute(workload, txn_, input); }, observer);
     }
     static const CompiledPolicy* policy() { return nullptr; }
 

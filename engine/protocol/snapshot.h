@@ -2,6 +2,7 @@
 
 #include <cassert>
 #include <cstdint>
+#include <vector>
 
 #include "protocol/access_set.h"
 #include "protocol/outcome.h"
@@ -14,19 +15,27 @@ namespace heddle {
 
 /// A read-only transaction on a recent snapshot (Silo §4.9): it sees every commit up to an epoch
 /// and none after, takes no part in validation, and never aborts.
-template <class M>
+///
+/// @tparam kKeepsVersions remembers which versions it has handed out, for an observer
+template <class M, bool kKeepsVersions = false>
 class SnapshotTransaction {
  public:
+  struct Seen {
+    const Record<M>* record;
+    std::uint64_t word;
+  };
+
   SnapshotTransaction(Storage<M>& storage, int worker) : storage_(storage), worker_(worker) {}
 
   void begin() {
     snapshot_ = Epochs<M>::snapshot_of(storage_.epochs().announced(worker_));
     values_.reset();
+    if constexpr (kKeepsVersions) seen_.clear();
   }
 
   template <class Prefix, class T>
   Row<Prefix> read(AccessId state, T& table, const typename T::KeyType& key) {
-    const Scope scope(storage_, AccessKind::read, state, table, [&key] { return key.words[0]; });
+    const Scope scope(AccessKind::read, state, table, [&key] { return key.words[0]; });
     assert(table.in_snapshots() && "this table keeps no past for snapshots");
     NodeVersion<M> node;
     const Record<M>* record = table.index().find(key, node);
@@ -41,7 +50,7 @@ class SnapshotTransaction {
   template <class Prefix, class T, class F>
   bool scan(AccessId state, T& table, const typename T::KeyType& lo, const typename T::KeyType& hi,
             Order order, std::uint32_t limit, F visit) {
-    const Scope scope(storage_, AccessKind::scan, state, table, [&lo] { return lo.words[0]; });
+    const Scope scope(AccessKind::scan, state, table, [&lo] { return lo.words[0]; });
     assert(table.in_snapshots() && "this table keeps no past for snapshots");
     std::uint32_t visited = 0;
     table.index().scan(lo, hi, order, [&](const NodeVersion<M>&, auto entries) {
@@ -63,6 +72,9 @@ class SnapshotTransaction {
 
   [[nodiscard]] Outcome stop() const { return Outcome::rollback; }
 
+  /// The version behind a row, by its entry number.
+  [[nodiscard]] const Seen& seen(std::uint32_t entry) const { return seen_[entry]; }
+
  private:
   using Scope = timeline::AccessScope<M>;
 
@@ -72,7 +84,7 @@ class SnapshotTransaction {
     std::byte* copy = values_.allocate(sizeof(Prefix));
     const std::uint64_t word = read_stable(record, copy, sizeof(Prefix));
     if (tid::epoch(word) <= snapshot_) [[likely]] {
-      return tid::absent(word) ? Row<Prefix>{} : Row<Prefix>(reinterpret_cast<Prefix*>(copy), 0);
+      return tid::absent(word) ? Row<Prefix>{} : hand_out<Prefix>(record, word, copy);
     }
     // acquire: with the release in keep_version(), for the version's content.
     for (const Version<M>* version = record.previous.load(std::memory_order_acquire);
@@ -80,15 +92,24 @@ class SnapshotTransaction {
       if (tid::epoch(version->word) > snapshot_) continue;
       if (tid::absent(version->word)) return {};
       std::memcpy(copy, version->payload(), sizeof(Prefix));
-      return {reinterpret_cast<Prefix*>(copy), 0};
+      return hand_out<Prefix>(record, version->word, copy);
     }
     return {};
+  }
+
+  template <class Prefix>
+  Row<Prefix> hand_out([[maybe_unused]] const Record<M>& record,
+                       [[maybe_unused]] std::uint64_t word, std::byte* copy) {
+    if constexpr (kKeepsVersions) seen_.push_back({&record, word});
+    return {reinterpret_cast<Prefix*>(copy),
+            static_cast<std::uint32_t>(kKeepsVersions ? seen_.size() - 1 : 0)};
   }
 
   Storage<M>& storage_;
   int worker_;
   std::uint64_t snapshot_ = 0;
   ValueArena values_;
+  std::vector<Seen> seen_;
 };
 
 }  // namespace heddle

@@ -192,12 +192,11 @@ class StoredProcedureApi {
 
   template <class T>
   Scope access(AccessKind kind, AccessId state, const T& table, const typename T::KeyType& key) {
-    return {self().storage(), kind, state, table, [&key] { return key.words[0]; }};
+    return {kind, state, table, [&key] { return key.words[0]; }};
   }
   template <class T, class Prefix>
   Scope access(AccessKind kind, AccessId state, const T& table, const Row<Prefix>& row) {
-    return {self().storage(), kind, state, table,
-            [&] { return T::key_of(self().record_of(row.entry())).words[0]; }};
+    return {kind, state, table, [&] { return T::key_of(self().record_of(row.entry())).words[0]; }};
   }
 
   template <class Prefix, class T>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -83,14 +82,10 @@ class AccessScope {
  public:
   /// @param key gives the key's first word; asked only where it is recorded
   template <class Key>
-  AccessScope(const Storage<M>& storage, AccessKind kind, AccessId state, const TableBase<M>& table,
-              Key key) {
+  AccessScope(AccessKind kind, AccessId state, const TableBase<M>& table, Key key) {
     if constexpr (M::kRecords) {
       if (!M::recording()) return;
-      const auto& tables = storage.tables();
-      const auto number = std::find(tables.begin(), tables.end(), &table) - tables.begin();
-      tell<M>(What::access, AccessSubject{state, kind, static_cast<std::uint8_t>(number)}.packed(),
-              key());
+      tell<M>(What::access, AccessSubject{state, kind, table.number()}.packed(), key());
     }
   }
   AccessScope(const AccessScope&) = delete;

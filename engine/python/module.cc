@@ -11,10 +11,12 @@
 #include "driver/copied_run.h"
 #include "driver/machine_options.h"
 #include "driver/session.h"
+#include "driver/trial.h"
 #include "machine/probe.h"
 #include "machine/threads.h"
 #include "protocol/compiled_policy.h"
 #include "protocol/policy_json.h"
+#include "python/history.h"
 
 namespace py = pybind11;
 
@@ -27,6 +29,15 @@ py::object from_json(const std::string& text) {
 
 std::string dump_json(const py::object& value) {
   return py::module_::import("json").attr("dumps")(value).cast<std::string>();
+}
+
+/// Whether Ctrl-C was pressed: remembered by whoever asks, not raised, so that what was measured
+/// survives. Without the interpreter lock.
+bool ctrl_c() {
+  const py::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals() == 0) return false;
+  PyErr_Clear();
+  return true;
 }
 
 /// A policy, checked and compiled.
@@ -63,15 +74,7 @@ struct SessionHandle {
     bool signalled = false;
     {
       const py::gil_scoped_release release;
-      const auto interrupted = [&signalled] {
-        const py::gil_scoped_acquire acquire;
-        // Ctrl-C: remembered, not raised here, so that what was measured survives.
-        if (!signalled && PyErr_CheckSignals() != 0) {
-          PyErr_Clear();
-          signalled = true;
-        }
-        return signalled;
-      };
+      const auto interrupted = [&signalled] { return signalled = signalled || ctrl_c(); };
       if (on_copy) {
         try {
           json = run_on_copy(*session, options, check, interrupted);
@@ -212,6 +215,67 @@ void bind_session(py::module_& module) {
           "Bytes the database holds from the system.");
 }
 
+/// A trial as Python gives it, and what came of it.
+py::dict trial(const OptionMap& workload, int workers, std::uint64_t seed, const OptionMap& machine,
+               const RunOptions& run, const std::vector<const PolicyHandle*>& switches,
+               std::size_t history_bytes) {
+  Trial one{.workload = workload,
+            .workers = workers,
+            .seed = seed,
+            .machine = parse_machine(machine),
+            .run = run,
+            .history_bytes = history_bytes};
+  for (const PolicyHandle* policy : switches) one.switches.push_back(policy->compiled);
+  Verdict verdict;
+  bool signalled = false;
+  {
+    const py::gil_scoped_release release;
+    verdict = run_trial(one, [&signalled] { return signalled = signalled || ctrl_c(); });
+  }
+  if (signalled) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    throw py::error_already_set();
+  }
+  py::dict told;
+  told["findings"] = verdict.findings;
+  told["grown_bytes"] = verdict.grown_bytes;
+  told["report"] = from_json(verdict.report.to_json());
+  told["history"] = verdict.result.history == nullptr
+                        ? py::none()
+                        : py::cast(HistoryHandle{verdict.result.history});
+  return told;
+}
+
+void bind_trial(py::module_& module) {
+  module.def(
+      "run_trial",
+      [](const OptionMap& workload, int workers, std::uint64_t seed, const OptionMap& machine,
+         const std::string& protocol, const PolicyHandle* policy, const std::string& backoff,
+         double backoff_us, double seconds, std::map<std::string, std::string> options,
+         double watchdog_s, double epoch_us, const std::vector<const PolicyHandle*>& switches,
+         std::size_t history_bytes) {
+        RunOptions run = make_options(protocol, policy, backoff, backoff_us, seconds, 0, seed,
+                                      std::move(options), watchdog_s, 0);
+        run.epoch_us = epoch_us;
+        return trial(workload, workers, seed, machine, run, switches, history_bytes);
+      },
+      py::arg("workload"), py::arg("workers"), py::arg("seed"), py::arg("machine"),
+      py::arg("protocol"), py::arg("policy") = nullptr, py::arg("backoff") = "exponential",
+      py::arg("backoff_us") = 0.0, py::arg("seconds") = 0.001,
+      py::arg("options") = std::map<std::string, std::string>{}, py::arg("watchdog_s") = 10.0,
+      py::arg("epoch_us") = 10'000.0, py::arg("switches") = std::vector<const PolicyHandle*>{},
+      py::arg("history_bytes") = std::size_t{256} << 20,
+      "Loads a database, runs a workload on it, records what every transaction read and wrote, and "
+      "checks it.\n\n"
+      "`switches` are policies that the running executor is given one after the other. A run ends "
+      "early when its history has `history_bytes`.\n\n"
+      "Returns `findings`, a text for each thing that was wrong; `report`, what the checker "
+      "counted; `grown_bytes`, the database's once all was reclaimed; `history`, or None if a "
+      "worker "
+      "was stuck.\n\n"
+      "Raises:\n    KeyboardInterrupt: Ctrl-C.\n    ValueError: options that make no sense.");
+}
+
 void bind_probe(py::module_& module) {
   py::module_ probes = module.def_submodule(
       "probe", "What the hardware underneath takes, in nanoseconds: see engine/machine/probe.h.");
@@ -237,6 +301,8 @@ PYBIND11_MODULE(_engine, module) {
   bind_errors(module);
   bind_policy(module);
   bind_session(module);
+  bind_history(module);
+  bind_trial(module);
   bind_probe(module);
   module.def("workloads", &workload_names, "The workloads this build can run.");
   module.def("protocols", &protocol_names, "The protocols this build can run.");

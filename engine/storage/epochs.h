@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 
+#include "machine/seeded_fault.h"
 #include "machine/shared.h"
 
 namespace heddle {
@@ -35,6 +36,9 @@ class Epochs {
     // the two in one order with every other worker's.
     return global_.load(std::memory_order_seq_cst);
   }
+
+  /// How long an epoch lasts, in microseconds. No worker may be running.
+  void set_period(double us) { period_ = M::ticks(us); }
 
   /// Announces a transaction boundary of `worker`; cheap while the epoch stands still.
   /// Returns true if the epoch moved since the worker's last boundary.
@@ -84,6 +88,7 @@ class Epochs {
 
   /// Blocks retired at or before this epoch are out of every worker's reach.
   [[nodiscard]] std::uint64_t reclaimable() const noexcept {
+    if (seeded<M>(SeededFault::early_reclamation)) return current();
     const std::uint64_t oldest = std::min(oldest_announced(), current());
     return oldest < 2 ? 0 : oldest - 2;
   }
@@ -92,6 +97,7 @@ class Epochs {
   /// kEpochsPerSnapshot whose every commit has been installed.
   /// A worker that runs in epoch e proves that commits of e - 2 and before are complete.
   [[nodiscard]] static std::uint64_t snapshot_of(std::uint64_t epoch) noexcept {
+    if (seeded<M>(SeededFault::snapshot_of_now)) return epoch;
     const std::uint64_t complete = epoch < 2 ? 0 : epoch - 2;
     // Epoch 1 is the loaded database: the first snapshot.
     return std::max<std::uint64_t>(1, complete / kEpochsPerSnapshot * kEpochsPerSnapshot);
@@ -125,7 +131,7 @@ class Epochs {
 
   int workers_;
   std::unique_ptr<Slot[]> slots_;
-  const typename M::Ticks period_ = M::ticks(kPeriodUs);
+  typename M::Ticks period_ = M::ticks(kPeriodUs);
   alignas(64) Shared<M, std::uint64_t> global_{2};
   alignas(64) Shared<M, typename M::Ticks> last_advance_{0};
 };

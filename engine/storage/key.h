@@ -22,6 +22,12 @@ struct Key {
   std::array<std::uint64_t, N> words;
 
   auto operator<=>(const Key&) const = default;
+  constexpr bool operator==(const Key& other) const noexcept {
+    // In place: what the compiler makes of arrays that are equal is a call of memcmp.
+    std::uint64_t differences = 0;
+    for (int i = 0; i < N; ++i) differences |= words[i] ^ other.words[i];
+    return differences == 0;
+  }
 
   static constexpr Key min() noexcept { return Key{}; }
 
@@ -66,6 +72,13 @@ constexpr std::uint64_t hash_of(const Key<N>& key) noexcept {
     hash = static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   }
   return hash;
+}
+
+/// A key in one word, to tell keys of one table apart: itself if it is one, else its hash.
+template <int N>
+constexpr std::uint64_t word_of(const Key<N>& key) noexcept {
+  if constexpr (N == 1) return key.words[0];
+  return hash_of(key);
 }
 
 }  // namespace heddle

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "machine/seeded_fault.h"
 #include "storage/record.h"
 #include "storage/storage.h"
 
@@ -17,7 +18,8 @@ void Storage<M>::unlink_if_still(int worker, TableBase<M>* table, Record<M>* rec
   }
   // Whoever saw the record absent must fail its validation from here on: the key's next insert
   // will be another record.
-  unlock_record(*record, now | tid::kDead);
+  const bool mark = !seeded<M>(SeededFault::forget_to_mark_dead);
+  unlock_record(*record, mark ? now | tid::kDead : now);
   table->unlink(worker, record);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "machine/seeded_fault.h"
 #include "machine/shared.h"
 #include "storage/tid.h"
 
@@ -79,7 +80,8 @@ template <class M>
     if (!tid::locked(before)) [[likely]] {
       copy_from_record<M>(to, record.payload(), bytes);
       // acquire is not needed: the copy's acquire loads keep this one behind them.
-      if (record.word.load(std::memory_order_relaxed) == before) [[likely]]
+      if (seeded<M>(SeededFault::read_without_second_look) ||
+          record.word.load(std::memory_order_relaxed) == before) [[likely]]
         return before;
     }
     M::relax(spins, &record.word);

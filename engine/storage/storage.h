@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "machine/seeded_fault.h"
 #include "storage/arena.h"
 #include "storage/epochs.h"
 
@@ -15,6 +16,8 @@ namespace heddle {
 
 template <class M>
 struct Record;
+template <class M>
+class Storage;
 
 /// What storage needs to know of a table of any type.
 template <class M>
@@ -31,7 +34,12 @@ class TableBase {
   [[nodiscard]] virtual std::size_t record_bytes() const = 0;
   /// The record's place in its table for an order of locking: equal words, unknown order.
   [[nodiscard]] virtual std::uint64_t order_of(const Record<M>* record) const = 0;
+  /// The record's key in one word (see word_of()).
+  [[nodiscard]] virtual std::uint64_t key_word(const Record<M>* record) const = 0;
   [[nodiscard]] virtual const std::string& name() const = 0;
+
+  /// Its place in Storage::tables().
+  [[nodiscard]] std::uint8_t number() const { return number_; }
 
   /// Whether snapshot transactions may read this table.
   [[nodiscard]] bool in_snapshots() const { return in_snapshots_; }
@@ -47,6 +55,8 @@ class TableBase {
   bool in_snapshots_ = true;
 
  private:
+  friend class Storage<M>;
+  std::uint8_t number_ = 0;
   std::uint32_t lock_rank_ = 0;
   bool written_ = true;
 };
@@ -74,7 +84,10 @@ class Storage {
   [[nodiscard]] int max_workers() const { return workers_; }
 
   /// Every table registers itself.
-  void add_table(TableBase<M>* table) { tables_.push_back(table); }
+  void add_table(TableBase<M>* table) {
+    table->number_ = static_cast<std::uint8_t>(tables_.size());
+    tables_.push_back(table);
+  }
   [[nodiscard]] const std::vector<TableBase<M>*>& tables() const { return tables_; }
 
   [[nodiscard]] Epochs<M>& epochs() { return epochs_; }
@@ -114,7 +127,7 @@ class Storage {
   /// A transaction boundary: announces it, advances the epoch if due, reclaims what has come due.
   void boundary(int worker, typename M::Ticks now) {
     epochs_.advance_if_due(now);
-    if (epochs_.enter(worker)) [[unlikely]]
+    if (epochs_.enter(worker) || seeded<M>(SeededFault::early_reclamation)) [[unlikely]]
       reclaim(worker);
   }
 

@@ -49,6 +49,9 @@ class Table final : public TableBase<M> {
   [[nodiscard]] std::uint64_t order_of(const Record<M>* record) const override {
     return key_of(record).words[0];
   }
+  [[nodiscard]] std::uint64_t key_word(const Record<M>* record) const override {
+    return word_of(key_of(record));
+  }
 
   /// A record nobody sees yet, its payload unset.
   [[nodiscard]] Record<M>* make_record(int worker, const K& key, std::uint64_t word) {

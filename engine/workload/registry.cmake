@@ -3,3 +3,5 @@
 heddle_workload(tpcc.h Tpcc)
 heddle_workload(ycsb.h Ycsb)
 heddle_workload(micro.h Micro)
+heddle_workload(generic.h Generic)
+heddle_workload(replay.h Replay)

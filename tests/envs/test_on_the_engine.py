@@ -14,7 +14,15 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from envs import BASELINES, NATIVE, ComparisonPlan, Evaluator, compare, subject_of
+from envs import (
+    BASELINES,
+    NATIVE,
+    ComparisonPlan,
+    Evaluator,
+    MeasuringError,
+    compare,
+    subject_of,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 VIRTUAL = {"kind": "virtual"}
@@ -146,11 +154,15 @@ def test_candidates_are_measured_beside_a_remembered_reference(virtual_engine: E
         ({**VIRTUAL, "skew": "1"}, 2, "skew"),
         ({**VIRTUAL, "private_lines": "1000"}, 2, "power of two"),
         ({**VIRTUAL, "memory_ns": "-1"}, 2, "memory_ns"),
-        (VIRTUAL, 300, "between 1 and 256"),
     ],
 )
 def test_what_is_no_machine_is_named(machine: dict[str, str], cores: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Evaluator({"name": "micro"}, cores, machine=machine).run(
+        Evaluator({"name": "micro"}, cores, machine=machine)
+
+
+def test_what_no_session_can_be_opened_on_is_told() -> None:
+    with pytest.raises(MeasuringError, match="between 1 and 256"):
+        Evaluator({"name": "micro"}, 300, machine=VIRTUAL).run(
             NATIVE["silo"], 0.01, warmup=0.0, seed=1
         )

@@ -88,10 +88,13 @@ TEST(SessionOptions, RefuseAPolicyThatDoesNotFit) {
 }
 
 TEST(SessionOptions, NameAnUnknownWorkload) {
+  std::string names;
+  for (const std::string& name : workload_names()) names += (names.empty() ? "" : ", ") + name;
+  EXPECT_EQ(names.find("tpcc, ycsb, micro"), 0U) << names;
   EXPECT_EQ(refusal([] { (void)open_session({{"name", "tpcx"}}, 1, 1); }),
-            "workload 'tpcx' is not known; valid: tpcc, ycsb, micro");
+            "workload 'tpcx' is not known; valid: " + names);
   EXPECT_EQ(refusal([] { (void)open_session({}, 1, 1); }),
-            "the workload has no 'name'; valid: tpcc, ycsb, micro");
+            "the workload has no 'name'; valid: " + names);
   EXPECT_NE(refusal([] {
               (void)open_session({{"name", "tpcc"}, {"size", "1"}}, 1, 1);
             }).find("unknown option 'size'"),

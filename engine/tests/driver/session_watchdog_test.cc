@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "driver/recorded_worker_instance.h"
 #include "driver/session_runs.h"
 #include "driver/workload_session.h"
 #include "machine/threads.h"

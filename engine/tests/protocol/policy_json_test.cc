@@ -336,6 +336,34 @@ TEST(PolicyJson, KeyGivenTwiceIsRefused) {
   }
 }
 
+/// 1.0 equals 1, but states are whole numbers, for every reader.
+TEST(PolicyJson, StateWithAFractionIsRefused) {
+  std::string text = to_json(policy());
+  replace(text, "\"state\":1", "\"state\":1.0");
+  EXPECT_NE(refusal(text).find("cc row 1"), std::string::npos) << refusal(text);
+}
+
+/// Messages go to people, and to Python as UTF-8: whatever the file holds.
+TEST(PolicyJson, MessagesAreShortAndUtf8) {
+  const std::string letters = "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9";
+  for (std::size_t shift = 0; shift < 2; ++shift) {
+    std::string name(shift, 'x');
+    for (int times = 0; times < 1000; ++times) name += letters;
+    for (const auto& [old, fresh] : std::vector<std::pair<std::string, std::string>>{
+             {"\"kind\":", "\"" + name + "\":1,\"kind\":"},
+             {"\"kind\": \"heddle.policy\"", "\"kind\": \"" + name + "\""},
+             {"\"workload\": \"shop\"", "\"workload\": \"" + name + "\""},
+             {"\"shop\"", "\"\xc3\""}}) {
+      std::string text = to_json(policy());
+      replace(text, old, fresh);
+      const std::string message = refusal(text);
+      EXPECT_LT(message.size(), 1000U);
+      EXPECT_FALSE(message.empty());
+      EXPECT_NO_THROW((void)Json(message).dump()) << "it throws at what is not UTF-8";
+    }
+  }
+}
+
 TEST(PolicyJson, TextThatIsNotJsonIsRefusedByLineAndColumn) {
   for (const std::string text :
        {"", " ", "{", "policy", "{\"name\": }", "[1,]", "\xff\xfe", "{} {}"}) {

@@ -1,0 +1,204 @@
+#include "check/serialization.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace heddle::check {
+
+namespace {
+
+/// Rounds of making choices: each may force others.
+constexpr int kRounds = 8;
+/// How far a search for the path that a choice would close goes before it gives up.
+constexpr std::size_t kSearchBudget = 400;
+/// Through how many of a component's edges its shortest cycle is looked for,
+constexpr std::ptrdiff_t kStarts = 200;
+/// and how many nodes are visited for it, once a cycle is found.
+constexpr std::size_t kMostVisited = 20'000'000;
+
+}  // namespace
+
+std::uint32_t Serialization::add_node() {
+  if (nodes_ + 1 >= Edge::kMostNodes) {
+    throw std::invalid_argument(
+        "a history is too long to be checked: its graph has too many nodes");
+  }
+  return nodes_++;
+}
+
+void Serialization::find_cycles() {
+  for (int round = 0; round < kRounds; ++round) {
+    const Graph graph(nodes_, edges_);
+    const Components components(graph);
+    if (!components.cyclic().empty()) return report_cycles(graph, components);
+    if (choices_.empty() || !make_choices(graph, components)) return;
+  }
+}
+
+/// Adds every edge whose alternative would close a cycle. False: there was none.
+bool Serialization::make_choices(const Graph& graph, const Components& components) {
+  PathFinder paths(graph);
+  const auto back = [&](const Edge& edge) -> std::vector<Edge> {
+    // Components are numbered against the edges: a path leads to smaller numbers only.
+    const std::uint32_t floor = components.of(edge.from());
+    if (components.of(edge.to()) < floor) return {};
+    return paths.find(
+        edge.to(), edge.from(), kSearchBudget,
+        [&](std::uint32_t, std::uint32_t to, Why) { return components.of(to) >= floor; });
+  };
+  const std::size_t before = choices_.size();
+  std::vector<Choice> open;
+  for (const Choice& choice : choices_) {
+    std::vector<Edge> one = back(choice.one);
+    std::vector<Edge> other = back(choice.other);
+    if (one.empty() && other.empty()) {
+      open.push_back(choice);
+    } else if (one.empty() || other.empty()) {
+      edges_.push_back(one.empty() ? choice.one : choice.other);
+    } else {
+      one.push_back(choice.one);
+      other.push_back(choice.other);
+      other = of_transactions(std::move(other));
+      report_cycle(one, "; and if it is the other way round, " +
+                            findings_.words().name_of_cycle(other) + ":\n" +
+                            findings_.words().cycle(other));
+    }
+  }
+  choices_ = std::move(open);
+  return choices_.size() < before;
+}
+
+/// One cycle of each component, of the gravest kind it has.
+void Serialization::report_cycles(const Graph& graph, const Components& components) {
+  PathFinder paths(graph);
+  std::vector<std::uint32_t> told;  // components
+  const auto tell = [&](const std::vector<std::uint32_t>& members, const std::vector<Edge>& cycle) {
+    told.push_back(components.of(members.front()));
+    const auto whole = std::count_if(members.begin(), members.end(), [this](std::uint32_t node) {
+      return node < transactions_.size();
+    });
+    report_cycle(cycle, "; in a component of " + std::to_string(whole));
+  };
+  // G0 and G1c: cycles without an anti-dependency are components of the graph without those.
+  for (const Why most : {Why::ww, Why::wr}) {
+    const Components graver(graph, most);
+    for (const auto& members : graver.cyclic()) {
+      if (findings_.full()) return;
+      const std::uint32_t component = components.of(members.front());
+      if (std::find(told.begin(), told.end(), component) != told.end()) continue;
+      tell(members, shortest_cycle(paths, graver,
+                                   backward_edges(graph, graver, members, Why::ww, most), most));
+    }
+  }
+  for (const auto& members : components.cyclic()) {
+    if (findings_.full()) return;
+    const std::uint32_t component = components.of(members.front());
+    if (std::find(told.begin(), told.end(), component) != told.end()) continue;
+    tell(members, plainest_cycle(paths, graph, components, members));
+  }
+}
+
+/// The edges of a component that lead furthest back in time. Every cycle has one that does, and
+/// where it does by much, it is likely what went wrong.
+std::vector<Edge> Serialization::backward_edges(const Graph& graph, const Components& components,
+                                                const std::vector<std::uint32_t>& members,
+                                                Why least, Why most) const {
+  std::vector<std::pair<std::int64_t, Edge>> edges;
+  const std::uint32_t component = components.of(members.front());
+  const auto is_one = [this](std::uint32_t node) { return node < transactions_.size(); };
+  const auto keep_furthest = [&edges] {
+    if (std::ssize(edges) <= kStarts) return;
+    const auto end = edges.begin() + kStarts;
+    std::nth_element(edges.begin(), end, edges.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    edges.erase(end, edges.end());
+  };
+  for (const std::uint32_t from : members) {
+    for (std::uint64_t at = graph.begin(from); at != graph.end(from); ++at) {
+      const std::uint32_t to = graph.to(at);
+      const Why why = graph.why(at);
+      if (why < least || why > most || components.of(to) != component) continue;
+      // What leads to or from a node that is no transaction leads on in time.
+      const std::int64_t back = is_one(from) && is_one(to)
+                                    ? static_cast<std::int64_t>(transactions_.attempt(from).began -
+                                                                transactions_.attempt(to).ended)
+                                    : std::numeric_limits<std::int64_t>::min();
+      edges.emplace_back(back, Edge(from, to, why));
+    }
+    if (std::ssize(edges) > 64 * kStarts) keep_furthest();
+  }
+  keep_furthest();
+  std::sort(edges.begin(), edges.end(),
+            [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Edge> furthest;
+  furthest.reserve(edges.size());
+  for (const auto& [back, edge] : edges) furthest.push_back(edge);
+  return furthest;
+}
+
+/// The shortest of those that close one of these edges, by edges up to `most`. Empty: none found.
+std::vector<Edge> Serialization::shortest_cycle(PathFinder& paths, const Components& components,
+                                                const std::vector<Edge>& through, Why most) const {
+  std::vector<Edge> shortest;
+  const std::size_t enough = paths.visited() + kMostVisited;
+  for (const Edge& edge : through) {
+    if (paths.visited() > enough && !shortest.empty()) break;
+    const std::uint32_t component = components.of(edge.to());
+    std::vector<Edge> cycle =
+        paths.find(edge.to(), edge.from(), std::numeric_limits<std::size_t>::max(),
+                   [&](std::uint32_t, std::uint32_t to, Why why) {
+                     return why <= most && components.of(to) == component;
+                   });
+    if (!cycle.empty()) {
+      cycle.push_back(edge);
+      if (shortest.empty() || cycle.size() < shortest.size()) shortest = std::move(cycle);
+    }
+    if (paths.visited() > enough + 4 * kMostVisited) break;
+  }
+  return shortest;
+}
+
+/// Of a component each cycle of which has an anti-dependency: G-single, if one closes with nothing
+/// but dependencies; else G2.
+std::vector<Edge> Serialization::plainest_cycle(PathFinder& paths, const Graph& graph,
+                                                const Components& components,
+                                                const std::vector<std::uint32_t>& members) const {
+  for (const Why single : {Why::rw, Why::predicate}) {
+    const auto edges = backward_edges(graph, components, members, single, single);
+    auto cycle = shortest_cycle(paths, components, edges, Why::wr);
+    if (!cycle.empty()) return cycle;
+  }
+  const auto edges = backward_edges(graph, components, members, Why::ww, Why::predicate);
+  return shortest_cycle(paths, components, edges, Why::predicate);
+}
+
+void Serialization::report_cycle(const std::vector<Edge>& found, const std::string& note) {
+  const std::vector<Edge> cycle = of_transactions(found);
+  std::vector<std::uint32_t> members;
+  members.reserve(cycle.size());
+  for (const Edge& edge : cycle) members.push_back(edge.from());
+  findings_.add(findings_.words().name_of_cycle(cycle),
+                "cycle" + note + "\n" + findings_.words().cycle(cycle), members);
+}
+
+/// Paths through nodes that are no transactions become edges. Their first edge says why.
+std::vector<Edge> Serialization::of_transactions(std::vector<Edge> cycle) const {
+  const auto real = [this](const Edge& edge) { return edge.from() < transactions_.size(); };
+  std::rotate(cycle.begin(), std::find_if(cycle.begin(), cycle.end(), real), cycle.end());
+  std::vector<Edge> edges;
+  for (const Edge& edge : cycle) {
+    if (real(edge)) {
+      edges.push_back(edge);
+    } else {
+      edges.back() = Edge(edges.back().from(), edge.to(), edges.back().why());
+    }
+  }
+  return edges;
+}
+
+}  // namespace heddle::check

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "check/graph.h"
+#include "check/report.h"
+#include "check/transactions.h"
+
+namespace heddle::check {
+
+/// The direct serialization graph while it is put together (Adya, 1999, §4.1), and the cycles in
+/// it.
+class Serialization {
+ public:
+  Serialization(const Transactions& transactions, Findings& findings)
+      : transactions_(transactions), findings_(findings), nodes_(transactions.size()) {}
+
+  /// A node that is no transaction, but stands between some: what comes before it comes before
+  /// what comes after it.
+  /// @throws std::invalid_argument if there are more than a graph can hold
+  std::uint32_t add_node();
+
+  /// `from` comes before `to`. Nothing where either is kNone, or they are one.
+  void add(std::uint32_t from, std::uint32_t to, Why why) {
+    if (from == to || from == Transactions::kNone || to == Transactions::kNone) return;
+    edges_.emplace_back(from, to, why);
+  }
+  void reserve(std::size_t edges) { edges_.reserve(edges); }
+
+  /// One of the two holds, and nothing so far tells which.
+  void add_choice(const Edge& one, const Edge& other) { choices_.push_back({one, other}); }
+
+  /// Finds the cycles. A choice is made when its alternative would close one; so no order is
+  /// refused that is possible, and what is refused comes with its cycles.
+  void find_cycles();
+
+  [[nodiscard]] std::size_t edges() const { return edges_.size(); }
+  [[nodiscard]] std::size_t open_choices() const { return choices_.size(); }
+
+ private:
+  struct Choice {
+    Edge one;
+    Edge other;
+  };
+
+  bool make_choices(const Graph& graph, const Components& components);
+  void report_cycles(const Graph& graph, const Components& components);
+  [[nodiscard]] std::vector<Edge> backward_edges(const Graph& graph, const Components& components,
+                                                 const std::vector<std::uint32_t>& members,
+                                                 Why least, Why most) const;
+  [[nodiscard]] std::vector<Edge> shortest_cycle(PathFinder& paths, const Components& components,
+                                                 const std::vector<Edge>& through, Why most) const;
+  [[nodiscard]] std::vector<Edge> plainest_cycle(PathFinder& paths, const Graph& graph,
+                                                 const Components& components,
+                                                 const std::vector<std::uint32_t>& members) const;
+  void report_cycle(const std::vector<Edge>& found, const std::string& note);
+  [[nodiscard]] std::vector<Edge> of_transactions(std::vector<Edge> cycle) const;
+
+  const Transactions& transactions_;
+  Findings& findings_;
+  std::uint32_t nodes_;
+  std::vector<Edge> edges_;
+  std::vector<Choice> choices_;
+};
+
+}  // namespace heddle::check

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include <pybind11/pybind11.h>
+
+#include "check/history.h"
+
+namespace heddle {
+
+/// A history that Python holds.
+struct HistoryHandle {
+  std::shared_ptr<const check::History> history;
+};
+
+void bind_history(pybind11::module_& module);
+
+}  // namespace heddle

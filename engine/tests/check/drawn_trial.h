@@ -1,0 +1,65 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "driver/trial.h"
+#include "tables.h"
+#include "workload/random.h"
+
+namespace heddle::test {
+
+/// A small trial on virtual cores, everything about it drawn from a number: the transaction types,
+/// the protocol or table, how many cores, and in which order they go on.
+/// @param switching every table is replaced by others while it runs; else one in four is
+inline Trial drawn_trial(std::uint64_t seed, bool switching = false) {
+  Random random(seed);
+  const auto between = [&random](int lo, int hi) { return std::to_string(random.between(lo, hi)); };
+  Trial trial;
+  trial.workload = {{"name", "generic"},
+                    {"program", std::to_string(seed)},
+                    {"types", between(1, 5)},
+                    {"accesses", between(2, 8)},
+                    {"ordered_keys", between(2, 10)},
+                    {"hash_keys", between(1, 5)},
+                    {"rollbacks", between(0, 10)},
+                    {"audits", random.below(3) == 0 ? "10" : "0"}};
+  trial.workers = static_cast<int>(random.between(2, 8));
+  trial.seed = seed;
+  trial.machine.kind = "virtual";
+  trial.machine.seed = seed;
+  auto& schedule = trial.machine.schedule;
+  schedule.kind = std::array{ScheduleKind::clock, ScheduleKind::delays,
+                             ScheduleKind::priorities}[random.below(3)];
+  schedule.rescue = false;
+  schedule.delay_every = 20 + random.below(200);
+  schedule.depth = static_cast<int>(random.between(2, 4));
+  schedule.steps = 200 + random.below(2000);
+  trial.run.seconds = 0.001;
+  trial.run.watchdog_s = 0.02;
+  trial.run.epoch_us = std::array{10.0, 50.0, 10'000.0}[random.below(3)];
+  const Signature signature = workload_signature(trial.workload);
+  const std::uint64_t kind = random.below(10);
+  if (kind == 0) {
+    trial.run.protocol = "silo";
+  } else if (kind == 1) {
+    trial.run.protocol = "two_phase_locking";
+  } else {
+    trial.run.protocol = "policy_table";
+    switch (kind) {
+      case 2: trial.run.policy = tables::ic3(signature); break;
+      case 3: trial.run.policy = tables::validating(signature, true); break;
+      case 4: trial.run.policy = tables::reckless(signature); break;
+      default: trial.run.policy = tables::random(signature, seed); break;
+    }
+    if (random.below(4) == 0 || switching) {
+      for (std::uint64_t other = 0; other < 3; ++other) {
+        trial.switches.push_back(tables::random(signature, seed * 3 + other));
+      }
+    }
+  }
+  return trial;
+}
+
+}  // namespace heddle::test

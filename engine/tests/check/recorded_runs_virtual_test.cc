@@ -1,0 +1,77 @@
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "driver/session.h"
+#include "driver/trial.h"
+#include "tables.h"
+
+/// Every workload under every protocol on virtual cores, recorded and checked.
+namespace heddle::test {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::uint64_t kTables = 4;
+#else
+constexpr std::uint64_t kTables = 12;
+#endif
+
+/// Runs a trial under each protocol, known table and some random ones.
+void run_all_ways(Trial trial) {
+  trial.machine.kind = "virtual";
+  trial.workers = 8;
+  const Signature signature = workload_signature(trial.workload);
+  std::uint64_t checked = 0;
+  std::uint64_t operations = 0;
+  const auto run = [&](const RunOptions& options) {
+    const double seconds = trial.run.seconds;
+    trial.run = options;
+    trial.run.seconds = seconds;
+    const Verdict verdict = run_trial(trial, [] { return false; });
+    for (const std::string& finding : verdict.findings) ADD_FAILURE() << finding;
+    EXPECT_GT(verdict.report.committed, 100U);
+    checked += verdict.report.transactions;
+    operations += verdict.report.operations;
+  };
+  run({.protocol = "silo"});
+  run({.protocol = "two_phase_locking"});
+  for (const auto& policy : {tables::occ(signature), tables::two_phase_locking_star(signature),
+                             tables::ic3(signature), tables::reckless(signature)}) {
+    run({.protocol = "policy_table", .policy = policy});
+  }
+  for (std::uint64_t seed = 0; seed < kTables; ++seed) {
+    SCOPED_TRACE("tables::random, seed " + std::to_string(seed));
+    run({.protocol = "policy_table", .policy = tables::random(signature, seed)});
+  }
+  std::printf("%lu transactions, %lu operations\n", checked, operations);
+}
+
+TEST(RecordedRuns, Generic) {
+  run_all_ways({.workload = {{"name", "generic"}, {"types", "6"}, {"audits", "2"}},
+                .run = {.seconds = 0.002}});
+}
+
+TEST(RecordedRuns, Tpcc) {
+  run_all_ways({.workload = {{"name", "tpcc"}, {"mix", "full"}}, .run = {.seconds = 0.004}});
+}
+
+TEST(RecordedRuns, Ycsb) {
+  run_all_ways({.workload = {{"name", "ycsb"},
+                             {"index", "ordered"},
+                             {"records", "1000"},
+                             {"read", "40"},
+                             {"rmw", "30"},
+                             {"scan", "10"},
+                             {"insert", "10"},
+                             {"delete", "10"}},
+                .run = {.seconds = 0.002}});
+}
+
+TEST(RecordedRuns, Micro) {
+  run_all_ways({.workload = {{"name", "micro"}, {"records", "1000"}}, .run = {.seconds = 0.001}});
+}
+
+}  // namespace
+}  // namespace heddle::test

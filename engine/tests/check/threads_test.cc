@@ -1,0 +1,129 @@
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "check/restless_machine.h"
+#include "driver/recorded_worker_instance.h"
+#include "driver/trial.h"
+#include "driver/workload_session.h"
+#include "tables.h"
+#include "workload/generic.h"
+
+/// Trials on real threads: as they are, and dawdling before any access to shared memory; with as
+/// many workers as cores and with more, which take turns or are preempted anywhere.
+namespace heddle::test {
+namespace {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr double kSeconds = 0.05;
+constexpr std::uint64_t kTables = 12;
+#else
+constexpr double kSeconds = 0.1;
+constexpr std::uint64_t kTables = 48;
+#endif
+
+std::unique_ptr<Session> open_restless(const OptionMap& options, int workers, std::uint64_t seed,
+                                       const MachineOptions& machine) {
+  return std::make_unique<WorkloadSession<RestlessMachine, Generic<RestlessMachine>>>(
+      options, workers, seed, machine);
+}
+
+Trial generic_trial(std::uint64_t program) {
+  Trial trial;
+  trial.workload = {{"name", "generic"},
+                    {"program", std::to_string(program)},
+                    {"types", "6"},
+                    {"pauses", program % 3 == 0 ? "0" : "16"},
+                    {"audits", program % 4 == 3 ? "2" : "0"}};
+  trial.seed = program;
+  trial.workers = program % 2 == 0 ? 2 : 4;
+  trial.run.seconds = kSeconds;
+  trial.run.take_turns = program % 5 == 0;
+  trial.run.epoch_us = program % 2 == 0 ? 100 : 10'000;
+  return trial;
+}
+
+Signature signature_of(const Trial& trial) { return workload_signature(trial.workload); }
+
+/// Returns how many transactions were checked.
+std::uint64_t expect_nothing(const Trial& trial, const OpenSession& open) {
+  const Verdict verdict = run_trial(trial, [] { return false; }, open);
+  for (const std::string& finding : verdict.findings) ADD_FAILURE() << finding;
+  return verdict.report.transactions;
+}
+
+void run_protocol(const OpenSession& open, const std::string& protocol,
+                  const std::map<std::string, std::string>& options = {}) {
+  std::uint64_t checked = 0;
+  for (std::uint64_t program = 0; program < 8; ++program) {
+    SCOPED_TRACE("program " + std::to_string(program));
+    Trial trial = generic_trial(program);
+    trial.run.protocol = protocol;
+    trial.run.protocol_options = options;
+    if (program == 7) trial.workers = 8;
+    checked += expect_nothing(trial, open);
+  }
+  EXPECT_GT(checked, 1000U);
+}
+
+TEST(ThreadsTrials, Silo) {
+  run_protocol(open_session, "silo");
+  run_protocol(open_restless, "silo");
+}
+
+TEST(ThreadsTrials, TwoPhaseLocking) {
+  run_protocol(open_session, "two_phase_locking");
+  run_protocol(open_restless, "two_phase_locking", {{"conflict", "no_wait"}});
+}
+
+TEST(ThreadsTrials, KnownTables) {
+  for (std::uint64_t program = 0; program < 8; ++program) {
+    Trial trial = generic_trial(program);
+    const Signature signature = signature_of(trial);
+    trial.run.protocol = "policy_table";
+    for (auto& policy :
+         {tables::occ(signature), tables::two_phase_locking_star(signature), tables::ic3(signature),
+          tables::validating(signature, true), tables::reckless(signature)}) {
+      trial.run.policy = policy;
+      SCOPED_TRACE("program " + std::to_string(program) + ", " + policy->policy().name);
+      expect_nothing(trial, open_restless);
+    }
+  }
+}
+
+TEST(ThreadsTrials, RandomTables) {
+  std::uint64_t checked = 0;
+  for (std::uint64_t seed = 0; seed < kTables; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Trial trial = generic_trial(seed);
+    trial.run.protocol = "policy_table";
+    trial.run.policy = tables::random(signature_of(trial), seed);
+    checked +=
+        seed % 2 == 0 ? expect_nothing(trial, open_session) : expect_nothing(trial, open_restless);
+  }
+  EXPECT_GT(checked, 1000U);
+}
+
+TEST(ThreadsTrials, SwitchingBetweenRandomTables) {
+  for (const std::uint64_t program : {1U, 2U, 3U}) {
+    SCOPED_TRACE("program " + std::to_string(program));
+    Trial trial = generic_trial(program);
+    const Signature signature = signature_of(trial);
+    trial.run.protocol = "policy_table";
+    trial.run.seconds = 4 * kSeconds;
+    trial.switches = {tables::occ(signature), tables::reckless(signature), tables::ic3(signature)};
+    for (std::uint64_t seed = 1000; seed < 1012; ++seed) {
+      trial.switches.push_back(tables::random(signature, seed));
+    }
+    trial.run.policy = trial.switches.front();
+    expect_nothing(trial, open_session);
+    expect_nothing(trial, open_restless);
+  }
+}
+
+}  // namespace
+}  // namespace heddle::test

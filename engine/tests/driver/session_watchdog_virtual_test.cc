@@ -1,0 +1,101 @@
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "driver/recorded_worker_instance.h"
+#include "driver/session_runs.h"
+#include "driver/workload_session.h"
+#include "machine/shared.h"
+#include "machine/virtual.h"
+#include "storage/hash_index.h"
+#include "storage/table.h"
+#include "workload/options.h"
+#include "workload/random.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#endif
+
+/// Sessions of a workload whose workers wait for what nobody does.
+namespace heddle {
+namespace {
+
+using M = VirtualMachine;
+
+/// Every transaction reads a row, and then sleeps until somebody wakes it.
+class Sleeping {
+ public:
+  struct Options {
+    static Options parse(const OptionMap&) { return {}; }
+  };
+  struct Input {};
+  static constexpr std::string_view kName = "sleeping";
+
+  static Signature signature(const Options&) {
+    return {.workload = "sleeping",
+            .types = {{"sleep", {{"row", "ROW", AccessKind::read, false}}}}};
+  }
+  static std::vector<std::string> type_names(const Options&) { return {"sleep"}; }
+
+  Sleeping(Storage<M>& storage, const Options&) : row_(storage, "ROW", 1) { row_.skip_snapshots(); }
+  void load(std::uint64_t) { row_.load(make_key(0), {0}); }
+
+  static void generate(Random&, int, int, std::uint64_t, Input&) {}
+  static int type_of(const Input&) { return 0; }
+  [[nodiscard]] static bool is_snapshot(int) { return false; }
+
+  template <class Txn>
+  Outcome execute(Txn& txn, const Input&) {
+    if (!txn.read(0, row_, make_key(0))) return txn.stop();
+    M::park(never_.raw(), 0, 1000);
+    return Outcome::commit;
+  }
+  template <class Txn>
+  Outcome query(Txn&, const Input&) {
+    return Outcome::rollback;
+  }
+  [[nodiscard]] static std::vector<std::string> check() { return {}; }
+
+ private:
+  struct Value {
+    std::int64_t number;
+  };
+  Table<M, Key1, Value, HashIndex> row_;
+  Shared<M, std::uint64_t> never_;
+};
+
+std::string stuck(Session& session) {
+  try {
+    (void)session_runs::run(session, {.seconds = 0.01});
+  } catch (const StuckError& error) {
+    return error.what();
+  }
+  return "the run ended well";
+}
+
+TEST(SessionWatchdog, AWaitThatNobodyEndsIsTold) {
+  MachineOptions machine;
+  machine.kind = "virtual";
+  {
+    WorkloadSession<M, Sleeping> session({}, 2, 1, machine);
+    EXPECT_EQ(stuck(session), "the run ended well") << "whoever sleeps looks up now and then";
+  }
+  machine.schedule.kind = ScheduleKind::priorities;
+#if defined(__SANITIZE_ADDRESS__)
+  // What the cores hold that are left behind is kept for good, as it must be.
+  const __lsan::ScopedDisabler kept;
+#endif
+  WorkloadSession<M, Sleeping> session({}, 2, 1, machine);
+  const std::string text = stuck(session);
+  EXPECT_EQ(text.find("every core that has not left is parked, and nobody is left to wake it; the "
+                      "session is abandoned\nworker 0: "),
+            0U)
+      << text;
+  EXPECT_NE(text.find("worker 1: "), std::string::npos) << text;
+  EXPECT_EQ(stuck(session), "this session has a stuck worker; open a new one");
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/outcome.h"
+#include "workload/signature.h"
+
+namespace heddle::replay {
+
+/// What one access of a trace does to its table.
+enum class Act : std::uint8_t { read, update, insert, remove, scan };
+
+/// One access of a transaction type.
+struct Step {
+  Act act = Act::read;
+  std::uint16_t table = 0;
+  AccessId state = 0;  ///< its first; a removal has one for the read before it as well
+};
+
+struct TableSpec {
+  std::string name;
+  std::uint64_t rows = 0;        ///< that there ever are
+  std::uint64_t first_born = 0;  ///< where its rows begin in the program's array `born`
+  bool ordered = false;          ///< it is scanned, or it grows
+};
+
+/// What the numbers in a replay program mean: the file's JSON header, see `Program`.
+struct Header {
+  std::uint64_t transactions = 0;
+  std::uint64_t accesses = 0;
+  std::uint64_t sessions = 0;
+  std::uint64_t rows = 0;  ///< of all tables
+  std::vector<TableSpec> tables;
+  std::vector<std::vector<Step>> steps;  ///< by type
+  Signature signature;
+
+  /// Throws std::invalid_argument that names the file and the key at fault.
+  static Header parse(const std::string& path, std::string_view text);
+};
+
+}  // namespace heddle::replay

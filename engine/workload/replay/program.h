@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workload/replay/header.h"
+#include "workload/replay/mapped_file.h"
+#include "workload/signature.h"
+
+namespace heddle::replay {
+
+/// What an access is besides its step; see `Program::marks`.
+enum Mark : std::uint8_t {
+  kCloses = 1,  ///< no access behind it, in its transaction, has its number or a lower one
+  kAdds = 2,    ///< this update adds one to its row's number …
+  kTakes = 4,   ///< … this one takes one away
+};
+
+/// A part of a trace as `traces.replay` writes it down for the engine: the inputs of transactions,
+/// in the order in which they were recorded.
+///
+/// The file, little-endian: the eight bytes `kMagic`; its version and the length of what follows,
+/// 32 bits each; that many bytes of JSON, padded with blanks to a multiple of eight; then, without
+/// gaps, one array after the other:
+///
+///     begin         u64  a transaction  when it began, microseconds after the first
+///     first_access  u64  a transaction  and one more: its accesses are [this, next)
+///     row           u32  an access      number of its row in its table
+///     session       u32  a transaction  number of its session
+///     access        u16  an access      its number in its type
+///     type          u16  a transaction
+///     rolls_back    u8   a transaction  1: it ended by its own wish
+///     born          u8   a row          1: it is not there at the beginning
+///
+/// The JSON names what the numbers mean: "transactions", "accesses" and "sessions" (how many),
+/// "tables" (each with "name" and "rows") and "types" (each with "name" and its "accesses", these
+/// with "name", "table", a number, and "kind", as in a trace). Whatever else it holds is for
+/// people.
+class Program {
+ public:
+  static constexpr std::string_view kMagic = "HDLREPLY";
+  static constexpr std::uint32_t kVersion = 1;
+
+  /// Reads all of a file and finds whatever is wrong with it. Throws std::invalid_argument, which
+  /// names the file, the byte and the field.
+  explicit Program(const std::string& path);
+
+  [[nodiscard]] const Signature& signature() const { return header_.signature; }
+  [[nodiscard]] const std::vector<TableSpec>& tables() const { return header_.tables; }
+  [[nodiscard]] std::size_t transactions() const { return type_.size(); }
+  [[nodiscard]] std::size_t sessions() const { return header_.sessions; }
+
+  [[nodiscard]] std::uint16_t type(std::size_t transaction) const { return type_[transaction]; }
+  [[nodiscard]] std::uint32_t session(std::size_t transaction) const {
+    return session_[transaction];
+  }
+  /// Microseconds after the first transaction began.
+  [[nodiscard]] std::uint64_t begin(std::size_t transaction) const { return begin_[transaction]; }
+  [[nodiscard]] bool rolls_back(std::size_t transaction) const {
+    return rolls_back_[transaction] != 0;
+  }
+  [[nodiscard]] std::uint64_t first_access(std::size_t transaction) const {
+    return first_access_[transaction];
+  }
+  [[nodiscard]] std::uint64_t end_access(std::size_t transaction) const {
+    return first_access_[transaction + 1];
+  }
+  [[nodiscard]] const Step& step(std::uint16_t type, std::uint64_t access) const {
+    return header_.steps[type][access_[access]];
+  }
+  [[nodiscard]] std::uint32_t row(std::uint64_t access) const { return row_[access]; }
+  /// Of `Mark`.
+  [[nodiscard]] std::uint8_t marks(std::uint64_t access) const { return marks_[access]; }
+  [[nodiscard]] bool born(std::uint16_t table, std::uint64_t row) const {
+    return born_[place_of(table, row)] != 0;
+  }
+
+ private:
+  class Reader;
+
+  [[nodiscard]] std::uint64_t place_of(std::uint16_t table, std::uint64_t row) const {
+    return header_.tables[table].first_born + row;
+  }
+  void check_transactions(const Reader& reader) const;
+  void check_accesses(const Reader& reader) const;
+  [[nodiscard]] std::vector<bool> passing_rows() const;
+  void mark();
+  void order_growing_tables();
+
+  MappedFile file_;
+  Header header_;
+  std::span<const std::uint64_t> begin_;
+  std::span<const std::uint64_t> first_access_;
+  std::span<const std::uint32_t> row_;
+  std::span<const std::uint32_t> session_;
+  std::span<const std::uint16_t> access_;
+  std::span<const std::uint16_t> type_;
+  std::span<const std::uint8_t> rolls_back_;
+  std::span<const std::uint8_t> born_;
+  std::vector<std::uint8_t> marks_;  ///< by access
+};
+
+}  // namespace heddle::replay

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "workload/replay/program.h"
+
+namespace heddle::replay {
+
+/// A transaction's turn: which, and how often the worker has been through its share before.
+struct Turn {
+  std::uint32_t transaction;
+  std::uint32_t round;
+};
+
+/// Which worker replays what: every session is one worker's, who replays the transactions of its
+/// sessions in the order in which they were recorded, and then from the beginning.
+///
+/// The shares are as even as whole sessions allow: the longest session first, each goes to whoever
+/// has the fewest transactions. Were they uneven, who has few would repeat them more often, and the
+/// mix would not be the trace's.
+class Shares {
+ public:
+  /// Throws std::invalid_argument if there are fewer sessions than workers.
+  Shares(const Program& program, int workers);
+
+  /// The next turn of a worker, which alone asks for it.
+  [[nodiscard]] Turn next(int worker) const {
+    Share& share = shares_[static_cast<std::size_t>(worker)];
+    if (share.next == share.transactions.size()) {
+      share.next = 0;
+      ++share.round;
+    }
+    return {share.transactions[share.next++], share.round};
+  }
+
+ private:
+  struct alignas(64) Share {
+    std::vector<std::uint32_t> transactions;
+    std::size_t next = 0;
+    std::uint32_t round = 0;
+  };
+
+  /// A worker counts in its own element only: drawing inputs is const towards everything shared.
+  mutable std::vector<Share> shares_;
+};
+
+}  // namespace heddle::replay

@@ -1,0 +1,231 @@
+"""Histories: what every transaction of a run read and wrote, as arrays and on disk.
+
+On disk a history is one Parquet file with a row for each attempt at a transaction; the columns are
+in `docs/histories.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from envs.engine_interface import load_engine
+from traces.atomic_file import replaced_atomically
+
+FORMAT = "heddle-history"
+SCHEMA_VERSION = 1
+
+ENDS = ("committed", "rolled_back", "aborted")
+KINDS = ("read", "miss", "write", "remove", "range", "broken")
+FLAGS = {"of_range": 1, "uncommitted": 2, "inserted": 4, "own": 8}
+
+_ATTEMPT = np.dtype(
+    [
+        ("worker", np.uint32),
+        ("type", np.uint16),
+        ("end", np.uint8),
+        ("reason", np.uint8),
+        ("began", np.uint64),
+        ("ended", np.uint64),
+        ("incarnation", np.uint64),
+        ("operations", np.uint32),
+        ("of_the_past", np.uint8),
+    ],
+    align=True,
+)
+_OPERATION = np.dtype(
+    [
+        ("key", np.uint64),
+        ("version", np.uint64),
+        ("place", np.uint64),
+        ("digest", np.uint32),
+        ("bytes", np.uint16),
+        ("table", np.uint8),
+        ("kind", np.uint8),
+        ("flags", np.uint8),
+    ],
+    align=True,
+)
+_NUMBERS = {
+    "key": pa.uint64(),
+    "version": pa.uint64(),
+    "place": pa.uint64(),
+    "digest": pa.uint32(),
+    "bytes": pa.uint16(),
+}
+
+
+class HistoryFileError(ValueError):
+    """A file that is no history, or a damaged one; the message names it and says what is wrong."""
+
+
+@dataclass(frozen=True)
+class History:
+    """What every transaction of a run read and wrote; see `engine/check/history.h`.
+
+    Attributes:
+        attempts: a structured array, a row an attempt, by worker and in order: `worker`, `type`,
+            `end` (index of `ENDS`), `reason`, `began`, `ended`, `incarnation`, `operations` (how
+            many of the other array are its own), `of_the_past`.
+        operations: the attempts' operations, one after the other: `key`, `version`, `place`,
+            `digest`, `bytes`, `table`, `kind` (index of `KINDS`), `flags` (`FLAGS`).
+        tables: names, by number.
+        types: of transactions, likewise.
+        reasons: why attempts are aborted, likewise.
+        first_version: versions below it were there before the run.
+    """
+
+    attempts: np.ndarray
+    operations: np.ndarray
+    tables: tuple[str, ...]
+    types: tuple[str, ...]
+    reasons: tuple[str, ...]
+    first_version: int
+
+    @classmethod
+    def from_engine(cls, history: Any) -> History:
+        """From the engine's own."""
+        return cls(
+            history.attempts,
+            history.operations,
+            tuple(history.tables),
+            tuple(history.types),
+            tuple(history.reasons),
+            history.first_version,
+        )
+
+    def check(self) -> dict[str, Any]:
+        """Whether it could have been made by one transaction after the other.
+
+        Returns:
+            Counts, and `anomalies`, each with a `name` and a `text`; none: it is serializable.
+
+        Raises:
+            ValueError: it contradicts itself.
+        """
+        engine = load_engine()
+        return engine.History(
+            self.attempts.astype(_ATTEMPT),
+            self.operations.astype(_OPERATION),
+            list(self.tables),
+            list(self.types),
+            list(self.reasons),
+            self.first_version,
+        ).check()
+
+    def save(self, path: Path) -> None:
+        """Write a Parquet file, at once or not at all.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        with replaced_atomically(path) as beside:
+            pq.write_table(self._to_arrow(), beside, compression="zstd")
+
+    @classmethod
+    def load(cls, path: Path) -> History:
+        """Read what `save` wrote.
+
+        Raises:
+            HistoryFileError: it is not there, no history, or damaged.
+        """
+        try:
+            table = pq.read_table(path)
+            return cls._from_arrow(table)
+        except FileNotFoundError:
+            raise HistoryFileError(f"{path}: there is no such file") from None
+        except IsADirectoryError:
+            raise HistoryFileError(f"{path}: is a directory; name the Parquet file") from None
+        except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+            first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise HistoryFileError(f"{path}: is not a history: {first}") from None
+
+    def _to_arrow(self) -> pa.Table:
+        ops, attempts = self.operations, self.attempts
+        fields: dict[str, pa.Array] = {
+            "kind": _named(ops["kind"], KINDS),
+            "table": _named(ops["table"], self.tables),
+            **{name: pa.array(ops[name], kind) for name, kind in _NUMBERS.items()},
+            **{name: pa.array((ops["flags"] & bit) != 0) for name, bit in FLAGS.items()},
+        }
+        inner = pa.StructArray.from_arrays(list(fields.values()), list(fields))
+        offsets = np.concatenate([[0], np.cumsum(attempts["operations"], dtype=np.int64)])
+        columns = {
+            "worker": pa.array(attempts["worker"]),
+            "type": _named(attempts["type"], self.types),
+            "end": _named(attempts["end"], ENDS),
+            "reason": _named(attempts["reason"], self.reasons),
+            "began": pa.array(attempts["began"]),
+            "ended": pa.array(attempts["ended"]),
+            "incarnation": pa.array(attempts["incarnation"]),
+            "of_the_past": pa.array(attempts["of_the_past"] != 0),
+            "operations": pa.LargeListArray.from_arrays(pa.array(offsets), inner),
+        }
+        metadata = {
+            "format": FORMAT,
+            "schema_version": str(SCHEMA_VERSION),
+            "first_version": str(self.first_version),
+            **{name: "\n".join(getattr(self, name)) for name in ("tables", "types", "reasons")},
+        }
+        return pa.table(columns).replace_schema_metadata(metadata)
+
+    @classmethod
+    def _from_arrow(cls, table: pa.Table) -> History:
+        metadata = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
+        if metadata.get("format") != FORMAT:
+            raise ValueError(f"its metadata has no format={FORMAT}")
+        if metadata["schema_version"] != str(SCHEMA_VERSION):
+            raise ValueError(
+                f"its schema_version is {metadata['schema_version']}, this Heddle reads "
+                f"{SCHEMA_VERSION}"
+            )
+        names = {name: tuple(metadata[name].split("\n")) for name in ("tables", "types", "reasons")}
+        lists = table["operations"].combine_chunks()
+        inner = lists.flatten()
+        attempts = np.zeros(table.num_rows, _ATTEMPT)
+        attempts["operations"] = np.diff(lists.offsets.to_numpy())
+        attempts["type"] = _numbers(table["type"], names["types"])
+        attempts["end"] = _numbers(table["end"], ENDS)
+        attempts["reason"] = _numbers(table["reason"], names["reasons"])
+        for name in ("worker", "began", "ended", "incarnation", "of_the_past"):
+            attempts[name] = table[name].to_numpy()
+        operations = np.zeros(len(inner), _OPERATION)
+        operations["kind"] = _numbers(inner.field("kind"), KINDS)
+        operations["table"] = _numbers(inner.field("table"), names["tables"])
+        for name in _NUMBERS:
+            operations[name] = inner.field(name).to_numpy(zero_copy_only=False)
+        for name, bit in FLAGS.items():
+            set_ = inner.field(name).to_numpy(zero_copy_only=False)
+            operations["flags"] |= np.where(set_, np.uint8(bit), np.uint8(0))
+        return cls(
+            attempts,
+            operations,
+            names["tables"],
+            names["types"],
+            names["reasons"],
+            int(metadata["first_version"]),
+        )
+
+
+def _named(numbers: np.ndarray, names: Sequence[str]) -> pa.Array:
+    indices = pa.array(numbers.astype(np.int32))
+    return pa.DictionaryArray.from_arrays(indices, pa.array(list(names), pa.string()))
+
+
+def _numbers(named: Any, names: Sequence[str]) -> np.ndarray:
+    """Names as numbers again, whatever order the file has them in."""
+    number: Mapping[str, int] = {name: at for at, name in enumerate(names)}
+    array = named.combine_chunks() if isinstance(named, pa.ChunkedArray) else named
+    if not isinstance(array, pa.DictionaryArray):
+        array = array.dictionary_encode()
+    unknown = [name for name in array.dictionary.to_pylist() if name not in number]
+    if unknown:
+        raise ValueError(f"unknown name {unknown[0]!r}; known are {', '.join(names)}")
+    codes = np.array([number[name] for name in array.dictionary.to_pylist()] or [0])
+    return codes[array.indices.to_numpy(zero_copy_only=False)]

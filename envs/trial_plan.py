@@ -1,0 +1,124 @@
+"""Trials drawn one after the other: protocols, tables, schedules and workloads in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from envs.baselines import subject_of
+from envs.engine_interface import load_engine
+from envs.subject import Subject
+from envs.trial import Trial
+from envs.workload import workload_signature
+from policies import Signature
+
+SWITCHING = "switching"
+"""Stands for a run in which random tables take turns."""
+
+SCHEDULES = ("clock", "delays", "priorities")
+
+_TABLES_IN_TURN = 4
+
+
+@dataclass(frozen=True)
+class TrialPlan:
+    """What trials are drawn from; the same plan and number give the same trial.
+
+    Attributes:
+        workload: its name and options; all values strings.
+        machine: likewise.
+        cores: the most workers of a trial, which has 2 or more of them.
+        policies: names and paths, as `heddle evaluate` takes them, and `switching`.
+        random: so many random tables come after each round of `policies`, each drawn once.
+        draw: whether each trial of the workload `generic` draws its transaction types anew.
+        schedules: of virtual cores, in turn.
+        seconds: of each trial.
+        watchdog_s: no worker may go so long without ending an attempt.
+        seed: of the first trial.
+    """
+
+    workload: Mapping[str, str]
+    machine: Mapping[str, str]
+    cores: int
+    policies: Sequence[str]
+    random: int
+    draw: bool
+    schedules: Sequence[str]
+    seconds: float
+    watchdog_s: float
+    seed: int
+
+    def name(self, number: int) -> str:
+        """What the trial of that number runs."""
+        kinds = [*self.policies, *("random" for _ in range(self.random))]
+        return kinds[number % len(kinds)]
+
+    def trial(self, number: int) -> Trial:
+        """The trial of that number, from 0.
+
+        Raises:
+            UnknownPolicyError, PolicyFileError, ValueError: a name stands for nothing, or does not
+                fit the workload.
+        """
+        seed = self.seed + number
+        draw = Random(seed)
+        workload = dict(self.workload)
+        if self.draw and workload.get("name") == "generic":
+            workload |= _drawn_shape(draw, seed)
+        signature = workload_signature(load_engine(), workload)
+        subject, switches = _subject(self.name(number), signature, seed)
+        return Trial(
+            workload=workload,
+            cores=draw.randint(min(2, self.cores), self.cores),
+            seed=seed,
+            machine=self._machine(number, draw, seed),
+            subject=subject,
+            seconds=self.seconds,
+            switches=switches,
+            watchdog_s=self.watchdog_s,
+            epoch_us=draw.choice((10.0, 50.0, 10_000.0)),
+        )
+
+    def _machine(self, number: int, draw: Random, seed: int) -> dict[str, str]:
+        machine = dict(self.machine)
+        if machine["kind"] != "virtual":
+            return machine
+        kinds = len(self.policies) + self.random
+        # Every policy comes to every schedule.
+        schedule = self.schedules[(number + number // kinds) % len(self.schedules)]
+        return machine | {
+            "seed": str(seed),
+            "schedule": schedule,
+            "delay_every": str(draw.choice((20, 50, 100, 200))),
+            "depth": str(draw.randint(2, 5)),
+            "steps": str(draw.choice((200, 500, 1000, 3000))),
+            # A wake-up that is lost must not be made good by a time-out.
+            "rescue": "false",
+        }
+
+
+def _drawn_shape(draw: Random, seed: int) -> dict[str, str]:
+    return {
+        "program": str(seed),
+        "types": str(draw.randint(1, 6)),
+        "accesses": str(draw.randint(2, 10)),
+        "ordered_keys": str(draw.randint(2, 12)),
+        "hash_keys": str(draw.randint(1, 6)),
+        "rollbacks": str(draw.choice((0, 5, 20))),
+        "audits": str(draw.choice((0, 0, 5))),
+    }
+
+
+def _subject(name: str, signature: Signature, seed: int) -> tuple[Subject, tuple[str, ...]]:
+    def table(number: int) -> Subject:
+        return subject_of(f"random:{number}", signature, lambda: 1.0)
+
+    if name == "random":
+        return table(seed), ()
+    if name == SWITCHING:
+        tables = [table(_TABLES_IN_TURN * seed + at) for at in range(_TABLES_IN_TURN)]
+        first = tables[0]
+        switches = tuple(one.policy for one in tables if one.policy is not None)
+        return Subject(SWITCHING, first.protocol, first.policy, first.backoff), switches
+    return subject_of(name, signature, lambda: 1.0), ()

@@ -1,0 +1,140 @@
+"""Trials side by side, each in a process that it may take down with it."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+from envs.trial import Trial, Verdict, run_trial
+
+PATIENCE_S = 120.0
+"""A trial that takes longer has hung: they are over in seconds."""
+
+
+@dataclass
+class _Slot:
+    """A process and what it is doing."""
+
+    pool: ProcessPoolExecutor
+    number: int = -1
+    trial: Trial | None = None
+    began: float = 0.0
+
+    @property
+    def patience_s(self) -> float:
+        """How much longer it may take."""
+        return max(0.0, self.began + PATIENCE_S - time.monotonic())
+
+
+class TrialPool:
+    """Runs trials in processes of its own, one trial a process at a time.
+
+    A trial whose process dies or hangs has found something: the engine must do neither.
+
+    Args:
+        jobs: how many at once.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._slots: list[_Slot] = []
+
+    def __enter__(self) -> TrialPool:
+        self._slots = [_Slot(_process()) for _ in range(self._jobs)]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for slot in self._slots:
+            _end(slot.pool)
+
+    def run(self, trials: Iterator[tuple[int, Trial]]) -> Iterator[tuple[int, Trial, Verdict]]:
+        """Run them all; each with its number, in the order in which they end.
+
+        Raises:
+            PolicyError, ValueError: a trial makes no sense.
+        """
+        running: dict[Future[Verdict], _Slot] = {}
+        for slot in self._slots:
+            self._start(slot, trials, running)
+        while running:
+            patience_s = min(slot.patience_s for slot in running.values())
+            wait(running, timeout=patience_s, return_when=FIRST_COMPLETED)
+            # Also what others that are still busy would hide: each has its own time to end in.
+            over = [one for one, slot in running.items() if one.done() or slot.patience_s == 0]
+            for future in over:
+                slot = running.pop(future)
+                verdict = self._verdict(future, slot)
+                assert slot.trial is not None
+                number, trial = slot.number, slot.trial
+                self._start(slot, trials, running)
+                yield number, trial, verdict
+
+    def run_one(self, trial: Trial, *, history: Path | None = None) -> Verdict:
+        """Run one trial.
+
+        Args:
+            trial: which.
+            history: write its history to this Parquet file, if it comes to that.
+
+        Raises:
+            PolicyError, ValueError: it makes no sense.
+            OSError: the history can't be written.
+        """
+        slot = self._slots[0]
+        future = slot.pool.submit(run_trial, trial, history=history)
+        wait([future], timeout=PATIENCE_S)
+        return self._verdict(future, slot)
+
+    def _start(
+        self,
+        slot: _Slot,
+        trials: Iterator[tuple[int, Trial]],
+        running: dict[Future[Verdict], _Slot],
+    ) -> None:
+        upcoming = next(trials, None)
+        if upcoming is None:
+            return
+        slot.number, slot.trial = upcoming
+        slot.began = time.monotonic()
+        running[slot.pool.submit(run_trial, slot.trial)] = slot
+
+    def _verdict(self, future: Future[Verdict], slot: _Slot) -> Verdict:
+        if not future.done():
+            _end(slot.pool)
+            slot.pool = _process()
+            return Verdict((f"hung: it did not end in {PATIENCE_S:g} s\n",))
+        try:
+            return future.result()
+        except BrokenProcessPool:
+            status = _status(slot.pool)
+            _end(slot.pool)
+            slot.pool = _process()
+            return Verdict((f"crashed: its process ended{status}\n",))
+
+
+def _process() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_ignore_ctrl_c)
+
+
+def _ignore_ctrl_c() -> None:
+    """Whoever started the process decides what Ctrl-C means."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _end(pool: ProcessPoolExecutor) -> None:
+    for process in list((getattr(pool, "_processes", None) or {}).values()):
+        process.kill()
+    pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _status(pool: ProcessPoolExecutor) -> str:
+    for process in (getattr(pool, "_processes", None) or {}).values():
+        if process.exitcode is not None and process.exitcode < 0:
+            return f" by signal {signal.Signals(-process.exitcode).name}"
+    return ""

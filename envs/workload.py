@@ -1,0 +1,57 @@
+"""Workloads as people name them, and as the engine takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from envs.engine_interface import EngineModule
+from policies import Signature
+
+REPLAY = "replay"
+"""The workload that replays a trace."""
+
+PART = ("trace", "day", "hours")
+"""Its options that say what to make its program of; the engine takes the program."""
+
+
+def engine_workload(workload: Mapping[str, str]) -> dict[str, str]:
+    """A workload's options as the engine takes them.
+
+    Where a trace is to be replayed, its replay program is made, or found again.
+
+    Args:
+        workload: its name under "name", and its options; all values strings.
+
+    Raises:
+        ValueError: the trace can't be replayed; the message says why.
+    """
+    options = dict(workload)
+    if options.get("name") != REPLAY:
+        return options
+    part = {key: options.pop(key) for key in PART if key in options}
+    if "program" in options:
+        if part:
+            raise ValueError(
+                f"workload.program={options['program']}: holds a part of a trace already; "
+                f"leave out workload.{next(iter(part))}"
+            )
+        return options
+    if "trace" not in part:
+        raise ValueError(
+            "workload=replay replays a trace: name its folder, workload.trace=FOLDER; "
+            "heddle trace import makes one"
+        )
+    # Reading traces takes libraries that take a while to load.
+    from traces.replay.prepared import prepared_program
+
+    program = prepared_program(part["trace"], part.get("day"), part.get("hours"))
+    return options | {"program": str(program)}
+
+
+def workload_signature(engine: EngineModule, workload: Mapping[str, str]) -> Signature:
+    """The signature of a workload.
+
+    Raises:
+        ValueError: the engine does not know it, or an option of it; or see `engine_workload`.
+    """
+    return Signature.from_dict(engine.signature(engine_workload(workload)))

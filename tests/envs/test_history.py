@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine import run_trial
+from envs.history import History, HistoryFileError
+from envs.history_formats import FORMATS, FormatError, as_register, dbcop, elle_append
+from envs.trial import Trial
+
+GENERIC = {"name": "generic", "ordered_keys": "6", "hash_keys": "3"}
+REWRITES = {"name": "micro", "records": "50", "hot_records": "5", "own_records": "5"}
+
+
+def record(workload: dict[str, str], protocol: str = "silo") -> History:
+    told = run_trial(
+        workload, 4, 1, {"kind": "virtual"}, protocol, None, "exponential", 0.0, 0.0005
+    )
+    assert told["findings"] == []
+    return History.from_engine(told["history"])
+
+
+@pytest.fixture(scope="module")
+def history() -> History:
+    return record(GENERIC)
+
+
+def test_a_history_that_was_saved_is_the_same(history: History, tmp_path: Path) -> None:
+    path = tmp_path / "history.parquet"
+    history.save(path)
+    again = History.load(path)
+    assert np.array_equal(again.operations, history.operations)
+    for name in history.attempts.dtype.names or ():
+        assert np.array_equal(again.attempts[name], history.attempts[name]), name
+    assert (again.tables, again.types) == (history.tables, history.types)
+    assert again.check() == history.check()
+
+
+def test_it_is_serializable_and_counted(history: History) -> None:
+    report = history.check()
+    assert report["anomalies"] == []
+    assert report["transactions"] == np.count_nonzero(history.attempts["end"] != 2)
+    assert report["operations"] == len(history.operations)
+
+
+def test_a_version_nobody_committed_is_found(history: History) -> None:
+    operations = history.operations.copy()
+    reads = np.flatnonzero(
+        (operations["kind"] == 0)
+        & (operations["flags"] == 0)
+        & (operations["version"] >= history.first_version)
+    )
+    operations["version"][reads[len(reads) // 2]] += 1 << 20
+    spoilt = History(
+        history.attempts,
+        operations,
+        history.tables,
+        history.types,
+        history.reasons,
+        history.first_version,
+    )
+    assert [a["name"] for a in spoilt.check()["anomalies"]] == ["G1a (aborted read)"]
+
+
+def test_what_is_no_history_is_refused(history: History, tmp_path: Path) -> None:
+    with pytest.raises(HistoryFileError, match="no such file"):
+        History.load(tmp_path / "nothing.parquet")
+    path = tmp_path / "history.parquet"
+    history.save(path)
+    whole = path.read_bytes()
+    for length in (0, 10, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(HistoryFileError, match=r"history\.parquet: is not a history"):
+            History.load(path)
+
+
+def test_as_reads_and_writes_of_rows(history: History) -> None:
+    register = as_register(history)
+    assert register.removes
+    made: set[tuple[int, int]] = set()
+    for one in register.transactions:
+        for event in one.events:
+            if event.writes:
+                assert (event.row, event.version) not in made
+                made.add((event.row, event.version))
+    seen = {(e.row, e.version) for t in register.transactions for e in t.events if not e.writes}
+    assert {pair for pair in seen if pair[1] != 0} <= made
+
+
+def test_dbcop(history: History) -> None:
+    document = json.loads(dbcop(history))
+    assert len(document["data"]) == 4
+    events = [e for session in document["data"] for t in session for e in t["events"]]
+    assert document["params"]["n_variable"] == 1 + max(
+        next(iter(e.values()))["variable"] for e in events
+    )
+
+
+def test_lists_need_rows_that_stay(history: History) -> None:
+    with pytest.raises(FormatError, match="inserted or deleted"):
+        elle_append(history)
+    text = elle_append(record(REWRITES))
+    lines = text.splitlines()
+    assert len(lines) % 2 == 0
+    assert ":append" in text
+    assert lines[0].startswith("{:index 0, :type :invoke, :process ")
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_every_format_has_every_transaction_that_touched_a_row(name: str) -> None:
+    recorded = record(REWRITES)
+    count = int(np.count_nonzero(recorded.attempts["end"] == 0))
+    text = FORMATS[name](recorded)
+    assert text.count('"committed": true' if name == "dbcop" else ":type :ok") == count
+
+
+def test_a_trial_comes_back_from_its_file() -> None:
+    from envs import subject_of
+
+    trial = Trial(GENERIC, 3, 7, {"kind": "virtual"}, subject_of("silo", None, lambda: 1.0), 0.001)  # type: ignore[arg-type]
+    assert Trial.from_json(trial.to_json()) == trial
+    for text in ("", "{", "[]", "{}", '{"schema_version": 1}', trial.to_json()[:-20]):
+        with pytest.raises(ValueError, match="is not"):
+            Trial.from_json(text)

@@ -1,0 +1,112 @@
+"""Integration: a trace replayed on the compiled engine, on virtual cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from envs import Evaluator, MeasuringError, Result, subject_of
+from envs.subject import Subject
+from envs.trial import Trial, run_trial
+from envs.workload import engine_workload
+from policies import Signature
+from tests.traces.replay.some_programs import shop
+
+VIRTUAL = {"kind": "virtual"}
+CORES = 4
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("replay")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        yield shop(folder / "shop")
+
+
+@pytest.fixture(scope="module")
+def workload(trace: Path) -> dict[str, str]:
+    return {"name": "replay", "trace": str(trace)}
+
+
+@pytest.fixture(scope="module")
+def evaluator(workload: dict[str, str]) -> Iterator[Evaluator]:
+    evaluator = Evaluator(workload, CORES, machine=VIRTUAL)
+    yield evaluator
+    evaluator.close()
+
+
+def named(name: str, signature: Signature) -> Subject:
+    return subject_of(name, signature, lambda: 1.0)
+
+
+def measured(evaluator: Evaluator, name: str, seed: int = 1) -> Result:
+    subject = named(name, evaluator.signature)
+    return evaluator.run(subject, 0.002, warmup=0, seed=seed, check=True)
+
+
+@pytest.mark.parametrize("name", ["silo", "two_phase_locking", "occ", "ic3", "random:3"])
+def test_the_mix_is_that_of_the_trace(evaluator: Evaluator, name: str) -> None:
+    result = measured(evaluator, name)
+    commits = {name: one.commits for name, one in result.types.items()}
+    assert sum(commits.values()) > 1000
+    assert commits["order"] / sum(commits.values()) == pytest.approx(0.75, abs=0.05)
+    assert not result.violations
+
+
+def test_the_same_run_is_the_same_to_the_bit(
+    evaluator: Evaluator, workload: dict[str, str]
+) -> None:
+    first = measured(evaluator, "ic3")
+    assert measured(evaluator, "ic3") == first
+    other = Evaluator(workload, CORES, machine=VIRTUAL)
+    assert measured(other, "ic3") == first
+    other.close()
+
+
+def test_the_signature_is_the_traces(evaluator: Evaluator) -> None:
+    assert [one.name for one in evaluator.signature.types] == ["order", "cancel"]
+    assert [one.name for one in evaluator.signature.types[1].accesses] == [
+        "list_orders",
+        "drop_order_read",
+        "drop_order",
+        "return_goods",
+    ]
+
+
+@pytest.mark.parametrize("name", ["silo", "two_phase_locking", "ic3", "random:5"])
+def test_every_history_is_serializable(
+    evaluator: Evaluator, workload: dict[str, str], name: str
+) -> None:
+    subject = named(name, evaluator.signature)
+    verdict = run_trial(Trial(workload, CORES, 1, VIRTUAL, subject, seconds=0.001))
+    assert verdict.findings == ()
+    assert verdict.transactions > 500
+
+
+def test_a_program_can_be_named_itself(evaluator: Evaluator, workload: dict[str, str]) -> None:
+    program = engine_workload(workload)["program"]
+    by_program = Evaluator({"name": "replay", "program": program}, CORES, machine=VIRTUAL)
+    assert by_program.signature == evaluator.signature
+
+
+def test_more_cores_than_sessions_are_refused(workload: dict[str, str]) -> None:
+    many = Evaluator(workload, 11, machine=VIRTUAL)
+    with pytest.raises(MeasuringError, match="10 sessions, fewer than the 11 cores"):
+        measured(many, "silo")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "workload.trace=FOLDER"),
+        ({"trace": "/nowhere"}, "there is no such folder"),
+        ({"program": "/nowhere"}, "/nowhere: can't be read"),
+        ({"program": "a", "trace": "b"}, "leave out workload.trace"),
+    ],
+)
+def test_mistakes_are_told(options: dict[str, str], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Evaluator({"name": "replay", **options}, CORES, machine=VIRTUAL)

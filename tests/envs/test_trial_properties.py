@@ -1,0 +1,94 @@
+"""Whatever is drawn: serializable, nobody stuck, counts that add up, memory that comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine import workloads
+from envs.trial import run_trial
+from envs.trial_plan import SCHEDULES, SWITCHING, TrialPlan
+from tests.traces.replay.some_programs import shop
+
+SMALL = {
+    "generic": {},
+    "tpcc": {"mix": "full"},
+    "ycsb": {"records": "500", "index": "ordered", "read": "30", "rmw": "30"}
+    | {"scan": "20", "insert": "10", "delete": "10"},
+    "micro": {"records": "500", "hot_records": "50", "own_records": "50"},
+    "replay": {},  # of `small_shop`
+}
+GROWN_MAX = 1 << 20
+"""Bytes: a database of twenty rows has none to spare, whatever was inserted and deleted."""
+
+
+def plan(workload: dict[str, str], cores: int, schedule: str, seconds: float) -> TrialPlan:
+    return TrialPlan(
+        workload=workload,
+        machine={"kind": "virtual"},
+        cores=cores,
+        policies=["silo", "two_phase_locking", "ic3", SWITCHING],
+        random=4,
+        draw=True,
+        schedules=[schedule],
+        seconds=seconds,
+        watchdog_s=0.05,
+        seed=0,
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    number=st.integers(0, 1_000_000),
+    cores=st.integers(1, 12),
+    schedule=st.sampled_from(SCHEDULES),
+    shape=st.fixed_dictionaries(
+        {
+            "types": st.integers(1, 8),
+            "accesses": st.integers(1, 20),
+            "ordered_keys": st.integers(1, 12),
+            "hash_keys": st.integers(1, 8),
+            "rollbacks": st.integers(0, 100),
+            "audits": st.integers(0, 50),
+        }
+    ),
+)
+def test_random_transactions_under_random_tables(
+    number: int, cores: int, schedule: str, shape: dict[str, int]
+) -> None:
+    workload = {"name": "generic", "program": str(number)}
+    workload |= {key: str(value) for key, value in shape.items()}
+    drawn = plan(workload, cores, schedule, 0.0005)
+    verdict = run_trial(replace(drawn, draw=False).trial(number))
+    assert verdict.findings == ()
+    assert verdict.grown_bytes < GROWN_MAX
+
+
+@pytest.fixture(scope="module")
+def small_shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("replay")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        yield shop(folder / "shop")
+
+
+@pytest.mark.parametrize("name", sorted(set(SMALL) & set(workloads())))
+@settings(max_examples=8, deadline=None)
+@given(number=st.integers(0, 1_000_000), schedule=st.sampled_from(SCHEDULES))
+def test_random_tables_for_every_workload(
+    small_shop: Path, name: str, number: int, schedule: str
+) -> None:
+    workload = {"name": name} | SMALL[name]
+    if name == "replay":
+        workload["trace"] = str(small_shop)
+    trial = plan(workload, 8, schedule, 0.001).trial(number)
+    assert run_trial(trial).findings == ()
+
+
+def test_every_workload_has_a_small_form_here() -> None:
+    assert set(SMALL) == set(workloads())

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from envs import trial_pool
+from envs.trial import Trial, Verdict, run_trial
+from envs.trial_plan import TrialPlan
+from envs.trial_pool import TrialPool
+from trainer.command import check as check_module
+from trainer.command.check import check
+from trainer.command.history import history
+from trainer.command.main import heddle
+
+PLAN = TrialPlan(
+    workload={"name": "generic"},
+    machine={"kind": "virtual"},
+    cores=6,
+    policies=["ic3"],
+    random=2,
+    draw=True,
+    schedules=["clock", "priorities"],
+    seconds=0.0005,
+    watchdog_s=0.02,
+    seed=9,
+)
+
+
+def run(*settings: str) -> Result:
+    return CliRunner().invoke(check, list(settings))
+
+
+@pytest.mark.slow
+def test_nothing_is_wrong_under_any_protocol_table_or_schedule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run("trials=84", "seconds=0.002")
+    print(done.output)  # the counts
+    assert done.exit_code == 0, done.output
+    assert "84 trials" in done.output
+    assert "nothing was wrong" in done.output
+    assert not (tmp_path / "counterexample").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workload", ["tpcc", "ycsb", "micro"])
+def test_nothing_is_wrong_on_other_workloads(
+    workload: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = {"ycsb": ["workload.records=2000"], "micro": ["workload.records=2000"]}
+    done = run(f"workload={workload}", "trials=14", *small.get(workload, []))
+    print(done.output)
+    assert done.exit_code == 0, done.output
+
+
+def test_nothing_is_wrong_on_real_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run("machine=threads", "trials=8", "random=1", "seconds=0.1", "workload.pauses=16")
+    print(done.output)
+    assert done.exit_code == 0, done.output
+
+
+class Fails:
+    """A pool whose trials fail with more than three cores."""
+
+    def __enter__(self) -> Fails:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def run_one(self, trial: Trial, *, history: Path | None = None) -> Verdict:
+        return Verdict(("G0 (write cycle)\n",) if trial.cores > 3 else ())
+
+    def run(self, trials):  # type: ignore[no-untyped-def]
+        for number, trial in trials:
+            yield number, trial, self.run_one(trial)
+
+
+def test_a_trial_that_fails_is_shrunk_told_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(check_module, "TrialPool", lambda jobs: Fails())
+    done = run("trials=50")
+    assert done.exit_code == 1, done.output
+    assert "G0 (write cycle)" in done.output
+    assert "heddle check replay=counterexample/trial.json" in done.output
+    trial = Trial.from_json((tmp_path / "counterexample/trial.json").read_text())
+    assert trial.cores == 4
+    assert trial.switches == ()
+
+
+def test_a_trial_is_run_again_to_the_bit(tmp_path: Path) -> None:
+    path = tmp_path / "trial.json"
+    path.write_text(PLAN.trial(1).to_json())
+    outputs = {run(f"replay={path}").output for _ in range(2)}
+    assert len(outputs) == 1
+    assert "nothing was wrong" in outputs.pop()
+
+
+def test_a_process_that_dies_has_found_something() -> None:
+    with TrialPool(1) as pool:
+        assert pool.run_one(PLAN.trial(0)).findings == ()
+        for process in pool._slots[0].pool._processes.values():
+            process.kill()
+        found = pool.run_one(PLAN.trial(0)).findings
+        assert found
+        assert found[0].startswith("crashed")
+        assert pool.run_one(PLAN.trial(0)).findings == ()
+
+
+def test_a_process_that_hangs_is_told_while_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial_pool, "PATIENCE_S", 6.0)
+    monkeypatch.setattr(trial_pool, "run_trial", time.sleep)
+    naps = [600.0] + [0.5] * 30
+    with TrialPool(2) as pool:
+        ended = [number for number, _, _ in pool.run(enumerate(naps))]  # type: ignore[arg-type]
+    assert sorted(ended) == list(range(len(naps)))
+    assert ended.index(0) < len(naps) - 2
+
+
+def test_a_history_is_checked_and_written_for_others(tmp_path: Path) -> None:
+    path = tmp_path / "history.parquet"
+    run_trial(PLAN.trial(0), history=path)
+    done = run(f"history={path}")
+    assert done.exit_code == 0, done.output
+    assert "serializable" in done.output
+    output = tmp_path / "out.json"
+    told = CliRunner().invoke(history, [str(path), "--to", "dbcop", "-o", str(output)])
+    assert told.exit_code == 0, told.output
+    assert json.loads(output.read_text())["info"] == "heddle"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["trials=0"], "trials=0: must be at least 1"),
+        (["trials=null"], "needs a budget="),
+        (["budget=-1"], "budget=-1.0: must be above 0"),
+        (["schedules=[clok]"], "must be some of clock, delays, priorities"),
+        (["schedules=[]"], "must be some of"),
+        (["policy=[]", "random=0"], "nothing is left"),
+        (["policy=silu"], "did you mean silo?"),
+        (["policy=nothing.json"], "nothing.json"),
+        (["replay=nothing.json"], "replay=nothing.json: can't be read"),
+        (["history=nothing.parquet"], "history=nothing.parquet: there is no such file"),
+        (["workload.program=-1"], "program"),
+    ],
+)
+def test_mistakes_are_told_in_one_message(
+    settings: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run(*settings)
+    assert done.exit_code == 2, done.output
+    assert message in done.output
+    assert "Traceback" not in done.output
+
+
+def test_files_that_are_no_trials_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "trial.json"
+    for content in (b"", b"\xff\xfe", b"[1]", b'{"schema_version": 1, "cores": "x"}'):
+        path.write_bytes(content)
+        done = run(f"replay={path}")
+        assert done.exit_code == 2, done.output
+        assert str(path) in done.output
+
+
+@pytest.mark.parametrize("command", ["check", "history", "timeline", "train", "evaluate"])
+def test_examples_are_a_line_each(command: str) -> None:
+    text = CliRunner().invoke(heddle, [command, "--help"]).output
+    assert "\n  Example" in text
+    assert f"\n    heddle {command} " in text
+
+
+def test_both_commands_are_listed() -> None:
+    text = CliRunner().invoke(heddle, ["--help"]).output
+    assert "check" in text
+    assert "history" in text

@@ -1,0 +1,289 @@
+"""`heddle check`: run, record, and look for anything that is wrong."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+from rich import box
+from rich.table import Table
+
+from envs import machine_words
+from envs.history import History, HistoryFileError
+from envs.result import Machine
+from envs.shrink import shrink
+from envs.trial import Trial, Verdict
+from envs.trial_plan import SCHEDULES, SWITCHING, TrialPlan
+from envs.trial_pool import TrialPool
+from trainer.checkpoint import write_atomically
+from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
+from trainer.command.evaluate import as_list
+from trainer.command.evaluator import open_evaluator
+from trainer.command.output import make_progress_console, print_table
+from trainer.command.settings import compose_settings, settings_text
+from trainer.config import CheckConfig, workload_options
+from trainer.progress import make_display
+
+TRIAL_FILE = "trial.json"
+HISTORY_FILE = "history.parquet"
+FINDINGS_FILE = "findings.txt"
+
+VIRTUAL_SECONDS = 0.001
+REAL_SECONDS = 0.2
+VIRTUAL_WATCHDOG_S = 0.02
+REAL_WATCHDOG_S = 10.0
+
+
+@dataclass
+class Tally:
+    """What was checked so far.
+
+    Attributes:
+        trials: how many, by what ran.
+        transactions: that ended and were checked, likewise.
+        aborted: attempts, likewise.
+        failed: the first trial that found something, its number and what it found.
+        interrupted: whether Ctrl-C ended it.
+    """
+
+    trials: Counter[str] = field(default_factory=Counter)
+    transactions: Counter[str] = field(default_factory=Counter)
+    aborted: Counter[str] = field(default_factory=Counter)
+    failed: tuple[int, Trial, Verdict] | None = None
+    interrupted: bool = False
+
+    def add(self, name: str, verdict: Verdict) -> None:
+        """One trial more."""
+        self.trials[name] += 1
+        self.transactions[name] += verdict.transactions
+        self.aborted[name] += verdict.aborted
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@one_message
+def check(settings: tuple[str, ...], show: bool) -> None:
+    r"""Look for histories that are not serializable, workers that hang, types that starve.
+
+    Trials run one after the other: protocols, tables drawn at random and tables that replace one
+    another, on virtual cores under several schedules, or on real ones (machine=threads). Each
+    records what every transaction read and wrote, and a checker that knows nothing of the engine
+    decides whether some order of the transactions explains it.
+
+    Exits with 0 and a summary, or with 1 and a trial that fails, made as small as it gets, in the
+    folder output=: replay=FOLDER/trial.json runs it again, on virtual cores to the bit.
+
+    \b
+    Examples:
+      heddle check
+      heddle check workload=tpcc policy=ic3,learned.json random=0 trials=20
+      heddle check machine=threads trials=50
+      heddle check trials=null budget=3600
+      heddle check replay=counterexample/trial.json
+      heddle check history=counterexample/history.parquet
+    """
+    overrides = [as_list(text) for text in settings]
+    if show:
+        click.echo(settings_text("check", overrides), nl=False)
+        return
+    config = compose_settings("check", overrides, CheckConfig)
+    if config.history is not None:
+        _check_file(Path(config.history))
+        return
+    if config.replay is not None:
+        _replay(Path(config.replay))
+        return
+    _run_trials(config, _plan(config))
+
+
+def _check_file(path: Path) -> None:
+    try:
+        report = History.load(path).check()
+    except HistoryFileError as error:
+        raise UsageError(f"history={error}") from None
+    except ValueError as error:
+        raise UsageError(f"history={path}: contradicts itself: {error}") from None
+    click.echo(_counts(report["transactions"], report["aborted"], 1))
+    _tell([anomaly["text"] for anomaly in report["anomalies"]])
+    if report["anomalies"]:
+        raise SystemExit(FAILED)
+    click.echo("serializable")
+
+
+def _replay(path: Path) -> None:
+    trial = _load_trial(path)
+    try:
+        with TrialPool(1) as pool:
+            verdict = pool.run_one(trial)
+    except ValueError as error:
+        raise UsageError(f"replay={path}: {error}") from None
+    click.echo(_counts(verdict.transactions, verdict.aborted, 1))
+    if verdict.findings:
+        _tell(verdict.findings)
+        raise SystemExit(FAILED)
+    click.echo("nothing was wrong")
+
+
+def _load_trial(path: Path) -> Trial:
+    try:
+        return Trial.from_json(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"replay={path}: can't be read: {error.strerror}") from None
+    except ValueError as error:  # also what is no UTF-8
+        raise UsageError(f"replay={path}: {error}") from None
+
+
+def _plan(config: CheckConfig) -> TrialPlan:
+    """What trials are drawn from, once it is known to make sense."""
+    unknown = [name for name in config.schedules if name not in SCHEDULES]
+    if unknown or not config.schedules:
+        raise UsageError(f"schedules={config.schedules}: must be some of {', '.join(SCHEDULES)}")
+    if config.trials is None and config.budget is None:
+        raise UsageError("trials=null: needs a budget=, in seconds")
+    if not config.policy and config.random == 0:
+        raise UsageError("policy=[] random=0: nothing is left to be checked")
+    evaluator = open_evaluator(config.workload, config.machine, config.seed)
+    evaluator.close()
+    virtual = config.machine.kind == "virtual"
+    plan = TrialPlan(
+        workload=workload_options(config.workload),
+        machine=config.machine.options(),
+        cores=evaluator.cores,
+        policies=config.policy,
+        random=config.random,
+        draw=config.draw,
+        schedules=config.schedules,
+        seconds=config.seconds or (VIRTUAL_SECONDS if virtual else REAL_SECONDS),
+        watchdog_s=VIRTUAL_WATCHDOG_S if virtual else REAL_WATCHDOG_S,
+        seed=config.seed,
+    )
+    drawn = config.draw and plan.workload["name"] == "generic"
+    files = [name for name in config.policy if name.endswith(".json")]
+    if drawn and files:
+        raise UsageError(
+            f"policy={files[0]}: fits one set of transaction types; add draw=false, or leave it out"
+        )
+    for number in range(len(config.policy)):  # a mistake in the last of them, before the first
+        plan.trial(number)
+    return plan
+
+
+def _run_trials(config: CheckConfig, plan: TrialPlan) -> None:
+    virtual = plan.machine["kind"] == "virtual"
+    jobs = config.jobs or (len(os.sched_getaffinity(0)) if virtual else 1)
+    end = None if config.budget is None else time.monotonic() + config.budget
+    tally = Tally()
+    with TrialPool(jobs) as pool:
+        try:
+            _run(config, plan, pool, tally, end)
+        except KeyboardInterrupt:
+            tally.interrupted = True
+        print_table(_table(tally, plan))
+        if tally.failed is None:
+            total = sum(tally.transactions.values())
+            click.echo(_counts(total, sum(tally.aborted.values()), sum(tally.trials.values())))
+            if tally.interrupted:
+                raise SystemExit(INTERRUPTED)
+            click.echo("nothing was wrong")
+            return
+        number, trial, verdict = tally.failed
+        click.echo(f"trial {number} ({trial.subject.name}) found:")
+        if config.shrink and virtual and not tally.interrupted:
+            trial, verdict = _shrunk(trial, verdict, pool)
+        _show(trial, verdict, Path(config.output), pool)
+    raise SystemExit(FAILED)
+
+
+def _run(
+    config: CheckConfig, plan: TrialPlan, pool: TrialPool, tally: Tally, end: float | None
+) -> None:
+    """Run trials until one finds something, or there were enough."""
+
+    def upcoming() -> Iterator[tuple[int, Trial]]:
+        numbers = itertools.count() if config.trials is None else range(config.trials)
+        for number in numbers:
+            if tally.failed is not None or (end is not None and time.monotonic() >= end):
+                return
+            yield number, plan.trial(number)
+
+    with make_display(make_progress_console()) as display:
+        display.begin("trials", None if config.trials is None else float(config.trials))
+        for number, trial, verdict in pool.run(upcoming()):
+            tally.add(plan.name(number), verdict)
+            done = sum(tally.trials.values())
+            display.update(done, f"{sum(tally.transactions.values()):,} transactions")
+            if verdict.findings and tally.failed is None:
+                tally.failed = (number, trial, verdict)
+
+
+def _shrunk(trial: Trial, verdict: Verdict, pool: TrialPool) -> tuple[Trial, Verdict]:
+    """The smallest trial found that fails, and what it finds."""
+    found = [(trial, verdict)]
+
+    def fails(smaller: Trial) -> bool:
+        seen = pool.run_one(smaller)
+        if seen.findings:
+            found.append((smaller, seen))
+        return bool(seen.findings)
+
+    with make_display(make_progress_console()) as display:
+        display.begin("making it smaller", None)
+        shrink(trial, fails)
+    return found[-1]
+
+
+def _show(trial: Trial, verdict: Verdict, folder: Path, pool: TrialPool) -> None:
+    _tell(verdict.findings)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / HISTORY_FILE).unlink(missing_ok=True)
+        if verdict.report and trial.machine["kind"] == "virtual":
+            pool.run_one(trial, history=folder / HISTORY_FILE)
+        write_atomically(folder / TRIAL_FILE, trial.to_json())
+        write_atomically(folder / FINDINGS_FILE, "\n".join(verdict.findings))
+    except OSError as error:
+        raise UsageError(f"output={folder}: can't be written: {error.strerror}") from None
+    words = machine_words(Machine(trial.machine["kind"], trial.cores))
+    click.echo(f"trial: {folder / TRIAL_FILE} ({trial.subject.name}, {words})")
+    if (folder / HISTORY_FILE).exists():
+        click.echo(f"history: {folder / HISTORY_FILE}")
+    click.echo(f"again: heddle check replay={folder / TRIAL_FILE}")
+
+
+def _tell(findings: Sequence[str]) -> None:
+    for finding in findings:
+        click.echo(finding.rstrip("\n") + "\n")
+
+
+def _counts(transactions: int, aborted: int, trials: int) -> str:
+    words = "trial" if trials == 1 else "trials"
+    return f"{transactions:,} transactions checked, {aborted:,} aborts, {trials:,} {words}"
+
+
+def _table(tally: Tally, plan: TrialPlan) -> Table:
+    where = machine_words(Machine(plan.machine["kind"], plan.cores))
+    table = Table(
+        title=f"{plan.workload['name']}, up to {where}",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+    )
+    table.add_column("policy", no_wrap=True)
+    for name in ("trials", "transactions", "aborts", "found"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, trials in tally.trials.items():
+        failed = tally.failed is not None and plan.name(tally.failed[0]) == name
+        table.add_row(
+            "random tables that replace one another" if name == SWITCHING else name,
+            f"{trials:,}",
+            f"{tally.transactions[name]:,}",
+            f"{tally.aborted[name]:,}",
+            str(len(tally.failed[2].findings)) if failed and tally.failed is not None else "–",
+        )
+    return table

@@ -1,0 +1,41 @@
+"""`heddle history`: a recorded history for an outside checker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from envs.history import History, HistoryFileError
+from envs.history_formats import FORMATS, FormatError
+from trainer.checkpoint import write_atomically
+from trainer.command.errors import UsageError, one_message
+from trainer.command.output import refuse_bad_output
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--to", "name", type=click.Choice(sorted(FORMATS)), required=True, help="The format.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), required=True, help="The file.")
+@one_message
+def history(file: Path, name: str, output: Path) -> None:
+    r"""Write a recorded history as an outside checker reads it.
+
+    FILE is a Parquet file of `heddle check`. dbcop: the JSON of `dbcop verify`. elle_register and
+    elle_append: EDN for Elle's rw-register and list-append. Ranges and misses are left out: none of
+    them can express those.
+
+    \b
+    Example:
+      heddle history counterexample/history.parquet --to dbcop -o history.json
+    """
+    refuse_bad_output(str(output))
+    try:
+        recorded = History.load(file)
+        text = FORMATS[name](recorded)
+    except HistoryFileError as error:
+        raise UsageError(str(error)) from None
+    except FormatError as error:
+        raise UsageError(f"{file}: can't be written as {name}: {error}") from None
+    write_atomically(output, text)
+    click.echo(f"{name}: {output}")
