@@ -1,7 +1,7 @@
 """Transaction traces: what a workload did, as data.
 
-This package will hold the trace schema (one row a transaction, with its accesses where known, as a
-Parquet dataset), importers from the outside world, statistics, the peak hour with its conflict and
-error rates (Wang et al., OSDI 2021, section 7.6), and synthesis. It is a leaf: it imports no other
-package of the project. Nothing is implemented yet.
+One row a transaction, with its accesses where they are known, as a Parquet dataset (`schema`).
+`writer` and `reader` are the ways in and out, `importers` make traces of logs of the outside world,
+`command` is `heddle trace`. The package is a leaf: it imports no other package of the project. It
+gathers no names here, so that a command that needs no trace loads none of it.
 """

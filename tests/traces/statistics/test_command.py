@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+from traces.command import trace
+from traces.manifest import read_manifest
+from traces.schema import TRANSACTION
+
+DAYS = 14
+SYNTH = ["--days", f"{DAYS}", "--requests-per-day", "3000", "--sales", "1", "--invalid-days", "3"]
+
+
+def heddle(*arguments: str | Path) -> Result:
+    """`heddle trace …`."""
+    return CliRunner().invoke(trace, [str(argument) for argument in arguments])
+
+
+def fine(*arguments: str | Path) -> str:
+    """What a command printed."""
+    done = heddle(*arguments)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def refused(*arguments: str | Path) -> str:
+    """What a command said was wrong."""
+    done = heddle(*arguments)
+    assert done.exit_code == 2, done.output
+    assert done.stderr
+    return " ".join(done.stderr.split())
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("traces") / "shop"
+    fine("synth", folder, *SYNTH)
+    return folder
+
+
+def test_synth_marks_what_it_made(shop: Path) -> None:
+    manifest = read_manifest(shop)
+    assert manifest.synthetic
+    assert manifest.name == "shop"
+    assert manifest.source.importer == (
+        "heddle trace synth --seed 7 --days 14 --requests-per-day 3000 --sales 1 --invalid-days 3"
+    )
+    assert "made up by heddle trace synth --seed 7" in fine("show", shop)
+
+
+def test_the_command_in_the_manifest_makes_the_same_files(shop: Path, tmp_path: Path) -> None:
+    again = tmp_path / "shop"
+    words = read_manifest(shop).source.importer.removeprefix("heddle trace ").split()
+    fine(*words, again)
+    for file in sorted(shop.rglob("*.parquet")):
+        assert pq.read_table(again / file.relative_to(shop)).equals(pq.read_table(file))
+    assert (again / "trace.json").read_text() == (shop / "trace.json").read_text()
+
+
+def test_synth_refuses_an_existing_folder(shop: Path, tmp_path: Path) -> None:
+    assert "exists already" in refused("synth", shop, *SYNTH)
+    there = tmp_path / "there"
+    fine("synth", there, "--days", "1", "--requests-per-day", "100")
+    fine("synth", there, "--days", "2", "--requests-per-day", "100", "--replace")
+    assert len(list(there.glob("day=*"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        (["--days", "0"], "--days"),
+        (["--begin", "yesterday"], "--begin"),
+        (["--skew", "nan"], "--skew nan: must be 0 to 0.99"),
+        (["--days", "5", "--sales", "2"], "--sales 2"),
+        (["--requests-per-day", "1e9"], "--requests-per-day"),
+    ],
+)
+def test_synth_refuses_bad_values(bad: list[str], told: str, tmp_path: Path) -> None:
+    assert told in refused("synth", tmp_path / "out", *bad)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["stats", "peaks", "predict"])
+def test_every_table_says_that_the_trace_is_synthetic(command: str, shop: Path) -> None:
+    assert "shop (synthetic)" in fine(command, shop)
+
+
+def test_stats_as_a_table_and_as_json(shop: Path, tmp_path: Path) -> None:
+    file = tmp_path / "stats.json"
+    printed = fine("stats", shop, "--json", file)
+    document = json.loads(file.read_text())
+    assert document["synthetic"] is True
+    assert [len(day["hours"]) for day in document["days"]] == [24] * DAYS
+    reasons = {day["date"]: day["invalid"] for day in document["days"] if day["invalid"]}
+    assert len(reasons) == 3
+    for day, reason in reasons.items():
+        assert f"{day}: {reason}" in printed
+    rows = sum(pq.read_metadata(path).num_rows for path in shop.rglob("*.parquet"))
+    assert rows == sum(hour["requests"] for day in document["days"] for hour in day["hours"])
+    first = document["days"][0]["hours"][19]
+    assert first["requests"] == sum(first["requests_by_type"].values())
+    assert 0 < first["conflict_rate"] < 1
+
+
+def test_stats_of_one_day_and_of_one_type(shop: Path) -> None:
+    printed = fine("stats", shop, "--day", "2019-10-08", "--type", "cart")
+    assert "Tue 2019-10-08" in printed
+    assert "23:00" in printed
+    assert "purchase" not in printed
+
+
+def test_a_longer_window_has_more_conflicts(shop: Path, tmp_path: Path) -> None:
+    rates = []
+    for minutes in ("5", "30"):
+        fine("peaks", shop, "--window", minutes, "--json", tmp_path / "peaks.json")
+        document = json.loads((tmp_path / "peaks.json").read_text())
+        assert len(document["peaks"]) == DAYS - 3
+        assert len(document["invalid_days"]) == 3
+        rates.append([peak["conflict_rate"] for peak in document["peaks"]])
+    assert all(short < long for short, long in zip(*rates, strict=True))
+
+
+def test_predict_as_json(shop: Path, tmp_path: Path) -> None:
+    fine("predict", shop, "--threshold", "0.05", "--json", tmp_path / "predict.json")
+    fine("peaks", shop, "--json", tmp_path / "peaks.json")
+    document = json.loads((tmp_path / "predict.json").read_text())
+    peaks = json.loads((tmp_path / "peaks.json").read_text())["peaks"]
+    assert [one["actual"] for one in document["predictions"]] == [
+        peak["conflict_rate"] for peak in peaks[1:]
+    ]
+    retrained = [one["date"] for one in document["predictions"] if one["retrained"]]
+    assert document["retrainings"] == retrained
+    assert document["error_distribution"][-1]["share"] == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "ending"), [("stats", ".png"), ("predict", ".svg"), ("predict", ".pdf")]
+)
+def test_pictures(command: str, ending: str, shop: Path, tmp_path: Path) -> None:
+    picture = tmp_path / f"picture{ending}"
+    assert str(picture) in fine(command, shop, "--plot", picture)
+    magic = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[ending]
+    assert picture.read_bytes().startswith(magic)
+    assert list(tmp_path.iterdir()) == [picture]
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        (["--plot", "picture.gif"], "must end in one of .png, .svg, .pdf"),
+        (["--plot", "nowhere/picture.png"], "there is no directory nowhere"),
+        (["--json", "."], "is a directory"),
+        (["--window", "7"], "--window"),
+        (["--type", "refund"], "refund: is no transaction type of the trace; cart, purchase are"),
+        (["--day", "2018-01-01"], "the trace has the days from 2019-10-07 to 2019-10-20"),
+        (["--json", "a.png", "--plot", "a.png"], "is also the file of --json"),
+    ],
+)
+def test_bad_options_are_told(
+    bad: list[str], told: str, shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert told in refused("stats", shop, *bad)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bad_traces_are_told(shop: Path, tmp_path: Path) -> None:
+    assert "no such folder" in refused("stats", tmp_path / "nowhere")
+    assert "trace.json" in refused("stats", tmp_path)
+    copy = tmp_path / "copy"
+    shutil.copytree(shop, copy)
+    damaged = copy / "day=2019-10-09" / "part-0.parquet"
+    damaged.write_bytes(damaged.read_bytes()[:1000])
+    assert "day=2019-10-09" in refused("stats", copy)
+    shutil.copy(shop / "day=2019-10-08" / "part-0.parquet", damaged)
+    assert "transactions that are not of 2019-10-09" in refused("stats", copy)
+
+
+def test_pages_that_are_damaged_are_told(shop: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(shop, copy)
+    damaged = copy / "day=2019-10-09" / "part-0.parquet"
+    content = bytearray(damaged.read_bytes())
+    content[len(content) // 4 : len(content) // 2] = bytes(len(content) // 4)
+    damaged.write_bytes(content)
+    assert "day=2019-10-09" in refused("stats", copy)
+
+
+def test_predict_needs_two_valid_days_with_accesses(tmp_path: Path) -> None:
+    day = tmp_path / "day"
+    fine("synth", day, "--days", "1", "--requests-per-day", "3000")
+    assert "it takes two to predict one" in refused("predict", day)
+    days = tmp_path / "days"
+    fine("synth", days, "--days", "3", "--requests-per-day", "3000")
+    for file in days.rglob("*.parquet"):
+        table = pq.read_table(file, partitioning=None)
+        at = TRANSACTION.names.index("accesses")
+        unknown = pa.nulls(table.num_rows, TRANSACTION.field("accesses").type)
+        pq.write_table(table.set_column(at, TRANSACTION.field("accesses"), unknown), file)
+    assert "no accesses are known" in refused("predict", days)
+    assert " - " in fine("peaks", days)

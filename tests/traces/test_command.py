@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.traces.some_transactions import row, write
+from traces.command import trace
+from traces.importers import registry
+from traces.importers.ecommerce import EcommerceImporter
+from traces.reader import open_trace
+
+HEADER = (
+    "event_time,event_type,product_id,category_id,category_code,brand,price,user_id,user_session"
+)
+CART = "2019-10-01 00:00:00 UTC,cart,7,1,a,b,9.50,3,s"
+VIEW = CART.replace("cart", "view")
+HEDDLE = Path(sys.executable).with_name("heddle")
+
+
+def run(*arguments: str | Path) -> Result:
+    result = CliRunner().invoke(trace, [str(argument) for argument in arguments])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def fails(*arguments: str | Path) -> str:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "error: " in result.stderr.lower()
+    assert "Traceback" not in result.stderr
+    return result.stderr
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join([HEADER, CART, VIEW, CART, CART.replace(",3,", ",,"), "x"]) + "\n")
+    return path
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "shop"
+
+
+def test_import_says_what_became_of_every_row(log: Path, out: Path) -> None:
+    done = run("import", "--format", "ecommerce", log, out)
+    assert done.exit_code == 0
+    for words in ("cart", "3.0", "views, which only read", "wrong number of values"):
+        assert words in done.stdout
+    assert done.stdout.endswith(f"{out}: 2 transactions on 2019-10-01 (UTC)\n")
+    assert "no user_id, 1 row, such as\n  log.csv:5: user_id is ''" in done.stderr
+    manifest = open_trace(out).manifest
+    assert manifest.name == "shop"
+    assert manifest.synthetic is False
+    assert manifest.source.importer == "ecommerce"
+    assert manifest.source.files == ("log.csv",)
+    assert manifest.source.left_out == {
+        "views, which only read": 1,
+        "no user_id": 1,
+        "wrong number of values": 1,
+    }
+    assert [one.name for one in manifest.types] == ["cart", "purchase"]
+
+
+def test_show_says_what_a_trace_is(log: Path, out: Path) -> None:
+    run("import", "-f", "ecommerce", "--name", "[red]:boom:", log, out)
+    done = run("show", out)
+    assert done.exit_code == 0
+    assert done.stdout.startswith("[red]:boom:: 2 transactions on 2019-10-01 (UTC)\n")
+    assert "imported as ecommerce from log.csv, with Heddle " in done.stdout
+    for words in ("reserve_product", "insert_order", "views, which only read"):
+        assert words in done.stdout
+
+
+def test_show_finds_what_is_damaged(tmp_path: Path) -> None:
+    folder = write(tmp_path / "trace", [row(1)])
+    (path,) = folder.glob("*/*.parquet")
+    path.write_bytes(path.read_bytes()[:50])
+    assert f"error: {path}: is damaged or not Parquet" in fails("show", folder)
+    assert "is no trace: it has no trace.json" in fails("show", tmp_path)
+
+
+def test_strict_stops_at_the_first_bad_row_and_leaves_nothing(log: Path, out: Path) -> None:
+    message = fails("import", "-f", "ecommerce", "--strict", log, out)
+    assert "log.csv:6: 1 values where the header has 9" in message
+    assert list(out.parent.iterdir()) == [log]
+
+
+def test_a_trace_is_not_replaced_unasked(log: Path, out: Path) -> None:
+    run("import", "-f", "ecommerce", log, out)
+    assert "exists already; name another folder, or say --replace" in fails(
+        "import", "-f", "ecommerce", log, out
+    )
+    assert run("import", "-f", "ecommerce", "--with-views", "--replace", log, out).exit_code == 0
+    assert open_trace(out).manifest.types[-1].name == "view"
+    assert "is no trace, so it is not replaced" in fails(
+        "import", "-f", "ecommerce", "--replace", log, out.parent
+    )
+
+
+def test_nothing_to_import(log: Path, out: Path) -> None:
+    log.write_text(f"{HEADER}\n{VIEW}\n")
+    message = fails("import", "-f", "ecommerce", log, out)
+    assert "all rows were left out: views, which only read: 1" in message
+    log.write_text(f"{HEADER}\n")
+    assert "the log has no row" in fails("import", "-f", "ecommerce", log, out)
+    assert not out.exists()
+
+
+def test_what_is_typed_wrong(log: Path, out: Path) -> None:
+    assert "'ecommerc' is not one of" in fails("import", "-f", "ecommerc", log, out)
+    assert "Missing option '-f' / '--format'" in fails("import", log, out)
+    assert "No such option" in fails("import", "-f", "ecommerce", "--mapping", "m", log)
+    assert "no.csv: there is no such file" in fails("import", "-f", "ecommerce", "no.csv", out)
+    assert "SOURCE: ecommerce needs" in fails("import", "-f", "ecommerce", out)
+    assert "there is no directory" in fails("import", "-f", "ecommerce", log, out / "below")
+
+
+@pytest.mark.parametrize("name", registry.FORMATS)
+def test_every_format_says_what_it_is_and_has_help(name: str) -> None:
+    assert registry.find_format(name).summary
+    for typed in (["--format", name], [f"--format={name}"], [f"-f{name}"]):
+        shown = run("import", *typed, "--help").stdout
+        for option in registry.find_format(name).options:
+            assert option.opts[0] in shown
+
+
+def test_help_has_examples_and_formats() -> None:
+    text = run("import", "--help").stdout
+    assert "  heddle trace import --format ecommerce " in text
+    assert all(name in text for name in registry.FORMATS)
+    assert "  heddle trace show " in run("show", "--help").stdout
+
+
+def test_names_that_are_not_utf_8(log: Path, tmp_path: Path) -> None:
+    source = log.rename(os.fsdecode(os.fsencode(tmp_path) + b"/l\xffg.csv"))
+    assert run("import", "-f", "ecommerce", source, tmp_path / "shop").exit_code == 0
+    assert open_trace(tmp_path / "shop").manifest.source.files == ("l?g.csv",)
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/sh\xffp"))
+    for typed in (("import", "-f", "ecommerce", source, folder), ("show", folder)):
+        assert "its name is not UTF-8; choose another" in fails(*typed)
+
+
+def test_ctrl_c_leaves_nothing(log: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = EcommerceImporter.tables
+
+    def interrupted(self: EcommerceImporter) -> Iterator[Any]:
+        yield from tables(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(EcommerceImporter, "tables", interrupted)
+    done = run("import", "-f", "ecommerce", log, out)
+    assert done.exit_code == 130
+    assert done.stderr.endswith("interrupted\n")
+    assert list(out.parent.iterdir()) == [log]
+
+
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_a_stopped_import_leaves_no_trace(tmp_path: Path, how: signal.Signals, code: int) -> None:
+    """Stopped while it reads a log that is longer than it can read in the meantime."""
+    log, out = tmp_path / "log.csv", tmp_path / "shop"
+    log.write_text(f"{HEADER}\n" + f"{CART}\n" * 600_000)
+    process = subprocess.Popen(
+        [HEDDLE, "trace", "import", "-f", "ecommerce", log, out], stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob(".shop.*.part")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(process.pid, how)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert b"Traceback" not in stderr
+    assert not out.exists()
+    assert bool(list(tmp_path.glob(".shop.*"))) == (how == signal.SIGKILL)

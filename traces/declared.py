@@ -1,0 +1,79 @@
+"""Whether transactions are what their trace's manifest says of their types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from traces.manifest import TransactionType
+from traces.schema import ACCESS_KINDS
+from traces.validation import Fault, rows_of_items
+
+_UNKNOWN = -1
+
+
+class DeclaredAccesses:
+    """Holds accesses against those that the manifest declares.
+
+    A type without a declared access may make any.
+
+    Args:
+        types: as the manifest has them.
+    """
+
+    def __init__(self, types: Sequence[TransactionType]) -> None:
+        self._types = types
+        self._tables = sorted({made.table for one in types for made in one.accesses})
+        self._counts = np.array([len(one.accesses) for one in types] + [0])
+        self._firsts = np.cumsum(self._counts) - self._counts
+        every = [made for one in types for made in one.accesses]
+        self._table = np.array([self._tables.index(made.table) for made in every], np.int64)
+        self._kind = np.array([ACCESS_KINDS.index(made.kind) for made in every], np.int64)
+
+    def first_fault(self, batch: pa.RecordBatch) -> Fault | None:
+        """Look through a batch that has the columns `type` and `accesses`, both without a fault."""
+        if not {"type", "accesses"} <= set(batch.schema.names) or not len(self._table):
+            return None
+        lists = batch["accesses"]
+        items = lists.flatten()
+        rows = rows_of_items(lists)
+        type_ = word_numbers(batch["type"], [one.name for one in self._types])[rows]
+        counts = self._counts[type_]
+        access = items.field("access").to_numpy()
+        known = access < counts
+        place = np.where(known, self._firsts[type_] + access, 0)
+        table, kind = items.field("table"), items.field("kind")
+        right = (self._table[place] == word_numbers(table, self._tables)) & (
+            self._kind[place] == word_numbers(kind, ACCESS_KINDS)
+        )
+        wrong = (counts > 0) & ~(known & right)
+        if not wrong.any():
+            return None
+        item = int(wrong.argmax())
+        row = int(rows[item])
+        return Fault(row, "accesses", self._words(int(type_[item]), items[item].as_py()))
+
+    def _words(self, type_: int, made: dict[str, object]) -> str:
+        declared = self._types[type_]
+        number = int(str(made["access"]))
+        if number >= len(declared.accesses):
+            return (
+                f"{declared.name} has the accesses 0 to {len(declared.accesses) - 1}, "
+                f"this is {number}"
+            )
+        wanted = declared.accesses[number]
+        return (
+            f"access {number} of {declared.name} must be {wanted.kind} {wanted.table}, "
+            f"is {made['kind']} {made['table']}"
+        )
+
+
+def word_numbers(values: pa.DictionaryArray, words: Sequence[str]) -> np.ndarray:
+    """Where each value is among the words; -1 where it is not."""
+    known = {word: number for number, word in enumerate(words)}
+    meant = [known.get(word, _UNKNOWN) for word in values.dictionary.to_pylist()]
+    if not meant:
+        return np.zeros(len(values), dtype=np.int64)
+    return np.array(meant, dtype=np.int64)[values.indices.to_numpy()]

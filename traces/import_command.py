@@ -1,0 +1,141 @@
+"""`heddle trace import`: a trace out of a log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from traces.command import one_message
+from traces.errors import TraceError
+from traces.importers.base import Importer, LeftOut
+from traces.importers.registry import FORMATS, find_format
+from traces.manifest import Manifest, Source
+from traces.new_folder import refuse_existing
+from traces.output import bar, counted, counts_table, print_table
+from traces.tally import Tally
+from traces.writer import TraceWriter
+
+EXAMPLES = """
+\b
+Examples:
+  heddle trace import --format ecommerce 2019-Oct.csv.gz 2019-Nov.csv.gz shop
+  heddle trace import --format access-log --mapping app.yaml app.jsonl app-trace
+  heddle trace import --format complete-journey journey
+  heddle trace import --format postgresql --schema schema.sql log/postgresql-*.csv shop-trace
+  heddle trace import --format access-log --help
+"""
+
+
+class ImportCommand(click.Command):
+    """Has, besides its own options, those of the format that is named."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Look for the format before the options are known."""
+        context.meta[FORMAT] = _named_format(args)
+        return super().parse_args(context, args)
+
+    def get_params(self, context: click.Context) -> list[click.Parameter]:
+        """The options, those of the format last."""
+        name = context.meta.get(FORMAT)
+        own = find_format(name).options if name in FORMATS else ()
+        return [*super().get_params(context), *own]
+
+
+FORMAT = "traces.format"
+"""Where the context has the name of the format."""
+
+
+@click.command("import", cls=ImportCommand, epilog=EXAMPLES)
+@click.option(
+    "-f",
+    "--format",
+    "format_name",
+    required=True,
+    type=click.Choice(list(FORMATS)),
+    help="What the log is. With --help: that format's options too.",
+)
+@click.option("--name", help="The trace's name.  [default: that of its folder]")
+@click.option("--strict", is_flag=True, help="Stop at the first bad row instead of counting it.")
+@click.option("--replace", is_flag=True, help="Replace OUT if it is a trace already.")
+@click.argument("sources", metavar="SOURCE...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
+@one_message
+def import_trace(
+    format_name: str,
+    name: str | None,
+    strict: bool,
+    replace: bool,
+    sources: tuple[Path, ...],
+    out: Path,
+    **options: Any,
+) -> None:
+    """Make a trace, the folder OUT, out of a log.
+
+    OUT is there in the end as a whole or not at all. Rows that can't be used are counted by reason,
+    and the first of them named.
+    """
+    refuse_existing(out, replace)
+    left_out = LeftOut(strict)
+    importer = find_format(format_name).open(sources, left_out, **options)
+
+    def manifest() -> Manifest:
+        files = tuple(path.name.encode(errors="replace").decode() for path in sources)
+        source = Source(format_name, files, dict(left_out.counts))
+        return Manifest(name or out.absolute().name, source, importer.types())
+
+    tally = Tally()
+    with TraceWriter(out, manifest(), replace=replace) as writer:
+        _write(importer, writer, tally)
+        if not tally.days:
+            raise TraceError(f"there is nothing to make a trace of; {_left_out_words(left_out)}")
+        writer.manifest = manifest()
+    _report(out, tally, left_out)
+
+
+def _write(importer: Importer, writer: TraceWriter, tally: Tally) -> None:
+    with bar("importing", importer.bytes_total) as shown:
+        for table in importer.tables():
+            writer.write(table)
+            tally.add(table)
+            shown.update(importer.bytes_read, counted(tally.transactions.total(), "transaction"))
+        shown.update(importer.bytes_read, "writing")
+
+
+def _report(out: Path, tally: Tally, left_out: LeftOut) -> None:
+    print_table(tally.table())
+    if left_out.counts:
+        table = counts_table("", "left out", "rows")
+        for reason, count in left_out.counts.most_common():
+            table.add_row(reason, f"{count:,}")
+        print_table(table)
+    _name_bad_rows(left_out)
+    click.echo(f"{out}: {tally.transactions_text()}")
+
+
+def _name_bad_rows(left_out: LeftOut) -> None:
+    for reason, examples in left_out.named.items():
+        click.echo(f"{reason}, {counted(left_out.counts[reason], 'row')}, such as", err=True)
+        for example in examples:
+            click.echo(f"  {example}", err=True)
+
+
+def _left_out_words(left_out: LeftOut) -> str:
+    if not left_out.counts:
+        return "the log has no row"
+    _name_bad_rows(left_out)
+    counts = (f"{reason}: {count:,}" for reason, count in left_out.counts.most_common())
+    return f"all rows were left out: {', '.join(counts)}"
+
+
+def _named_format(args: list[str]) -> str | None:
+    """The format among what was typed."""
+    for number, arg in enumerate(args):
+        if arg in ("-f", "--format") and number + 1 < len(args):
+            return args[number + 1]
+        if arg.startswith("--format="):
+            return arg.removeprefix("--format=")
+        if arg.startswith("-f") and len(arg) > 2:
+            return arg[2:].removeprefix("=")
+    return None

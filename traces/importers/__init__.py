@@ -1,0 +1,1 @@
+"""Importers: from logs of the outside world to traces. See `base` for what one is."""

@@ -1,0 +1,249 @@
+"""Any log with a row an access: a mapping says which column is what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from traces.errors import TraceError
+from traces.importers.access_log_mapping import Word, load_mapping
+from traces.importers.base import Format, Importer, LeftOut
+from traces.importers.columns import (
+    access_lists,
+    parameters_column,
+    transaction_table,
+    words_column,
+)
+from traces.importers.csv_rows import csv_rows
+from traces.importers.grouping import Grouping, Groups
+from traces.importers.jsonl_rows import jsonl_rows
+from traces.importers.log_rows import LogRows, as_text, mask_of, not_empty
+from traces.importers.parquet_rows import parquet_rows
+from traces.importers.source_file import SourceFile, check_source, open_source, unpacked_suffix
+from traces.importers.statements import Statements
+from traces.importers.words import Words
+from traces.keys import combined_keys
+from traces.manifest import TransactionType
+from traces.schema import ACCESS_KINDS, OUTCOMES
+from traces.trace_files import FIRST_US, LAST_US
+
+SUFFIXES = {
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+}
+
+
+class AccessLogImporter(Importer):
+    """Makes transactions of a log's rows, as a mapping says.
+
+    Args:
+        sources: CSV, JSONL or Parquet files, in the order of time.
+        left_out: where to count what does not become a transaction.
+        mapping: the mapping's file.
+
+    Raises:
+        TraceError: the mapping is wrong, there is no source, or one can't be read.
+    """
+
+    def __init__(
+        self, sources: tuple[Path, ...], left_out: LeftOut, mapping: Path | None = None
+    ) -> None:
+        super().__init__(sources, left_out)
+        if mapping is None:
+            raise TraceError("--mapping: access-log needs the file that says which column is what")
+        self._mapping = load_mapping(mapping)
+        if not sources:
+            raise TraceError("SOURCE: access-log needs the files of the log")
+        for path in sources:
+            check_source(path)
+            self._log_of(path)
+        self.bytes_total = sum(path.stat().st_size for path in sources)
+        self._grouping = Grouping(round(self._mapping.gap_ms * 1000))
+        self._types, self._tables = Words("type"), Words("table")
+        self._statement_names, self._statements = Words("statement"), Statements()
+        self._made = 0
+
+    def types(self) -> tuple[TransactionType, ...]:
+        """The types that were met, with their accesses in the order in which they were."""
+        return self._statements.types(
+            self._types.words, self._statement_names.words, self._tables.words
+        )
+
+    def tables(self) -> Iterator[pa.Table]:
+        """The transactions, as they become complete."""
+        for path in self.sources:
+            before = self.bytes_read
+            with open_source(path) as file:
+                for rows in self._rows(file):
+                    self.bytes_read = before + file.bytes_read()
+                    yield self._table(self._grouping.add(self._normal(self._usable(rows))))
+            self.bytes_read = before + path.stat().st_size
+        rest = self._grouping.finish()
+        if rest is not None:
+            yield self._table(rest)
+
+    def _log_of(self, path: Path) -> str:
+        log = self._mapping.log or SUFFIXES.get(unpacked_suffix(path))
+        if log is None:
+            raise TraceError(
+                f"{path}: its name does not say what it is; end it in {', '.join(SUFFIXES)}, or "
+                "say log: in the mapping"
+            )
+        return log
+
+    def _rows(self, file: SourceFile) -> Iterator[LogRows]:
+        columns, log = self._mapping.columns, self._log_of(file.path)
+        if log == "csv":
+            return csv_rows(file, columns, self.left_out, self._mapping.delimiter)
+        if log == "jsonl":
+            return jsonl_rows(file, columns, self.left_out)
+        return parquet_rows(file, columns)
+
+    def _usable(self, rows: LogRows) -> LogRows:
+        """The rows that lack nothing."""
+        mapping = self._mapping
+        several = {
+            "session": mapping.session,
+            "transaction": mapping.transaction,
+            "key": mapping.key,
+        }
+        for what, columns in several.items():
+            for column in columns:
+                there = not_empty(rows.batch[column])
+                rows = rows.require(there, column, f"no {what}", self.left_out)
+        for what, word in (("type", mapping.type), ("table", mapping.table)):
+            if word and word.column:
+                known = not_empty(_meanings(rows.batch, word))
+                rows = rows.require(known, word.column, f"no {what}, or unknown", self.left_out)
+        if mapping.kind and mapping.kind.column:
+            known = mask_of(_meanings(rows.batch, mapping.kind).is_valid())
+            rows = rows.require(known, mapping.kind.column, "kind is unknown", self.left_out)
+        if mapping.outcome and mapping.outcome.column:
+            known = mask_of(_meanings(rows.batch, mapping.outcome).is_valid())
+            known |= ~not_empty(rows.batch[mapping.outcome.column])
+            rows = rows.require(known, mapping.outcome.column, "outcome is unknown", self.left_out)
+        return self._in_time(rows)
+
+    def _in_time(self, rows: LogRows) -> LogRows:
+        column, form = self._mapping.time, self._mapping.time_form
+        times = form.parse(rows.batch[column])
+        fits = pc.and_(pc.greater_equal(times, FIRST_US), pc.less(times, LAST_US))
+        rows = rows.require(mask_of(fits), column, "time is no time", self.left_out)
+        if self._grouping.earliest is None:
+            return rows
+        times = form.parse(rows.batch[column])
+        late = mask_of(pc.less(times, self._grouping.earliest))
+        return rows.require(~late, column, "comes too late: sort the log by time", self.left_out)
+
+    def _normal(self, rows: LogRows) -> pa.Table:
+        """The rows in words and numbers that hold through the whole log."""
+        mapping, batch = self._mapping, rows.batch
+        columns: dict[str, Any] = {
+            "time": mapping.time_form.parse(batch[mapping.time]),
+            "session": _keys(batch, mapping.session),
+            "type": self._types.numbers(_meanings(batch, mapping.type)),
+        }
+        columns["group"] = (
+            _keys(batch, mapping.transaction) if mapping.transaction else columns["session"]
+        )
+        if mapping.user:
+            columns["user"] = _keys(batch, mapping.user)
+        if mapping.outcome:
+            columns["outcome"] = pc.index_in(_meanings(batch, mapping.outcome), pa.array(OUTCOMES))
+        if mapping.table and mapping.kind:
+            columns["table"] = self._tables.numbers(_meanings(batch, mapping.table))
+            columns["kind"] = pc.index_in(_meanings(batch, mapping.kind), pa.array(ACCESS_KINDS))
+            columns["key"] = _keys(batch, mapping.key)
+        if mapping.statement:
+            names = as_text(batch[mapping.statement]).fill_null("")
+            columns["statement"] = self._statement_names.numbers(names)
+        for name in mapping.parameters:
+            columns[f"parameter {name}"] = as_text(batch[name])
+        return pa.table(columns)
+
+    def _table(self, groups: Groups) -> pa.Table:
+        """Transactions out of their rows: the first row says what all of them have in common."""
+        mapping = self._mapping
+        rows = groups.rows.combine_chunks()
+        first = rows.take(pa.array(groups.starts))
+        ids = np.arange(self._made, self._made + len(groups.starts))
+        self._made += len(ids)
+        columns = {
+            "transaction": ids,
+            "begin": first["time"].cast(pa.timestamp("us", "UTC")),
+            "session": first["session"],
+            "type": words_column(first["type"].to_numpy(), self._types.words, "type"),
+        }
+        if mapping.user:
+            columns["user"] = first["user"]
+        if mapping.parameters:
+            columns["parameters"] = parameters_column(
+                {name: first[f"parameter {name}"].combine_chunks() for name in mapping.parameters}
+            )
+        if mapping.table:
+            columns["accesses"] = self._accesses(rows, first["type"].to_numpy(), groups)
+        if mapping.outcome:
+            last = rows["outcome"].take(pa.array(groups.starts + groups.lengths - 1))
+            words = pa.array(OUTCOMES)
+            columns["outcome"] = pa.DictionaryArray.from_arrays(
+                last.combine_chunks().cast(pa.int8()), words
+            )
+        return transaction_table(columns)
+
+    def _accesses(self, rows: pa.Table, types: np.ndarray, groups: Groups) -> pa.Array:
+        table, kind = rows["table"].to_numpy(), rows["kind"].to_numpy()
+        named = "statement" in rows.schema.names
+        access = self._statements.numbers(
+            np.repeat(types, groups.lengths),
+            rows["statement"].to_numpy() if named else np.zeros_like(table),
+            table,
+            kind,
+        )
+        return access_lists(
+            np.append(groups.starts, rows.num_rows),
+            access,
+            (table, self._tables.words),
+            rows["key"].to_numpy(),
+            kind,
+        )
+
+
+def _keys(batch: pa.RecordBatch, columns: tuple[str, ...]) -> pa.Array:
+    return combined_keys([_blank_is_null(batch[column]) for column in columns])
+
+
+def _blank_is_null(column: pa.Array) -> pa.Array:
+    return pc.if_else(pa.array(not_empty(column)), column, None)
+
+
+def _meanings(batch: pa.RecordBatch, word: Word) -> pa.Array:
+    """What the words of a column mean, as text; null where they mean nothing."""
+    if word.column is None:
+        return pa.array([word.value] * batch.num_rows, pa.string())
+    text = as_text(batch[word.column])
+    if not word.words:
+        return text
+    number = pc.index_in(pc.utf8_lower(text), pa.array(list(word.words)))
+    return pa.array(list(word.words.values())).take(number)
+
+
+ACCESS_LOG = Format(
+    "any CSV, JSONL or Parquet log with a row an access; a mapping says which column is what",
+    AccessLogImporter,
+    (
+        click.Option(
+            ["--mapping"],
+            type=click.Path(path_type=Path),
+            help="A YAML file that says which column is what; see docs/traces.md.",
+        ),
+    ),
+)

@@ -1,0 +1,116 @@
+"""CSV logs, streamed."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+
+import pyarrow as pa
+from pyarrow import csv
+
+from traces.errors import TraceError, shown
+from traces.importers.base import LeftOut
+from traces.importers.log_rows import LogRows
+from traces.importers.source_file import SourceFile, open_source
+
+BLOCK_BYTES = 4 << 20
+"""So much is parsed at a time; no row may be longer."""
+
+HEADER_LINES = 1
+HEADER_SHOWN_BYTES = 1000
+
+
+def csv_rows(
+    file: SourceFile, columns: Sequence[str], left_out: LeftOut, delimiter: str = ","
+) -> Iterator[LogRows]:
+    """Stream some columns of a CSV file with a header, as bytes; an empty value is empty bytes.
+
+    Rows with too few or too many values are left out as bad; an empty line is a row of empty
+    values. A row's place is its line; line breaks within quotes are not counted.
+
+    Raises:
+        TraceError: the file can't be read, or lacks a column.
+    """
+    misshapen = _Misshapen(file, left_out)
+    before = 0
+    try:
+        for batch in _open(file, columns, delimiter, misshapen):
+            misshapen.report()
+            yield LogRows(batch, misshapen.places_from(before))
+            before += batch.num_rows
+        misshapen.report()
+    except pa.ArrowInvalid as error:
+        raise file.bad(_words(error)) from None
+
+
+class _Misshapen:
+    """The rows with a wrong number of values, as the parser meets them: ahead of the batches."""
+
+    def __init__(self, file: SourceFile, left_out: LeftOut) -> None:
+        self._file = file
+        self._left_out = left_out
+        self._good_before: list[int] = []
+        self._words: list[str] = []
+
+    def __call__(self, row: csv.InvalidRow) -> str:
+        self._good_before.append(row.number - 1 - HEADER_LINES - len(self._good_before))
+        self._words.append(
+            f"{self._file.path.name}:{row.number}: {row.actual_columns} values where the header "
+            f"has {row.expected_columns}: {shown(row.text)}"
+        )
+        return "skip"
+
+    def report(self) -> None:
+        words, self._words = self._words, []
+        self._left_out.bad("wrong number of values", len(words), words)
+
+    def places_from(self, first: int) -> Callable[[int], str]:
+        """Where the rows of a batch are, of which the first is the so-manieth that is well made."""
+
+        def place(row: int) -> str:
+            number = first + row
+            line = number + 1 + HEADER_LINES + bisect_right(self._good_before, number)
+            return f"{self._file.path.name}:{line}"
+
+        return place
+
+
+def _open(
+    file: SourceFile, columns: Sequence[str], delimiter: str, misshapen: _Misshapen
+) -> csv.CSVStreamingReader:
+    try:
+        return csv.open_csv(
+            file.stream,
+            read_options=csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
+            parse_options=csv.ParseOptions(
+                delimiter=delimiter,
+                newlines_in_values=True,
+                ignore_empty_lines=False,
+                invalid_row_handler=misshapen,
+            ),
+            convert_options=csv.ConvertOptions(
+                include_columns=list(columns),
+                column_types={column: pa.binary() for column in columns},
+                strings_can_be_null=False,
+            ),
+        )
+    except pa.ArrowKeyError:
+        raise _lacks_columns(file, columns) from None
+
+
+def _lacks_columns(file: SourceFile, columns: Sequence[str]) -> TraceError:
+    with open_source(file.path) as again:
+        header = again.stream.read(HEADER_SHOWN_BYTES).split(b"\n")[0].strip()
+    return file.bad(
+        f"must have the columns {', '.join(columns)}; its header is "
+        f"{shown(header.decode(errors='replace'))}"
+    )
+
+
+def _words(error: pa.ArrowInvalid) -> str:
+    words = str(error).splitlines()[0]
+    if "straddl" in words:
+        return f"a row is longer than {BLOCK_BYTES >> 20} MiB, or a quote is never closed"
+    if "Empty CSV" in words:
+        return "is empty, or has only a header"
+    return f"is not CSV: {words}"

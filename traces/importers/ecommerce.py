@@ -1,0 +1,164 @@
+"""The log of an online shop, as Kaggle has it: "eCommerce behavior data from multi category store".
+
+It is the log that the paper analyses (Wang et al., OSDI 2021, section 7.6.1). There are requests of
+three types: to view a product, to put one into the cart, to purchase one. A view reads only, so the
+paper leaves it out; the others are in conflict if they are of one product and of different users:
+both write the product's row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from traces.errors import TraceError
+from traces.importers.base import Format, Importer, LeftOut
+from traces.importers.columns import (
+    fixed_access_lists,
+    parameters_column,
+    transaction_table,
+    words_column,
+)
+from traces.importers.csv_rows import csv_rows
+from traces.importers.log_rows import LogRows, as_text, mask_of, not_empty
+from traces.importers.source_file import check_source, open_source
+from traces.keys import keys_of
+from traces.manifest import Access, TransactionType
+
+COLUMNS = ("event_time", "event_type", "product_id", "price", "user_id", "user_session")
+TIME_FORMAT = "%Y-%m-%d %H:%M:%S UTC"
+PRICE = r"^[0-9]+(\.[0-9]+)?$"
+
+CART = TransactionType(
+    "cart",
+    (
+        Access(0, "read_product", "product", "read"),
+        Access(1, "reserve_product", "product", "update"),
+        Access(2, "update_cart", "cart", "update"),
+    ),
+)
+PURCHASE = TransactionType(
+    "purchase",
+    (
+        Access(0, "read_product", "product", "read"),
+        Access(1, "sell_product", "product", "update"),
+        Access(2, "insert_order", "orders", "insert"),
+    ),
+)
+VIEW = TransactionType("view", (Access(0, "read_product", "product", "read"),))
+
+SKIPPED = {"view": "views, which only read", "remove_from_cart": "removals from the cart"}
+"""Events that are no transactions here, and how that is said."""
+
+
+class EcommerceImporter(Importer):
+    """Makes transactions of the shop's events; see the module.
+
+    Args:
+        sources: CSV files with the columns `COLUMNS` and any others, packed or not.
+        left_out: where to count what does not become a transaction.
+        with_views: whether views become transactions too.
+
+    Raises:
+        TraceError: there is no source, or one can't be read.
+    """
+
+    def __init__(
+        self, sources: tuple[Path, ...], left_out: LeftOut, with_views: bool = False
+    ) -> None:
+        super().__init__(sources, left_out)
+        if not sources:
+            raise TraceError("SOURCE: ecommerce needs the CSV files of the log")
+        for path in sources:
+            check_source(path)
+        self.bytes_total = sum(path.stat().st_size for path in sources)
+        self._types = (CART, PURCHASE, VIEW) if with_views else (CART, PURCHASE)
+        self._made = 0
+
+    def types(self) -> tuple[TransactionType, ...]:
+        """`cart` and `purchase`, and `view` if it was asked for."""
+        return self._types
+
+    def tables(self) -> Iterator[pa.Table]:
+        """A table of each few megabytes of log; an event's id is its number among those kept."""
+        for path in self.sources:
+            before = self.bytes_read
+            with open_source(path) as file:
+                for rows in csv_rows(file, COLUMNS, self.left_out):
+                    self.bytes_read = before + file.bytes_read()
+                    yield self._table(rows)
+            self.bytes_read = before + path.stat().st_size
+
+    def _table(self, rows: LogRows) -> pa.Table:
+        rows = self._usable(self._chosen(rows))
+        begins = _times(rows.batch.column("event_time"))
+        rows = rows.require(
+            mask_of(begins.is_valid()), "event_time", "event_time is no time", self.left_out
+        )
+        events = rows.batch
+        names = [one.name for one in self._types]
+        number = pc.index_in(events["event_type"], pa.array(names, pa.binary())).to_numpy()
+        ids = np.arange(self._made, self._made + len(number))
+        self._made += len(number)
+        product, user = keys_of(events["product_id"]), keys_of(events["user_id"])
+        keys = {"product": product.to_numpy(), "cart": user.to_numpy(), "orders": ids}
+        parameters = {name: as_text(events[name]) for name in ("product_id", "price")}
+        return transaction_table(
+            {
+                "transaction": ids,
+                "begin": begins.drop_null().cast(pa.timestamp("us", "UTC")),
+                "session": keys_of(events["user_session"]),
+                "user": user,
+                "type": words_column(number, names, "type"),
+                "parameters": parameters_column(parameters),
+                "accesses": fixed_access_lists(self._types, number, keys),
+            }
+        )
+
+    def _chosen(self, rows: LogRows) -> LogRows:
+        """The events of the types that become transactions."""
+        names = pa.array([one.name for one in self._types], pa.binary())
+        chosen = mask_of(pc.is_in(rows.batch["event_type"], names))
+        others = rows.where(~chosen)
+        for event, reason in SKIPPED.items():
+            skipped = mask_of(pc.equal(others.batch["event_type"], event.encode()))
+            others = others.without(skipped, reason, self.left_out)
+        nothing = np.zeros(others.batch.num_rows, dtype=bool)
+        others.require(nothing, "event_type", "event_type is unknown", self.left_out)
+        return rows.where(chosen)
+
+    def _usable(self, rows: LogRows) -> LogRows:
+        """The events that lack nothing."""
+        for column in ("product_id", "user_id", "user_session"):
+            there = not_empty(rows.batch[column])
+            rows = rows.require(there, column, f"no {column}", self.left_out)
+        text = as_text(rows.batch["product_id"]).is_valid()
+        rows = rows.require(mask_of(text), "product_id", "product_id is not UTF-8", self.left_out)
+        priced = mask_of(pc.match_substring_regex(rows.batch["price"], PRICE))
+        return rows.require(priced, "price", "price is no number", self.left_out)
+
+
+def _times(column: pa.Array) -> pa.Array:
+    """Times to the second; null where the text is none."""
+    # A busy second comes many times: it is parsed once.
+    encoded = as_text(column).dictionary_encode()
+    seconds = pc.strptime(encoded.dictionary, format=TIME_FORMAT, unit="s", error_is_null=True)
+    return seconds.take(encoded.indices)
+
+
+ECOMMERCE = Format(
+    "the log of an online shop, with the columns of Kaggle's: event_time, event_type, …",
+    EcommerceImporter,
+    (
+        click.Option(
+            ["--with-views"],
+            is_flag=True,
+            help="Make transactions of views too, which only read.",
+        ),
+    ),
+)

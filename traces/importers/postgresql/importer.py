@@ -1,0 +1,178 @@
+"""The format `postgresql` of `heddle trace import`."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import click
+import pyarrow as pa
+
+from traces.errors import TraceError, shown, why
+from traces.importers.base import Format, Importer, LeftOut
+from traces.importers.postgresql.log import LogReader
+from traces.importers.postgresql.records import RECORD_BYTES_MAX
+from traces.importers.postgresql.table_keys import TableKeys, read_definitions
+from traces.importers.postgresql.templates import Templates
+from traces.importers.postgresql.times import LogTimes
+from traces.importers.postgresql.transaction_types import Types
+from traces.importers.source_file import SourceFile, check_source, open_source
+from traces.manifest import TransactionType
+
+BLOCK_BYTES = 1 << 20
+"""So much of a file is read at a time."""
+
+UNUSED_NAME = "name for a transaction type that is not in the log"
+
+_ASCII = bytes(range(0x20, 0x7F)) + b"\n"
+
+
+class PostgresqlImporter(Importer):
+    """Makes transactions of PostgreSQL's csvlog with logged statements.
+
+    Args:
+        sources: the log's files, in the order of time.
+        left_out: where to count what can't be read.
+        schema: a script that defines the tables, for their primary keys.
+        type_names: a JSON file: what to call transaction types, by the names they get otherwise.
+        timezone: the server's `log_timezone`, where its abbreviations leave it open.
+        database: whose statements to read; None: those of all.
+        encoding: of the log: the server's.
+
+    Raises:
+        TraceError: an option or a source can't be used.
+    """
+
+    def __init__(
+        self,
+        sources: tuple[Path, ...],
+        left_out: LeftOut,
+        schema: Path | None = None,
+        type_names: Path | None = None,
+        timezone: str | None = None,
+        database: str | None = None,
+        encoding: str = "utf-8",
+    ) -> None:
+        super().__init__(sources, left_out)
+        if not sources:
+            raise TraceError("name the log: the .csv files of the server's log_directory")
+        for source in sources:
+            check_source(source)
+        self.bytes_total = sum(source.stat().st_size for source in sources)
+        self._names = _read_names(type_names) if type_names is not None else {}
+        definitions = read_definitions(schema, left_out) if schema is not None else {}
+        templates = Templates(TableKeys(definitions))
+        self._types = Types(templates, self._names)
+        self._reader = LogReader(
+            templates, self._types, left_out, LogTimes(_zone(timezone)), database, _codec(encoding)
+        )
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Transactions, of all files.
+
+        Raises:
+            TraceError: a file can't be read, is no csvlog, or there is no statement in any.
+        """
+        before = 0
+        for path in self.sources:
+            with open_source(path) as source:
+                for table in self._reader.tables(path, _lines(source)):
+                    self.bytes_read = before + source.bytes_read()
+                    yield table
+            before += path.stat().st_size
+        self.bytes_read = before
+        yield self._reader.last_table()
+        self._refuse_nothing()
+        self.left_out.skip(UNUSED_NAME, len(set(self._names) - self._types.renamed))
+
+    def types(self) -> tuple[TransactionType, ...]:
+        """The transaction types that were found."""
+        return self._types.described()
+
+    def _refuse_nothing(self) -> None:
+        if not self._reader.statements:
+            raise TraceError(
+                f"{self.sources[0]}: no statement is logged: set log_statement = 'all' (and "
+                "lc_messages = 'C', if the messages are not English) and record anew"
+            )
+
+
+def _lines(source: SourceFile) -> Iterator[bytes]:
+    readable = io.BufferedReader(source.stream, BLOCK_BYTES)
+    return iter(partial(readable.readline, RECORD_BYTES_MAX), b"")
+
+
+def _read_names(path: Path) -> dict[str, str]:
+    try:
+        names = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TraceError(f"{path}: can't be read: {why(error)}") from None
+    except (ValueError, RecursionError) as error:
+        raise TraceError(f"{path}: is not JSON: {error}") from None
+    if not isinstance(names, dict):
+        raise TraceError(f'{path}: must be an object such as {{"update_t.4f00d1": "payment"}}')
+    for given, name in names.items():
+        if not isinstance(name, str) or not name:
+            raise TraceError(f"{path}: {given}: must be a name, is {shown(name)}")
+    return names
+
+
+def _zone(name: str | None) -> ZoneInfo | None:
+    if name is None:
+        return None
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError, KeyError):
+        raise TraceError(
+            f"--timezone {name}: is unknown; write the server's log_timezone, such as Europe/Berlin"
+        ) from None
+
+
+def _codec(name: str) -> str:
+    """A Python codec for the log, of those a csvlog can be in: ASCII and more."""
+    try:
+        known = codecs.lookup(name).name
+        if _ASCII.decode(known) == _ASCII.decode("ascii"):
+            return known
+    except (LookupError, ValueError):
+        pass
+    raise TraceError(
+        f"--encoding {name}: is not the encoding of a log; write the server's, such as latin1"
+    )
+
+
+POSTGRESQL = Format(
+    "PostgreSQL's csvlog, with its statements logged",
+    PostgresqlImporter,
+    (
+        click.Option(
+            ["--schema"],
+            type=click.Path(path_type=Path),
+            metavar="FILE.sql",
+            help="The tables' definitions, as of pg_dump --schema-only: tells their primary keys.",
+        ),
+        click.Option(
+            ["--type-names"],
+            type=click.Path(path_type=Path),
+            metavar="FILE.json",
+            help="What to call transaction types, by the names they get otherwise.",
+        ),
+        click.Option(
+            ["--timezone"],
+            metavar="ZONE",
+            help="The server's log_timezone, if its times are not in UTC.",
+        ),
+        click.Option(["--database"], metavar="NAME", help="Read this database's statements only."),
+        click.Option(
+            ["--encoding"],
+            default="utf-8",
+            show_default=True,
+            help="The server's encoding.",
+        ),
+    ),
+)

@@ -1,0 +1,149 @@
+"""Literals out of a statement and back, without parsing it: PostgreSQL's lexical rules.
+
+What is left of a statement when its literals are taken out, its *gaps*, is the same for all
+statements of one template; so a statement's gaps are what its template is looked up by.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+# One character class first, so that the search skips to what can begin a literal.
+_SPLIT = re.compile(
+    r"""(["'$.\d](?:
+      (?<=")[^"]*"                                       # a quoted name, which is put back
+    | (?<=')[^']*'(?:'[^']*')*                           # a string
+    | (?<=\$)(?<![\w$]\$)\d+                             # a parameter
+    | (?<=\d)(?<![\w$]\d)(?<![\w$]\.\d)                  # a number
+        (?:[xX][\da-fA-F_]+|[\d_]*(?:\.\d*)?(?:[eE][+-]?\d+)?)(?!\w)
+    | (?<=\.)(?<![\w$"]\.)\d+(?:[eE][+-]?\d+)?(?!\w)     # a number without its zero
+    ))""",
+    re.VERBOSE,
+)
+_DOLLAR_TAG = re.compile(r"\$[^\W\d]\w*\$")
+_UNUSUAL_PART = re.compile(
+    r"""(?P<escaped>(?<![\w$])[eE]'(?:[^'\\]|''|\\.)*')
+    | (?P<unicode>(?<![\w$])[uU]&'(?:[^']|'')*')
+    | (?P<kept>"[^"]*"|'[^']*')
+    | (?P<dollar>(?<![\w$])\$(?P<tag>[^\W\d]\w*)?\$.*?\$(?(tag)(?P=tag))\$)
+    | (?P<comment>--[^\n]*|/\*)""",
+    re.DOTALL | re.VERBOSE,
+)
+_MARK = re.compile(f"{_UNUSUAL_PART.pattern}|(?P<end>;)", re.DOTALL | re.VERBOSE)
+_NESTED = re.compile(r"/\*|\*/")
+_ESCAPE = re.compile(
+    r"\\(?:x([\da-fA-F]{1,2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([0-7]{1,3})|(.))", re.DOTALL
+)
+_NAMED_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_UNICODE_ESCAPE = re.compile(r"\\(?:([\da-fA-F]{4})|\+([\da-fA-F]{6})|(\\))")
+
+
+def split(sql: str) -> list[str]:
+    """Take the literals out of a statement.
+
+    Returns:
+        Gaps and literals in turn, beginning and ending with a gap: at odd places the literals as
+        they are written (strings, numbers, `$1`). Comments are gone, and every string is one in
+        plain quotes, however it was written.
+    """
+    if (
+        "--" in sql
+        or "/*" in sql
+        or "\\" in sql
+        or "$$" in sql
+        or ("$" in sql and _DOLLAR_TAG.search(sql))
+    ):
+        sql = _usual(sql)
+    parts = _SPLIT.split(sql)
+    if '"' in sql:
+        parts = _with_names_in_gaps(parts)
+    return parts
+
+
+def statements(text: str) -> Iterator[tuple[int, str]]:
+    """The statements of a script, each with the place in it where it begins."""
+    start = place = 0
+    while mark := _MARK.search(text, place):
+        place = mark.end()
+        if mark[0] == "/*":
+            place = _end_of_comment(text, place)
+        elif mark["end"]:
+            yield start, text[start : mark.start()]
+            start = place
+    yield start, text[start:]
+
+
+def value(literal: str) -> str:
+    """What a string or number literal means, as text; a number stays as it is written."""
+    if literal[0] == "'":
+        return literal[1:-1].replace("''", "'")
+    return literal
+
+
+def quoted(text: str) -> str:
+    """A text as a string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _usual(sql: str) -> str:
+    """The statement with comments as spaces and all strings in plain quotes."""
+    written = []
+    place = 0
+    while part := _UNUSUAL_PART.search(sql, place):
+        written.append(sql[place : part.start()])
+        place = part.end()
+        text = part[0]
+        if part["escaped"]:
+            written.append(quoted(_ESCAPE.sub(_unescaped, text[2:-1].replace("''", "'"))))
+        elif part["unicode"]:
+            plain = text[3:-1].replace("''", "'")
+            written.append(quoted(_UNICODE_ESCAPE.sub(_unicode_unescaped, plain)))
+        elif part["dollar"]:
+            edge = len(part["tag"] or "") + 2
+            written.append(quoted(text[edge:-edge]))
+        elif part["kept"]:
+            written.append(text)
+        else:
+            written.append(" ")
+            if text == "/*":
+                place = _end_of_comment(sql, place)
+    written.append(sql[place:])
+    return "".join(written)
+
+
+def _end_of_comment(sql: str, place: int) -> int:
+    depth = 1
+    for mark in _NESTED.finditer(sql, place):
+        depth += 1 if mark[0] == "/*" else -1
+        if depth == 0:
+            return mark.end()
+    return len(sql)
+
+
+def _with_names_in_gaps(parts: list[str]) -> list[str]:
+    """Quoted names were split off like literals; put them back into the gaps."""
+    joined = [parts[0]]
+    for place in range(1, len(parts), 2):
+        part, gap = parts[place], parts[place + 1]
+        if part[-1] == '"':
+            joined[-1] += part + gap
+        else:
+            joined += (part, gap)
+    return joined
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    short, four, eight, octal, other = match.groups()
+    if other is not None:
+        return _NAMED_ESCAPES.get(other, other)
+    return _character(octal, 8) if octal else _character(short or four or eight, 16)
+
+
+def _unicode_unescaped(match: re.Match[str]) -> str:
+    return "\\" if match[3] else _character(match[1] or match[2], 16)
+
+
+def _character(digits: str, base: int) -> str:
+    code = int(digits, base)
+    return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"

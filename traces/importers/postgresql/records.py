@@ -1,0 +1,148 @@
+"""PostgreSQL's csvlog as records: complete ones, and what is damaged, each with its line."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+RECORD_BYTES_MAX = 16 << 20
+"""No record is longer: what goes on for longer has lost its closing quote."""
+
+SHOWN_CHARACTERS = 200
+"""So much of damage is shown."""
+
+COLUMNS = (23, 24, 26)
+"""Columns of a record, by version: up to 12, from 13 (backend_type), from 14 (query_id)."""
+
+_START = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} [^\s,\"]+,")
+"""How every record begins: its time, with the zone."""
+
+
+class Record(NamedTuple):
+    r"""A log entry.
+
+    Attributes:
+        line: its first line in the file, from 1.
+        fields: its columns, as text; at least as many as version 11 writes.
+        exact: whether its bytes were all of the encoding; others are written out as `\xNN`.
+    """
+
+    line: int
+    fields: list[str]
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Lines that are no log entry.
+
+    Attributes:
+        line: the first of them, from 1.
+        reason: what is wrong with them.
+        text: how they begin.
+    """
+
+    line: int
+    reason: str
+    text: str
+
+
+class _Lines:
+    """Lines with their numbers; lines can be handed back."""
+
+    def __init__(self, lines: Iterable[bytes]) -> None:
+        self._lines = iter(lines)
+        self._returned: deque[bytes] = deque()
+        self.number = 0
+
+    def next(self) -> bytes | None:
+        self.number += 1
+        if self._returned:
+            return self._returned.popleft()
+        return next(self._lines, None)
+
+    def hand_back(self, lines: list[bytes]) -> None:
+        self._returned.extendleft(reversed(lines))
+        self.number -= len(lines)
+
+
+csv.field_size_limit(RECORD_BYTES_MAX + 1)
+
+
+def read_records(lines: Iterable[bytes], encoding: str = "utf-8") -> Iterator[Record | Damage]:
+    """Read a csvlog.
+
+    A record ends with the line that closes its last quote. One that is not well-formed, because
+    its writer was killed or the file was cut, is damage; reading goes on where another begins, so
+    that damage costs no more than the record it is in.
+
+    Args:
+        lines: of the file, as bytes, with their ends.
+        encoding: of the text: the server's.
+    """
+    source = _Lines(lines)
+    parser = _Parser()
+    while (whole := source.next()) is not None:
+        number = source.number
+        if whole.count(b'"') & 1:
+            whole = _until_closed(source, whole)
+        exact = True
+        try:
+            text = whole.decode(encoding)
+        except UnicodeDecodeError:
+            text, exact = whole.decode(encoding, errors="backslashreplace"), False
+        fields = parser.fields(text)
+        if len(fields) in COLUMNS and whole[-1:] == b"\n" and _START.match(whole):
+            yield Record(number, fields, exact)
+        elif fields:
+            source.hand_back(_from_next_start(whole))
+            yield Damage(number, _reason(whole, fields), text[:SHOWN_CHARACTERS])
+
+
+class _Parser:
+    """csv.reader, handed one record at a time."""
+
+    def __init__(self) -> None:
+        self._next: list[str] = []
+        self._reader = csv.reader(iter(self._next.pop, None))
+
+    def fields(self, text: str) -> list[str]:
+        self._next.append(text)
+        try:
+            return next(self._reader)
+        except (csv.Error, IndexError):  # a field too long, or a quote that is never closed
+            self._next = []
+            self._reader = csv.reader(iter(self._next.pop, None))
+            return [text]
+
+
+def _until_closed(source: _Lines, first: bytes) -> bytes:
+    held = [first]
+    size = len(first)
+    while size <= RECORD_BYTES_MAX:
+        line = source.next()
+        if line is None:
+            break
+        held.append(line)
+        size += len(line)
+        if line.count(b'"') & 1:
+            break
+    return b"".join(held)
+
+
+def _from_next_start(damaged: bytes) -> list[bytes]:
+    """The lines from where another record begins: after the damage, or right within its line."""
+    start = _START.search(damaged, 1)
+    return re.findall(rb"[^\n]*\n|[^\n]+", damaged[start.start() :]) if start else []
+
+
+def _reason(whole: bytes, fields: list[str]) -> str:
+    if not _START.match(whole):
+        return "no entry of a csvlog"
+    if whole.count(b'"') & 1 or whole[-1:] != b"\n" or _START.search(whole, 1):
+        return "log entry cut short"
+    return f"log entry of an unknown form ({len(fields)} columns)"

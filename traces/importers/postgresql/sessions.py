@@ -1,0 +1,370 @@
+"""Transactions out of the statements of sessions, which the log has interleaved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from traces.importers.postgresql.accesses import KEY_NOT_NAMED
+from traces.importers.postgresql.entries import Statement
+from traces.importers.postgresql.key_values import (
+    KEYS_OF_ONE_STATEMENT_MAX,
+    Step,
+    UnknownValueError,
+    keys_of,
+    literal_text,
+)
+from traces.importers.postgresql.statement_kinds import Control
+from traces.importers.postgresql.templates import Planned, Templates
+
+COMMITTED, ROLLED_BACK, ABORTED = range(3)
+"""How a transaction ended: places in `traces.schema.OUTCOMES`."""
+
+ACCESSES_MAX = 1 << 20
+"""So many accesses of one transaction are kept."""
+
+NO_VALUE = "parameter whose value is not in the log"
+NO_END = "transaction whose end is not in the log"
+NO_BEGIN = "transaction that began before the log"
+TOO_LONG = f"access beyond the {ACCESSES_MAX}th of a transaction"
+REFUSED = "statement that PostgreSQL refused"
+
+OUTSIDE = "0"
+"""The local id of no transaction."""
+
+_INSIDE = "idle in transaction"
+_REFUSED_STATES = "42"
+"""The class of errors of statements that never ran: syntax, unknown tables, missing rights."""
+_FAILED_ALREADY = "25P02"
+
+
+@dataclass(slots=True)
+class Transaction:
+    """A transaction while it goes on, and when it has ended.
+
+    Attributes:
+        begin_us: when it began: microseconds since 1970 (UTC).
+        virtual: its local id in the server, or `OUTSIDE`: not known.
+        explicit: whether it goes on until it is ended by a statement.
+        whole: whether its beginning is in the log.
+        codes: of its accesses, in their order.
+        keys: of its accesses, as text.
+        failed: the state of the error that made it fail; empty: none.
+        ending: how it ends, unless the statement that ends it fails.
+        chained: whether another begins at its end.
+        current: the statement whose success is not known yet.
+        before_current: how many accesses were made before it.
+    """
+
+    begin_us: int
+    virtual: str
+    explicit: bool = False
+    whole: bool = True
+    codes: list[int] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    failed: str = ""
+    ending: int | None = None
+    chained: bool = False
+    current: str | None = None
+    before_current: int = 0
+
+    def forget_current(self) -> None:
+        """The current statement never ran."""
+        del self.codes[self.before_current :]
+        del self.keys[self.before_current :]
+
+
+@dataclass(slots=True)
+class Session:
+    """A session, and the transaction it is in.
+
+    Attributes:
+        name: the session id of the log.
+        number: the same as an integer: its start and its process.
+        line: the number of its last entry.
+        whole: whether the log has it from a place between two transactions.
+        begun_us: when its last transaction began.
+        transaction: the one it is in.
+    """
+
+    name: str
+    number: int
+    line: int = 0
+    whole: bool = True
+    begun_us: int = 0
+    transaction: Transaction | None = None
+
+    def begin(self, begin_us: int, virtual: str) -> Transaction:
+        """Begin a transaction, which is no earlier than the last."""
+        # Times of entries are cut to milliseconds, and how long a statement took is not.
+        self.begun_us = max(begin_us, self.begun_us)
+        self.transaction = Transaction(self.begun_us, virtual)
+        return self.transaction
+
+
+class Entry(NamedTuple):
+    """What an entry of the log says of its session.
+
+    Attributes:
+        at_us: when it was written: microseconds since 1970 (UTC).
+        virtual: the local id of the session's transaction in the server, or `OUTSIDE`.
+        tag: the command tag, which may say whether the session is in a transaction.
+    """
+
+    at_us: int
+    virtual: str
+    tag: str
+
+
+Ended = Callable[[Session, Transaction, int], None]
+"""Told of each transaction that has ended: whose, which, how."""
+
+Unread = Callable[[str, str], None]
+"""Told of what can't be read: the reason and the text."""
+
+Skipped = Callable[[str], None]
+"""Told of what is no transaction by its nature: the reason."""
+
+
+def new_session(name: str) -> Session:
+    """A session by its id, which is its start and its process in hexadecimal digits.
+
+    Raises:
+        ValueError: this is no session id.
+    """
+    start, _, process = name.partition(".")
+    return Session(name, (int(start, 16) << 24 | int(process, 16)) & ((1 << 63) - 1))
+
+
+class Grouping:
+    """Groups the statements of sessions into transactions.
+
+    Where an entry is written before its statement runs, the statement has succeeded when the
+    session goes on without an error; so a transaction ends with the session's next entry.
+
+    Args:
+        templates: of the log.
+        ended: see `Ended`.
+        unread: see `Unread`.
+        skipped: see `Skipped`.
+    """
+
+    def __init__(
+        self, templates: Templates, ended: Ended, unread: Unread, skipped: Skipped
+    ) -> None:
+        self._templates = templates
+        self._ended = ended
+        self._unread = unread
+        self._skipped = skipped
+
+    def statement(self, session: Session, statement: Statement, entry: Entry) -> None:
+        """A statement that is about to run, or has run."""
+        parts, plans = self._templates.statements(statement.sql)
+        before = session.transaction
+        # Most statements go on with the transaction that the one before was in.
+        if before is not None and (before.ending is not None or entry.virtual != before.virtual):
+            self._go_on(session, entry, bool(plans) and plans[0].template.ends)
+        begin_us = entry.at_us - (statement.took_us or 0)
+        last = len(plans) - 1
+        for place, planned in enumerate(plans):
+            control = planned.template.control
+            transaction = session.transaction
+            if transaction is None:
+                transaction = session.begin(begin_us, entry.virtual)
+                if not session.whole or entry.tag.startswith(_INSIDE):
+                    self._judge_begin(session, transaction, statement, entry, control)
+            transaction.before_current = len(transaction.codes)
+            if control is not Control.NONE:
+                self._control(session, transaction, control)
+                if place != last:
+                    self._finish_ending(session, entry)
+            elif not transaction.failed:
+                self._touch(session, transaction, planned, parts, statement.parameters)
+        transaction = session.transaction
+        if transaction is None:
+            return
+        transaction.current = statement.sql if statement.took_us is None else None
+        if statement.took_us is None:
+            return
+        if transaction.ending is not None:
+            self._finish_ending(session, entry)
+        elif not transaction.explicit and entry.virtual == OUTSIDE:
+            self._finish(session, COMMITTED)
+
+    def error(
+        self, session: Session, state: str, statement: Statement | None, entry: Entry
+    ) -> None:
+        """An error that made a statement fail, and with it its transaction.
+
+        Args:
+            session: whose.
+            state: the SQLSTATE of the error.
+            statement: the one that failed, if the entry names it.
+            entry: the error's.
+        """
+        if state == _FAILED_ALREADY:
+            return
+        refused = state.startswith(_REFUSED_STATES)
+        current = session.transaction.current if session.transaction is not None else None
+        if statement is not None and current != statement.sql:
+            if refused:
+                self._go_on(session, entry)
+            else:
+                self.statement(session, statement, entry)
+        elif refused and session.transaction is not None:
+            session.transaction.forget_current()
+        if refused:
+            self._skipped(REFUSED)
+        transaction = session.transaction
+        if transaction is None:
+            return
+        transaction.failed = state
+        transaction.current = None
+        if refused and not transaction.explicit and not transaction.codes:
+            session.transaction = None
+        elif transaction.ending is not None or not transaction.explicit:
+            self._finish(session, ABORTED)
+
+    def end(self, session: Session, lost: bool = False) -> None:
+        """The end of a session.
+
+        Args:
+            session: which.
+            lost: whether the server went down with it, or cut it off.
+        """
+        transaction = session.transaction
+        if transaction is None:
+            return
+        if (transaction.explicit and transaction.ending is None) or lost:
+            self._finish(session, ABORTED)
+        else:
+            self._finish(session, COMMITTED if transaction.ending is None else transaction.ending)
+
+    def end_of_log(self, session: Session) -> None:
+        """No more of a session is known."""
+        transaction = session.transaction
+        if transaction is None:
+            return
+        if transaction.explicit and transaction.ending is None:
+            session.transaction = None
+            self._skipped(NO_END)
+        else:
+            self.end(session)
+
+    def _go_on(self, session: Session, entry: Entry, ends: bool = False) -> None:
+        """The session goes on: what was to end, has ended.
+
+        Args:
+            session: which.
+            entry: the next.
+            ends: whether it is of a statement that ends the transaction; written after it, it has
+                the id of the next already.
+        """
+        transaction = session.transaction
+        if transaction is None:
+            return
+        transaction.current = None
+        if transaction.ending is not None:
+            self._finish_ending(session, entry)
+        elif entry.virtual == transaction.virtual:
+            return
+        elif not transaction.explicit:
+            self._finish(session, COMMITTED)
+        elif not ends and OUTSIDE not in (entry.virtual, transaction.virtual):
+            session.transaction = None
+            self._skipped(NO_END)
+
+    def _judge_begin(
+        self,
+        session: Session,
+        transaction: Transaction,
+        statement: Statement,
+        entry: Entry,
+        control: Control,
+    ) -> None:
+        """Whether a transaction that seems to begin here began before the log."""
+        inside = statement.took_us is None and entry.tag.startswith(_INSIDE)
+        alone = entry.tag == "idle" or entry.virtual == OUTSIDE or control is Control.BEGIN
+        transaction.explicit = inside
+        transaction.whole = not inside and (session.whole or alone)
+        session.whole = True
+
+    def _control(self, session: Session, transaction: Transaction, control: Control) -> None:
+        if control is Control.BEGIN:
+            transaction.explicit = True
+        elif control is Control.ROLLBACK_TO:
+            transaction.failed = ""
+        elif control is Control.HAND_OVER:
+            session.transaction = None
+            self._skipped(NO_END)
+        else:
+            commits = control in (Control.COMMIT, Control.COMMIT_AND_CHAIN)
+            wished = COMMITTED if commits else ROLLED_BACK
+            transaction.ending = ABORTED if transaction.failed else wished
+            transaction.chained = control in (
+                Control.COMMIT_AND_CHAIN,
+                Control.ROLLBACK_AND_CHAIN,
+            )
+
+    def _finish_ending(self, session: Session, entry: Entry) -> None:
+        transaction = session.transaction
+        if transaction is None or transaction.ending is None:
+            return
+        self._finish(session, transaction.ending)
+        if transaction.chained:
+            session.begin(entry.at_us, entry.virtual).explicit = True
+
+    def _finish(self, session: Session, outcome: int) -> None:
+        transaction = session.transaction
+        session.transaction = None
+        if transaction is None:
+            return
+        if not transaction.whole:
+            self._skipped(NO_BEGIN)
+        else:
+            self._ended(session, transaction, outcome)
+
+    def _touch(
+        self,
+        session: Session,
+        transaction: Transaction,
+        planned: Planned,
+        parts: list[str],
+        parameters: list[str] | None,
+    ) -> None:
+        for reason in planned.template.accesses.faults:
+            self._unread(reason, planned.template.text)
+        if len(transaction.codes) >= ACCESSES_MAX:
+            self._unread(TOO_LONG, planned.template.text)
+            return
+        try:
+            for step in planned.steps:
+                if step.place:
+                    transaction.codes.append(step.code)
+                    transaction.keys.append(literal_text(step.place, parts, parameters))
+                else:
+                    keys = self._keys(session, transaction, step, parts, parameters)
+                    transaction.codes += [step.code] * len(keys)
+                    transaction.keys += keys
+        except UnknownValueError:
+            del transaction.codes[len(transaction.keys) :]
+            self._unread(NO_VALUE, planned.template.text)
+
+    def _keys(
+        self,
+        session: Session,
+        transaction: Transaction,
+        step: Step,
+        parts: list[str],
+        parameters: list[str] | None,
+    ) -> list[str]:
+        if step.access.key is None:
+            # A row that did not exist has a key that no other row has.
+            rows = max(map(len, step.slots), default=1) if step.access.by_row else 1
+            made = f"{session.name}.{session.line}.{len(transaction.keys)}"
+            return [f"{made}.{row}" for row in range(rows)]
+        keys = keys_of(step, parts, parameters)
+        if len(keys) == KEYS_OF_ONE_STATEMENT_MAX:
+            self._unread(KEY_NOT_NAMED, step.access.table)
+        return keys

@@ -1,0 +1,210 @@
+"""The shape of a statement: its tokens with slots where literals stand.
+
+Statements of one shape differ in nothing but values, spaces, the case of names, the sign of
+numbers, and how many rows or values their lists have: `IN (1, 2)` and `IN (3)` are of one shape.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+NULL = 0
+"""Stands for NULL where a slot has the places of its literals."""
+
+_TOKEN = re.compile(r'"[^"]*"|[^\W\d][\w$]*|::|[-+*/<>=~!@#%^&|`?]+|\d[\w.]*|\S')
+_OPERATOR = re.compile(r"[-+*/<>=~!@#%^&|`?]+")
+_ENDS_IN_SIGN = frozenset("~!@#%^&|`?")
+"""Only an operator with one of these may end in a sign (PostgreSQL manual, section 4.1.3)."""
+
+_BEFORE_A_VALUE = frozenset(
+    {
+        *("and", "or", "not", "between", "in", "like", "ilike", "escape", "interval"),
+        *("case", "when", "then", "else"),
+        *("select", "from", "on", "using", "where", "by", "any", "limit", "offset", "returning"),
+        *("set", "values"),
+    }
+)
+_STRING_PREFIXES = frozenset("bxne")
+
+Token = str | tuple[int, ...]
+"""A word or a sign; or a slot: the places of its literals, negative where a minus precedes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What one statement has in common with others.
+
+    Attributes:
+        text: the shape as text, with `?` for each slot: what identifies it.
+        sql: the same with the number of the slot in place of each `?`, for a parser.
+        slots: of each slot, the places of its literals among the parts of the statement (see
+            `traces.importers.postgresql.literals.split`): more than one where a list was folded;
+            negative where a minus precedes; `NULL` where NULL stands.
+    """
+
+    text: str
+    sql: str
+    slots: tuple[tuple[int, ...], ...]
+
+
+def shapes_of(parts: Sequence[str]) -> tuple[Shape, ...]:
+    """The shapes of the statements in a text, of which there may be several between semicolons.
+
+    Args:
+        parts: gaps and literals in turn, see `traces.importers.postgresql.literals.split`.
+    """
+    statements: list[list[Token]] = [[]]
+    for token in _tokens(parts):
+        if token != ";":
+            statements[-1].append(token)
+        elif statements[-1] and statements[-1][0] != "create":  # a function's body has semicolons
+            statements.append([])
+    return tuple(_shape(_folded(tokens), parts) for tokens in statements if tokens)
+
+
+def _tokens(parts: Sequence[str]) -> list[Token]:
+    tokens: list[Token] = []
+    for place, part in enumerate(parts):
+        if place % 2:
+            negative = _absorb_sign(tokens)
+            if part[0] == "'" and tokens and tokens[-1] in _STRING_PREFIXES:
+                _absorb_prefix(tokens, parts[place - 1])
+            tokens.append((-place,) if negative else (place,))
+        else:
+            for token in _TOKEN.findall(part):
+                _append(tokens, token)
+    return tokens
+
+
+def _append(tokens: list[Token], token: str) -> None:
+    if token[0] == '"':
+        tokens.append(token)
+    elif _OPERATOR.match(token):
+        tokens += _operators(token)
+    elif token in ("null", "NULL", "Null") and tokens and tokens[-1] in ("=", "(", ","):
+        tokens.append((NULL,))
+    else:
+        tokens.append(token.lower())
+
+
+def _operators(run: str) -> list[str]:
+    """Operators that are written without a space between them: `=-` is `=` and `-`."""
+    signs: list[str] = []
+    while len(run) > 1 and run[-1] in "+-" and _ENDS_IN_SIGN.isdisjoint(run):
+        signs.insert(0, run[-1])
+        run = run[:-1]
+    return [run, *signs]
+
+
+def _absorb_sign(tokens: list[Token]) -> bool:
+    """Take a sign that belongs to the coming literal off the end; whether it was a minus."""
+    if not tokens or tokens[-1] not in ("-", "+"):
+        return False
+    if len(tokens) > 1:
+        before = tokens[-2]
+        if isinstance(before, tuple):
+            return False
+        starts = before in ("(", ",", "[") or before in _BEFORE_A_VALUE
+        if not starts and not _OPERATOR.fullmatch(before):
+            return False
+    return tokens.pop() == "-"
+
+
+def _absorb_prefix(tokens: list[Token], gap: str) -> None:
+    """`b'101'`: the letter is part of the literal, where no space is between."""
+    if not gap[-1:].isspace():
+        tokens.pop()
+
+
+def _folded(tokens: list[Token]) -> list[Token]:
+    """Fold lists of values and of rows into their first item, where all items are alike."""
+    folded: list[Token] = []
+    place = 0
+    while place < len(tokens):
+        token = tokens[place]
+        folded.append(token)
+        place += 1
+        following = tokens[place] if place < len(tokens) else None
+        if (token == "in" and following == "(") or (token == "array" and following == "["):
+            end, items = _items(tokens, place)
+            if len(items) > 1 and (merged := _merged(items)) is not None:
+                folded += [following, *merged, tokens[end]]
+                place = end + 1
+        elif token == "values" and following == "(":
+            end, rows = _rows(tokens, place)
+            if len(rows) > 1 and (merged := _merged(rows)) is not None:
+                folded += ["(", *merged, ")"]
+                place = end
+    return folded
+
+
+def _items(tokens: list[Token], start: int) -> tuple[int, list[list[Token]]]:
+    """The items of the list that opens at `start`, and where it closes."""
+    items: list[list[Token]] = [[]]
+    depth = 0
+    for place in range(start + 1, len(tokens)):
+        token = tokens[place]
+        if depth == 0 and token in (")", "]"):
+            return place, items
+        if depth == 0 and token == ",":
+            items.append([])
+            continue
+        if token in ("(", "["):
+            depth += 1
+        elif token in (")", "]"):
+            depth -= 1
+        items[-1].append(token)
+    return start, []
+
+
+def _rows(tokens: list[Token], start: int) -> tuple[int, list[list[Token]]]:
+    """The rows of a list of rows that begins at `start`, and what comes after it."""
+    rows = []
+    while _token_at(tokens, start) == "(":
+        end, _ = _items(tokens, start)
+        if end == start:
+            break
+        rows.append(tokens[start + 1 : end])
+        start = end + 1
+        if _token_at(tokens, start) != "," or _token_at(tokens, start + 1) != "(":
+            break
+        start += 1
+    return start, rows
+
+
+def _token_at(tokens: list[Token], place: int) -> Token | None:
+    """The token at a place, if there is one."""
+    return tokens[place] if place < len(tokens) else None
+
+
+def _merged(items: list[list[Token]]) -> list[Token] | None:
+    """One item whose slots have the literals of all; None where items differ in more."""
+    shape = [isinstance(token, tuple) or token for token in items[0]]
+    if True not in shape:
+        return None
+    if any([isinstance(token, tuple) or token for token in item] != shape for item in items[1:]):
+        return None
+    return [
+        tuple(place for slot in column for place in slot)
+        if isinstance(column[0], tuple)
+        else column[0]
+        for column in zip(*items, strict=True)
+    ]
+
+
+def _shape(tokens: list[Token], parts: Sequence[str]) -> Shape:
+    slots: list[tuple[int, ...]] = []
+    text: list[str] = []
+    sql: list[str] = []
+    for token in tokens:
+        if isinstance(token, str):
+            text.append(token)
+            sql.append(token)
+        else:
+            is_text = token[0] != NULL and parts[abs(token[0])][0] == "'"
+            text.append("?")
+            sql.append(f"'{len(slots)}'" if is_text else str(len(slots)))
+            slots.append(token)
+    return Shape(" ".join(text), " ".join(sql), tuple(slots))

@@ -1,0 +1,92 @@
+"""Small questions to a syntax tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from traces.importers.postgresql.accesses import KeyPart
+
+
+def flattened(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """The conditions that all have to hold."""
+    stack = [condition]
+    while stack:
+        node = stack.pop().unnest()
+        if isinstance(node, exp.And):
+            stack += (node.expression, node.this)
+        else:
+            yield node
+
+
+def queries_in_expressions(tree: exp.Expr) -> list[exp.Expr]:
+    """The queries inside a statement's expressions: not those in FROM, WITH and the like."""
+    elsewhere = ("with_", "from_", "joins", "using", "this", "laterals")
+    own = ("this", "expression") if isinstance(tree, exp.Insert) else elsewhere
+    found: list[exp.Expr] = []
+    for name, child in tree.args.items():
+        if name in own:
+            continue
+        for node in child if isinstance(child, list) else [child]:
+            if isinstance(node, exp.Expr):
+                found += _outermost_queries(node)
+    for join in tree.args.get("joins") or ():
+        if join.args.get("on") is not None:
+            found += _outermost_queries(join.args["on"])
+    return found
+
+
+def _outermost_queries(node: exp.Expr) -> list[exp.Expr]:
+    if isinstance(node, exp.Query):
+        return [node]
+    return [query for child in node.iter_expressions() for query in _outermost_queries(child)]
+
+
+def projections(query: exp.Expr, alias: exp.Expr) -> dict[str, exp.Expr]:
+    """What the columns of a query stand for, by name."""
+    if isinstance(query, exp.Values):
+        return first_row(query)
+    if not isinstance(query, exp.Select):
+        return {}
+    names = alias.alias_column_names or [one.alias_or_name for one in query.expressions]
+    return {
+        name.lower(): one.unalias()
+        for name, one in zip(names, query.expressions, strict=False)
+        if name
+    }
+
+
+def first_row(values: exp.Values) -> dict[str, exp.Expr]:
+    """The columns of a list of rows that was folded into one."""
+    if len(values.expressions) != 1 or not isinstance(values.expressions[0], exp.Tuple):
+        return {}
+    row = values.expressions[0].expressions
+    names = values.alias_column_names or [f"column{n + 1}" for n in range(len(row))]
+    return {name.lower(): one for name, one in zip(names, row, strict=False)}
+
+
+def bare(node: exp.Expr) -> exp.Expr:
+    """An expression without parentheses and casts around it."""
+    while isinstance(node, (exp.Paren, exp.Cast)):
+        node = node.this
+    return node
+
+
+def constant(node: exp.Expr) -> KeyPart | None:
+    """Where a constant's value is found; None for anything else."""
+    node = bare(node)
+    if isinstance(node, exp.Literal):
+        return KeyPart(int(node.this)) if node.this.isdecimal() else None
+    if isinstance(node, exp.Boolean):
+        return KeyPart(None, str(bool(node.this)).lower())
+    return None
+
+
+def array(node: exp.Any) -> KeyPart | None:
+    """`ANY($1)` and `ANY(ARRAY[1, 2])`."""
+    inner = bare(node.this)
+    if isinstance(inner, exp.Array):
+        return constant(inner.expressions[0]) if len(inner.expressions) == 1 else None
+    part = constant(inner)
+    return KeyPart(part.slot, is_array=True) if part is not None else None

@@ -1,0 +1,72 @@
+"""The time of a log entry, as PostgreSQL writes it: `2026-11-21 09:12:31.412 CET`."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
+
+_UTC_NAMES = frozenset({"UTC", "GMT", "Z", "Etc/UTC", "UCT", "Zulu"})
+_TIME = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-\d\d (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3} \S+")
+_OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)?:?(\d\d)?")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class UnknownZoneError(ValueError):
+    """An abbreviation that could mean several zones; the message says what to do."""
+
+
+class LogTimes:
+    """Reads times, quickly: entries of one second share their work.
+
+    Args:
+        zone: the server's `log_timezone`, for logs that are not in UTC: abbreviations such as
+            `IST` mean different zones in different places.
+    """
+
+    def __init__(self, zone: ZoneInfo | None = None) -> None:
+        self._zone = zone
+        self._second = "none yet"
+        self._abbreviation = ""
+        self._second_us = 0
+
+    def us(self, text: str) -> int:
+        """Microseconds since 1970 (UTC).
+
+        Raises:
+            UnknownZoneError: the zone needs to be told.
+            ValueError: this is no time.
+        """
+        if text[:19] != self._second or text[24:] != self._abbreviation:
+            if not _TIME.fullmatch(text):
+                raise ValueError(f"{text!r} is no time of a log")
+            self._second_us = self._whole_second(text[:19], text[24:])
+            self._second, self._abbreviation = text[:19], text[24:]
+        return self._second_us + int(text[20:23]) * 1000
+
+    def _whole_second(self, second: str, abbreviation: str) -> int:
+        local = datetime.fromisoformat(second)
+        moment = local.replace(tzinfo=self._zone_of(local, abbreviation))
+        return (moment - _EPOCH) // timedelta(microseconds=1)
+
+    def _zone_of(self, local: datetime, abbreviation: str) -> tzinfo:
+        if abbreviation in _UTC_NAMES:
+            return UTC
+        offset = _OFFSET.fullmatch(abbreviation)
+        if offset:
+            hours, minutes, seconds = (int(part or 0) for part in offset.groups()[1:])
+            east = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+            return timezone(east if offset[1] == "+" else -east)
+        if self._zone is None:
+            raise UnknownZoneError(
+                f"times are in the zone '{abbreviation}', which means different zones in different "
+                "places: name the server's log_timezone, such as --timezone Europe/Berlin"
+            )
+        for fold in (0, 1):
+            moment = local.replace(tzinfo=self._zone, fold=fold)
+            if moment.tzname() == abbreviation:
+                return timezone(moment.utcoffset() or timedelta())
+        raise UnknownZoneError(
+            f"times are in the zone '{abbreviation}', which {self._zone} does not have at "
+            f"{local}: name the server's log_timezone with --timezone"
+        )

@@ -1,0 +1,120 @@
+"""Transaction types: which accesses a transaction makes, in the order it first makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+
+from traces.importers.postgresql.accesses import Access
+from traces.importers.postgresql.templates import CodedAccess, Templates
+from traces.manifest import Access as NamedAccess
+from traces.manifest import TransactionType
+
+TYPES_MAX = 10_000
+"""So many types of transactions are told apart."""
+
+ACCESSES_MAX = 1 << 15
+"""So many accesses a type has room for, in a trace's 16 bits."""
+
+_NAMED_MAX = 2
+"""So many accesses are named in the name of a type."""
+
+_DIGITS = 6
+"""Of the digest of what a type does, in its name."""
+
+
+class TypeOf:
+    """One transaction type.
+
+    Attributes:
+        number: among the types, from 0.
+        name: for people, and the same for the same accesses in every log.
+        ids: the access id of each access, by the access's code.
+    """
+
+    def __init__(self, number: int, name: str) -> None:
+        self.number = number
+        self.name = name
+        self.ids: dict[int, int] = {}
+
+
+class Types:
+    """The types of a log's transactions.
+
+    A transaction's type is what it does: its templates' accesses in the order in which it first
+    makes each. A statement repeated, and a loop over several, make no other type.
+
+    Args:
+        templates: of the log.
+        names: what to call types, by the names they are given otherwise. Types that are called
+            the same become one.
+    """
+
+    def __init__(self, templates: Templates, names: Mapping[str, str] | None = None) -> None:
+        self._templates = templates
+        self._names = dict(names or {})
+        self._by_signature: dict[tuple[int, ...], TypeOf | None] = {}
+        self._by_name: dict[str, TypeOf] = {}
+        self.renamed: set[str] = set()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the types, by number."""
+        return list(self._by_name)
+
+    def of(self, codes: Iterable[int]) -> TypeOf | None:
+        """The type of a transaction that makes these accesses; None beyond `TYPES_MAX` types."""
+        signature = tuple(dict.fromkeys(codes))
+        if signature in self._by_signature:
+            return self._by_signature[signature]
+        if len(self._by_signature) >= TYPES_MAX:
+            return None
+        return self._by_signature.setdefault(signature, self._new(signature))
+
+    def described(self) -> tuple[TransactionType, ...]:
+        """The types as a manifest has them."""
+        return tuple(
+            TransactionType(one.name, tuple(self._accesses(one))) for one in self._by_name.values()
+        )
+
+    def _new(self, signature: tuple[int, ...]) -> TypeOf | None:
+        accesses = [self._templates.coded[code] for code in signature]
+        given = f"{_readable(one.access for one in accesses)}.{_digest(accesses)}"
+        name = self._names.get(given, given)
+        if name != given:
+            self.renamed.add(given)
+        one = self._by_name.setdefault(name, TypeOf(len(self._by_name), name))
+        for code in signature:
+            one.ids.setdefault(code, len(one.ids))
+        return one if len(one.ids) <= ACCESSES_MAX else None
+
+    def _accesses(self, one: TypeOf) -> Iterable[NamedAccess]:
+        used: set[str] = set()
+        for code, number in one.ids.items():
+            access = self._templates.coded[code].access
+            name = _name(access)
+            if name in used:
+                name = next(
+                    again for n in range(2, ACCESSES_MAX) if (again := f"{name}_{n}") not in used
+                )
+            used.add(name)
+            yield NamedAccess(number, name, access.table, access.kind)
+
+
+def _name(access: Access) -> str:
+    return f"{access.kind}_{access.table.replace('.', '_')}"
+
+
+def _readable(accesses: Iterable[Access]) -> str:
+    """The writes, or the reads where there is none."""
+    made = list(accesses)
+    writes = [access for access in made if access.kind not in ("read", "scan")]
+    names = list(dict.fromkeys(_name(access) for access in writes or made))
+    shown = names[:_NAMED_MAX]
+    more = [f"{len(names) - _NAMED_MAX}_more"] if len(names) > _NAMED_MAX else []
+    return "+".join([*shown, *more])
+
+
+def _digest(accesses: Iterable[CodedAccess]) -> str:
+    whole = "\n".join(f"{one.template.text}|{one.place}" for one in accesses)
+    return blake2b(whole.encode("utf-8", "replace"), digest_size=8).hexdigest()[:_DIGITS]

@@ -1,0 +1,49 @@
+"""Words of a log as small numbers, the same through the whole import."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from traces.errors import TraceError
+
+WORD_BITS = 15
+WORDS_MAX = (1 << WORD_BITS) - 1
+"""So many types or tables fit into the schema's numbers."""
+
+
+class Words:
+    """Numbers words in the order in which they are met.
+
+    Args:
+        what: what they are, for the message that there are too many: `type`.
+
+    Attributes:
+        words: the words; a word's place is its number.
+    """
+
+    def __init__(self, what: str, words: tuple[str, ...] = ()) -> None:
+        self.words = list(words)
+        self._numbers = {word: number for number, word in enumerate(words)}
+        self._what = what
+
+    def numbers(self, column: pa.Array) -> np.ndarray:
+        """The numbers of a column of text, which has no null.
+
+        Raises:
+            TraceError: there are too many different words.
+        """
+        encoded = column.cast(pa.string()).dictionary_encode()
+        known = [self._number(word) for word in encoded.dictionary.to_pylist()]
+        return np.array(known, dtype=np.int32)[encoded.indices.to_numpy()]
+
+    def _number(self, word: str) -> int:
+        number = self._numbers.setdefault(word, len(self.words))
+        if number == len(self.words):
+            self.words.append(word)
+        if number >= WORDS_MAX:
+            raise TraceError(
+                f"{self._what}: the log has more than {WORDS_MAX} different ones; "
+                "name a column with fewer values"
+            )
+        return number

@@ -1,0 +1,84 @@
+"""The integer that stands for a row's key, a session or a user in a trace."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+HASH_BITS = 63
+_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
+"""Integers as they are written down; of those with 19 digits not all fit."""
+_LARGEST = {19: b"9223372036854775807", 20: b"-9223372036854775808"}
+"""The integers that are furthest from 0, by the length of their texts."""
+_BETWEEN = "\x1f"
+"""Stands between the parts of a key of several columns: ASCII's unit separator."""
+_NULL = "\x00"
+
+
+def keys_of(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """One 64-bit integer for each value; null stays null.
+
+    An integer stays as it is, and so does a text that is one (`"12"`, not `"012"`): a log that
+    quotes its numbers gives the same keys as one that does not. Any other value becomes the first
+    63 bits of the BLAKE2b hash of its text: the same in every process and on every machine.
+
+    Args:
+        column: of any type that can be written as text.
+    """
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_integer(column.type) and column.type != pa.uint64():
+        return column.cast(pa.int64())
+    text = column if pa.types.is_binary(column.type) else column.cast(pa.string())
+    return _text_keys(text.cast(pa.binary()))
+
+
+def combined_keys(columns: list[pa.Array | pa.ChunkedArray]) -> pa.Array:
+    """As `keys_of`, for keys of several columns; null where all of them are null."""
+    if len(columns) == 1:
+        return keys_of(columns[0])
+    texts = [pc.cast(column, pa.string()) for column in columns]
+    joined = pc.binary_join_element_wise(
+        *texts, _BETWEEN, null_handling="replace", null_replacement=_NULL
+    )
+    unknown = texts[0].is_null()
+    for text in texts[1:]:
+        unknown = pc.and_(unknown, text.is_null())
+    return keys_of(pc.if_else(unknown, pa.scalar(None, pa.string()), joined))
+
+
+def _text_keys(text: pa.Array) -> pa.Array:
+    try:
+        return _all_integers(text)
+    except pa.ArrowInvalid:
+        # Most values come again and again: each is looked at once.
+        encoded = text.dictionary_encode()
+        return _mixed_keys(encoded.dictionary).take(encoded.indices)
+
+
+def _all_integers(text: pa.Array) -> pa.Array:
+    """The integers of texts that all are some; else an `ArrowInvalid`."""
+    integers = text.cast(pa.string()).cast(pa.int64())
+    if pc.any(pc.not_equal(integers.cast(pa.string()).cast(pa.binary()), text)).as_py():
+        raise pa.ArrowInvalid("written otherwise, such as 007")
+    return integers
+
+
+def _mixed_keys(text: pa.Array) -> pa.Array:
+    whole = pc.match_substring_regex(text, _INTEGER)
+    length = pc.binary_length(text)
+    for characters, largest in _LARGEST.items():
+        too_long = pc.and_(pc.equal(length, characters), pc.greater(text, largest))
+        whole = pc.and_not(whole, too_long)
+    integers = pc.if_else(whole, text, None).cast(pa.string()).cast(pa.int64())
+    return pc.replace_with_mask(integers, pc.invert(whole), _hashes(text.filter(pc.invert(whole))))
+
+
+def _hashes(text: pa.Array) -> pa.Array:
+    digests = b"".join([blake2b(one, digest_size=8).digest() for one in text.to_pylist()])
+    return pa.array((np.frombuffer(digests, ">u8") >> (64 - HASH_BITS)).astype(np.int64))

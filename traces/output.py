@@ -1,0 +1,70 @@
+"""Printing for people: tables, and a bar while they wait."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+PIPE_WIDTH = 80
+WIDEST = 1000
+
+# Names come from files: brackets and colons in them are no markup.
+_plain = functools.partial(Console, markup=False, emoji=False, highlight=False)
+
+
+def print_table(table: RenderableType) -> None:
+    """Print a table; in a pipe, where no one can widen a window, as wide as it wants to be."""
+    console = _plain(file=sys.stdout)
+    if not console.is_terminal:
+        wanted = _plain(width=WIDEST).measure(table).maximum
+        console = _plain(file=sys.stdout, width=max(PIPE_WIDTH, wanted))
+    console.print(table)
+
+
+def counts_table(title: str, *columns: str) -> Table:
+    """An empty table whose first column is words and whose others are numbers."""
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column(columns[0])
+    for column in columns[1:]:
+        table.add_column(column, justify="right")
+    return table
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things, such as `1 row` or `2,000 rows`."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+class Bar:
+    """What a person sees while a command works: on a terminal only."""
+
+    def __init__(self, progress: Progress, words: str, total: float | None) -> None:
+        self._progress = progress
+        self._task = progress.add_task(words, total=total, words="")
+
+    def update(self, done: float, words: str) -> None:
+        """So much is done, in the unit of the total; `words` say what matters now."""
+        self._progress.update(self._task, completed=done, words=words)
+
+
+@contextmanager
+def bar(words: str, total: float | None) -> Iterator[Bar]:
+    """Show a bar on standard error while the block runs; `total` is None if it is not known."""
+    console = _plain(file=sys.stderr)
+    with Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[words]}", markup=False),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
+        yield Bar(progress, words, total)

@@ -1,0 +1,50 @@
+"""The files that the commands write besides traces."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+from traces.atomic_file import replaced_atomically
+from traces.errors import TraceError, why
+
+
+def refuse_bad_output(path: Path | None, option: str) -> None:
+    """Before minutes of work, not after.
+
+    Args:
+        path: where something is to be written; None for nowhere.
+        option: that named it, for the message.
+
+    Raises:
+        TraceError: it can't be written there.
+    """
+    if path is None:
+        return
+    if path.is_dir():
+        raise TraceError(f"{option} {path}: is a directory; name a file in it")
+    if not path.parent.is_dir():
+        raise TraceError(f"{option} {path}: there is no directory {path.parent}; make it first")
+    try:
+        with TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise TraceError(
+            f"{option} {path}: the directory can't be written to: {why(error)}"
+        ) from None
+
+
+def write_json(path: Path, document: dict[str, Any]) -> None:
+    """Write a document, whole or not at all.
+
+    Raises:
+        TraceError: it can't be written.
+    """
+    try:
+        with replaced_atomically(path) as beside:
+            text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+            beside.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise TraceError(f"{path}: can't be written: {why(error)}") from None

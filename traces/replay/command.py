@@ -1,0 +1,62 @@
+"""`heddle trace replay`: a part of a trace made ready for the engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from traces.command import one_message
+from traces.output import counted, print_table
+from traces.output_file import refuse_bad_output
+from traces.reader import open_trace
+from traces.replay.likeness import conflict_words, likeness_tables, recorded, replayed
+from traces.replay.part import choose_part
+from traces.replay.prepared import make_shown, prepared_program
+from traces.replay.program import read_program
+
+EXAMPLES = """
+\b
+Examples:
+  heddle trace replay shop
+  heddle trace replay shop --day 2019-11-29 --hours peak
+  heddle trace replay shop --hours 9-12 --output morning.program
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option("--day", metavar="YYYY-MM-DD", help="Which day (UTC), or all.")
+@click.option("--hours", help="Of the day (UTC): 9, 9-12, 9:20-9:40 or peak, the busiest.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the program there, for workload.program=FILE.",
+)
+@one_message
+def replay(trace: Path, day: str | None, hours: str | None, output: Path | None) -> None:
+    """Make a part of a trace ready to be replayed, and say how much alike the two are.
+
+    By default all of a trace of up to a million transactions, else the peak hour of its last day.
+    workload=replay workload.trace=TRACE does the same by itself.
+    """
+    refuse_bad_output(output, "--output")
+    opened = open_trace(trace)
+    part = choose_part(opened, day, hours)
+    if output is None:
+        output = prepared_program(trace, day, hours)
+    else:
+        make_shown(opened, part, output)
+    program = read_program(output)
+    name = opened.manifest.name + (" (synthetic)" if opened.manifest.synthetic else "")
+    sessions = counted(program.header["sessions"], "session")
+    transactions = counted(program.header["transactions"], "transaction")
+    click.echo(f"{name}, {part.words} (UTC): {transactions} in {sessions}")
+    likeness = recorded(opened, part), replayed(program, part)
+    for table in likeness_tables(*likeness):
+        print_table(table)
+    click.echo(conflict_words(*likeness))
+    for reason, count in program.header["left_out"].items():
+        click.echo(f"left out: {counted(count, 'transaction')} {reason}")
+    click.echo(f"program: {output}")

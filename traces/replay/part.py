@@ -1,0 +1,123 @@
+"""Which transactions of a trace are replayed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+
+from traces.errors import TraceError, shown
+from traces.order import begins_of
+from traces.reader import Trace
+from traces.trace_files import DAY_US, start_of
+
+HOUR_US = DAY_US // 24
+MINUTE_US = HOUR_US // 60
+DAY_MINUTES = 24 * 60
+WHOLE_MAX = 1_000_000
+"""A trace of at most so many transactions is replayed as a whole if nothing else is said."""
+
+ALL = "all"
+PEAK = "peak"
+_HOURS = re.compile(r"(\d{1,2})(:\d\d)?(?:-(\d{1,2})(:\d\d)?)?")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A span of time.
+
+    Attributes:
+        first_us: microseconds since 1970 (UTC).
+        end_us: likewise; no longer in it.
+        days: which days it is on, of those that the trace has.
+        words: for people, such as `2026-03-01, hours 9 to 12`.
+    """
+
+    first_us: int
+    end_us: int
+    days: tuple[date, ...]
+    words: str
+
+
+def choose_part(trace: Trace, day: str | None = None, hours: str | None = None) -> Part:
+    """The part that is asked for.
+
+    Args:
+        trace: of which.
+        day: such as 2026-03-01 (UTC), or `all`. None: the last, or all of a trace that is small
+            and of which no hours are asked for.
+        hours: of the day (UTC), such as `9`, `9-12` (until 12 o'clock), `9:20-9:40`, or `peak`:
+            the one with most transactions. None: all of a day that was named, the peak of one
+            that was not.
+
+    Raises:
+        TraceError: it makes no sense, or the trace has no such day.
+    """
+    if not trace.days:
+        raise TraceError(f"{trace.folder}: has no transactions; import the trace anew")
+    small = sum(trace.transactions(one) for one in trace.days) <= WHOLE_MAX
+    if day == ALL or (day is None and hours is None and small):
+        if hours is not None:
+            raise TraceError(f"hours={hours}: are those of one day; name it, with day=")
+        first, last = trace.days[0], trace.days[-1]
+        words = f"{first}" if first == last else f"{first} to {last}"
+        return Part(start_of(first), start_of(last) + DAY_US, trace.days, words)
+    chosen = trace.days[-1] if day is None else _day(trace, day)
+    if hours is None and day is not None:
+        return Part(start_of(chosen), start_of(chosen) + DAY_US, (chosen,), f"{chosen}")
+    if hours in (None, PEAK):
+        hour = peak_hour(trace, chosen)
+        return _minutes_of(chosen, hour * 60, hour * 60 + 60, f"{chosen}, its peak hour {hour}")
+    begin, end = _minutes(str(hours))
+    words = f"{chosen}, hours {_clock(begin)} to {_clock(end)}"
+    return _minutes_of(chosen, begin, end, words)
+
+
+def peak_hour(trace: Trace, day: date) -> int:
+    """The hour (UTC) of a day with the most transactions, the first of several."""
+    counts = np.zeros(24, np.int64)
+    for batch in trace.batches(["begin"], [day]):
+        hours = (begins_of(batch) - start_of(day)) // HOUR_US
+        counts += np.bincount(hours, minlength=24)
+    return int(counts.argmax())
+
+
+def _day(trace: Trace, text: str) -> date:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        raise TraceError(f"day={shown(text)}: is no day; such as {trace.days[-1]}") from None
+    trace.files(day)
+    return day
+
+
+def _minutes(text: str) -> tuple[int, int]:
+    """The minutes of the day at which a span begins and ends."""
+    match = _HOURS.fullmatch(text)
+    if match and (match[3] or not match[2]):
+        first = _minute(match[1], match[2])
+        end = _minute(match[3], match[4]) if match[3] else first + 60
+        if first < end <= DAY_MINUTES:
+            return first, end
+    raise TraceError(
+        f"hours={shown(text)}: must be {PEAK}, an hour from 0 to 23, or a span such as 9-12 or "
+        "9:20-9:40"
+    )
+
+
+def _minute(hour: str, minute: str | None) -> int:
+    """Of the day; one that is none is beyond its end."""
+    past = int(minute[1:]) if minute else 0
+    return int(hour) * 60 + past if past < 60 else DAY_MINUTES + 1
+
+
+def _clock(minute: int) -> str:
+    hour, past = divmod(minute, 60)
+    return f"{hour}:{past:02}" if past else f"{hour}"
+
+
+def _minutes_of(day: date, first: int, end: int, words: str) -> Part:
+    midnight = start_of(day)
+    return Part(midnight + first * MINUTE_US, midnight + end * MINUTE_US, (day,), words)

@@ -1,0 +1,73 @@
+"""`heddle trace show`: what a trace is."""
+
+from __future__ import annotations
+
+import click
+from rich.table import Table
+
+from traces.command import one_message
+from traces.manifest import Manifest
+from traces.output import bar, counts_table, print_table
+from traces.reader import Trace, open_trace
+from traces.tally import COLUMNS, Tally
+
+EXAMPLES = """
+\b
+Example:
+  heddle trace show shop
+"""
+
+
+@click.command("show", epilog=EXAMPLES)
+@click.argument("folder", metavar="FOLDER")
+@one_message
+def show(folder: str) -> None:
+    """Say what a trace is: where it came from, how much there is, its types and their accesses.
+
+    Reads all of it, and so finds what is damaged.
+    """
+    trace = open_trace(folder)
+    tally = _count(trace)
+    manifest = trace.manifest
+    click.echo(f"{manifest.name}: {tally.transactions_text()}")
+    click.echo(_source_words(manifest))
+    print_table(tally.table())
+    if any(one.accesses for one in manifest.types):
+        print_table(_types_table(manifest))
+    if manifest.source.left_out:
+        print_table(_left_out_table(manifest))
+
+
+def _count(trace: Trace) -> Tally:
+    tally = Tally()
+    total = sum(trace.transactions(day) for day in trace.days)
+    with bar("reading", total) as shown:
+        for batch in trace.batches():
+            tally.add(batch.select(list(COLUMNS)))
+            shown.update(tally.transactions.total(), "")
+    return tally
+
+
+def _source_words(manifest: Manifest) -> str:
+    source = manifest.source
+    made = "made up by" if manifest.synthetic else "imported as"
+    files = f" from {', '.join(source.files)}" if source.files else ""
+    return f"{made} {source.importer}{files}, with Heddle {manifest.heddle_version}"
+
+
+def _types_table(manifest: Manifest) -> Table:
+    table = Table()
+    for column in ("type", "access", "name", "table", "kind"):
+        table.add_column(column, justify="right" if column == "access" else "left")
+    for one in manifest.types:
+        table.add_section()
+        for made in one.accesses:
+            table.add_row(one.name, str(made.access), made.name, made.table, made.kind)
+    return table
+
+
+def _left_out_table(manifest: Manifest) -> Table:
+    table = counts_table("", "left out", "rows")
+    for reason, count in manifest.source.left_out.items():
+        table.add_row(reason, f"{count:,}")
+    return table

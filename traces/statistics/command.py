@@ -1,0 +1,232 @@
+"""`heddle trace stats`, `peaks` and `predict`: what a trace's hours and days are like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from traces.command import one_message
+from traces.errors import TraceError
+from traces.output import bar, print_table
+from traces.output_file import refuse_bad_output, write_json
+from traces.reader import open_trace
+from traces.statistics.days import Day
+from traces.statistics.document import peaks_document, predict_document, stats_document
+from traces.statistics.hours import WINDOW_MINUTES, WINDOWS_MINUTES
+from traces.statistics.measure import TraceStatistics, days_between, measure
+from traces.statistics.pictures.calendar import draw_calendar
+from traces.statistics.pictures.figure import ENDINGS, write_figure
+from traces.statistics.pictures.forecast import draw_forecast
+from traces.statistics.prediction import RETRAINING_THRESHOLD, predictions_of
+from traces.statistics.tables import (
+    days_words,
+    hours_table,
+    peaks_table,
+    predict_table,
+    predict_words,
+    stats_table,
+    stats_words,
+)
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+STATS_EXAMPLES = """
+\b
+Examples:
+  heddle trace stats shop
+  heddle trace stats shop --plot shop.png --json shop.json
+  heddle trace stats shop --day 2019-11-29
+"""
+
+PEAKS_EXAMPLES = """
+\b
+Examples:
+  heddle trace peaks shop
+  heddle trace peaks shop --window 10 --type cart
+"""
+
+PREDICT_EXAMPLES = """
+\b
+Examples:
+  heddle trace predict shop --plot figure-11.png
+  heddle trace predict shop --threshold 0.3
+"""
+
+
+def _measuring(command: Command) -> Command:
+    """The argument and the options of every command here."""
+    for option in reversed(
+        (
+            click.argument("trace", type=click.Path(path_type=Path)),
+            click.option(
+                "--window",
+                type=click.Choice([str(n) for n in WINDOWS_MINUTES]),
+                default=str(WINDOW_MINUTES),
+                show_default=True,
+                metavar="MINUTES",
+                help="Two transactions can be in conflict within so many minutes; divides 60.",
+            ),
+            click.option(
+                "--type",
+                "types",
+                multiple=True,
+                metavar="NAME",
+                help="Count this transaction type only; may be repeated. All by default.",
+            ),
+            click.option(
+                "--json",
+                "json_file",
+                type=click.Path(path_type=Path),
+                metavar="FILE",
+                help="Write everything as JSON.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def _plotting(what: str) -> Callable[[Command], Command]:
+    """The option `--plot`."""
+    return click.option(
+        "--plot",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help=f"Draw {what} ({', '.join(ENDINGS)}).",
+    )
+
+
+@click.command(epilog=STATS_EXAMPLES)
+@_measuring
+@_plotting("a calendar of requests and conflict rates, an hour a cell")
+@click.option(
+    "--day", type=click.DateTime(["%Y-%m-%d"]), metavar="YYYY-MM-DD", help="Show its hours instead."
+)
+@one_message
+def stats(
+    trace: Path,
+    window: str,
+    types: tuple[str, ...],
+    json_file: Path | None,
+    plot: Path | None,
+    day: datetime | None,
+) -> None:
+    """Requests by type, day by day, with each day's peak hour and its conflict rate.
+
+    Two transactions are in conflict if they are of different users, access the same row within
+    the same minutes of --window, and at least one writes it.
+    """
+    _refuse_bad_files(json_file, plot)
+    found = _measure(trace, window, types)
+    if day is not None:
+        print_table(hours_table(found, _day_of(found, day.date())))
+    else:
+        print_table(stats_table(found))
+    click.echo(stats_words(found))
+    if json_file is not None:
+        write_json(json_file, stats_document(found))
+        click.echo(f"statistics: {json_file}")
+    if plot is not None:
+        write_figure(draw_calendar(found), plot)
+        click.echo(f"picture: {plot}")
+
+
+@click.command(epilog=PEAKS_EXAMPLES)
+@_measuring
+@one_message
+def peaks(trace: Path, window: str, types: tuple[str, ...], json_file: Path | None) -> None:
+    """The peak hour of each day: the hour with most requests. Invalid days are left out.
+
+    A day is invalid if it has no requests, fewer than half of what is usual, or lacks an hour that
+    usually has 20 requests or more. Usual is the median of the four weeks around it.
+    """
+    _refuse_bad_files(json_file, None)
+    found = _measure(trace, window, types)
+    print_table(peaks_table(found))
+    click.echo(days_words(found))
+    if json_file is not None:
+        write_json(json_file, peaks_document(found))
+        click.echo(f"peaks: {json_file}")
+
+
+@click.command(epilog=PREDICT_EXAMPLES)
+@_measuring
+@_plotting("the error by day and its distribution, and the retrainings")
+@click.option(
+    "--threshold",
+    type=click.FloatRange(min=0, max=100, min_open=True),
+    default=RETRAINING_THRESHOLD,
+    show_default=True,
+    help="Retrain when the predicted conflict rate is this far, relatively, from the trained one.",
+)
+@one_message
+def predict(
+    trace: Path,
+    window: str,
+    types: tuple[str, ...],
+    json_file: Path | None,
+    plot: Path | None,
+    threshold: float,
+) -> None:
+    """Predict each day's peak hour to be like the day before's, and say when to retrain.
+
+    The error of a prediction is abs((tomorrow - today) / today) of the conflict rate.
+    """
+    _refuse_bad_files(json_file, plot)
+    found = _measure(trace, window, types)
+    predictions = predictions_of(_predictable(found), threshold)
+    print_table(predict_table(found, predictions))
+    click.echo(days_words(found))
+    click.echo(predict_words(predictions, threshold))
+    if json_file is not None:
+        write_json(json_file, predict_document(found, predictions, threshold))
+        click.echo(f"predictions: {json_file}")
+    if plot is not None:
+        write_figure(draw_forecast(found, predictions, threshold), plot)
+        click.echo(f"picture: {plot}")
+
+
+def _refuse_bad_files(json_file: Path | None, plot: Path | None) -> None:
+    refuse_bad_output(json_file, "--json")
+    refuse_bad_output(plot, "--plot")
+    if plot is not None and plot.suffix not in ENDINGS:
+        raise TraceError(f"--plot {plot}: must end in one of {', '.join(ENDINGS)}")
+    if plot is not None and json_file is not None and plot.resolve() == json_file.resolve():
+        raise TraceError(f"--plot {plot}: is also the file of --json; name another")
+
+
+def _measure(folder: Path, window: str, types: tuple[str, ...]) -> TraceStatistics:
+    trace = open_trace(folder)
+    days = len(days_between(trace.days[0], trace.days[-1])) if trace.days else 0
+    with bar("measuring", days) as shown:
+        return measure(trace, int(window), types or None, lambda done, day: shown.update(done, day))
+
+
+def _day_of(found: TraceStatistics, wanted: date) -> Day:
+    for day in found.days:
+        if day.date == wanted:
+            return day
+    raise TraceError(
+        f"--day {wanted}: the trace has the days from {found.days[0].date} to {found.days[-1].date}"
+    )
+
+
+def _predictable(found: TraceStatistics) -> tuple[Day, ...]:
+    """The valid days, if something can be predicted from them."""
+    days = found.valid_days
+    for day in days:
+        if day.peak.conflict_rate is None:
+            raise TraceError(
+                f"{found.name}: {day.date}: no accesses are known of its peak hour's transactions, "
+                "so there is no conflict rate to predict"
+            )
+    if len(days) < 2:
+        raise TraceError(
+            f"{found.name}: has {len(days)} valid days of {len(found.days)}, and it takes two to "
+            "predict one; see heddle trace stats"
+        )
+    return days

@@ -1,0 +1,90 @@
+"""What the pictures share: a figure, its file, and an axis of days."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traces.atomic_file import replaced_atomically
+from traces.errors import TraceError, why
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ENDINGS = (".png", ".svg", ".pdf")
+INK, MUTED, WARNING = "#1f4e79", "#9bb3c9", "#b3261e"
+SATURDAY = 5
+EVERY_DAY_MAX = 10
+"""Up to so many days, each has its date; from there on, each Monday."""
+EVERY_WEEK_MAX = 70
+"""Up to so many days, each Monday has its date; from there on, each month has its name."""
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, in inches. The object interface needs no display."""
+    # Takes a second to import: only where it is used.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """Draw a figure into a file, whole or not at all; the file's ending gives the format.
+
+    Raises:
+        TraceError: it can't be written.
+    """
+    try:
+        with replaced_atomically(path) as beside:
+            figure.savefig(beside, dpi=150, format=path.suffix[1:])
+    except OSError as error:
+        raise TraceError(f"{path}: can't be written: {why(error)}") from None
+
+
+def mark_synthetic(figure: Figure) -> None:
+    """Say in the picture that the trace was made up: pictures travel without their text."""
+    figure.text(
+        0.995,
+        0.99,
+        "SYNTHETIC TRACE",
+        ha="right",
+        va="top",
+        color=WARNING,
+        fontsize=10,
+        fontweight="bold",
+    )
+
+
+def label_days(axes: Axes, days: Sequence[date]) -> None:
+    """Label an x axis whose positions are days by number: by day, by week or by month."""
+    if len(days) <= EVERY_DAY_MAX:
+        labelled = list(range(len(days)))
+        texts = [f"{day:%a}\n{day.day} {day:%b}" for day in days]
+    elif len(days) <= EVERY_WEEK_MAX:
+        labelled = [at for at, day in enumerate(days) if day.weekday() == 0]
+        texts = [f"Mon\n{days[at].day} {days[at]:%b}" for at in labelled]
+    else:
+        labelled = [at for at, day in enumerate(days) if day.day == 1]
+        texts = [f"1 {days[at]:%b}\n{days[at].year}" for at in labelled]
+    axes.set_xticks(labelled, texts)
+    mondays = [at for at, day in enumerate(days) if day.weekday() == 0 and at not in labelled]
+    axes.set_xticks(mondays, minor=True)
+    axes.tick_params(axis="x", which="major", length=7)
+    axes.tick_params(axis="x", which="minor", length=3)
+    axes.set_xlim(-0.5, len(days) - 0.5)
+
+
+def percent_text(share: float, position: float | None = None) -> str:
+    """A share as an axis shows it, in the form that matplotlib calls."""
+    return f"{100 * share:.3g}%"
+
+
+def count_text(count: float, position: float | None = None) -> str:
+    """A count, likewise."""
+    return f"{count:,.0f}"

@@ -1,0 +1,130 @@
+"""The statistics as tables, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from statistics import median
+
+from rich.table import Table
+
+from traces.output import counted, counts_table
+from traces.statistics.days import Day
+from traces.statistics.hours import Hour
+from traces.statistics.measure import TraceStatistics
+from traces.statistics.prediction import LARGE_ERROR, Prediction
+
+UNKNOWN = "-"
+
+
+def heading(found: TraceStatistics) -> str:
+    """The trace's name; one that was made up is never shown without saying so."""
+    return f"{found.name} (synthetic)" if found.synthetic else found.name
+
+
+def stats_table(found: TraceStatistics) -> Table:
+    """A row a day: requests by type, the peak hour, and whether the day is valid."""
+    title = f"{heading(found)}: requests by day (UTC)"
+    table = counts_table(
+        title, "day", *found.types, "requests", "peak hour", "conflict rate in it", "invalid for"
+    )
+    for day in found.days:
+        peak = (UNKNOWN, UNKNOWN) if day.total == 0 else (clock(day.peak), rate(day.peak))
+        by_type = (sum(hour.requests.get(name, 0) for hour in day.hours) for name in found.types)
+        requests = (f"{count:,}" for count in (*by_type, day.total))
+        table.add_row(day_text(day.date), *requests, *peak, day.invalid)
+    return table
+
+
+def hours_table(found: TraceStatistics, day: Day) -> Table:
+    """A row an hour of one day."""
+    invalid = f"; invalid: {day.invalid}" if day.invalid else ""
+    title = f"{heading(found)}: {day_text(day.date)} (UTC){invalid}"
+    table = counts_table(title, "hour", *found.types, "requests", "conflict rate")
+    for hour in day.hours:
+        table.add_row(clock(hour), *_counts(found, hour), rate(hour))
+    return table
+
+
+def peaks_table(found: TraceStatistics) -> Table:
+    """A row a valid day: its peak hour."""
+    title = f"{heading(found)}: peak hour of each valid day (UTC)"
+    table = counts_table(title, "day", "hour", *found.types, "requests", "conflict rate")
+    for day in found.valid_days:
+        peak = day.peak
+        table.add_row(day_text(day.date), clock(peak), *_counts(found, peak), rate(peak))
+    return table
+
+
+def predict_table(found: TraceStatistics, predictions: Sequence[Prediction]) -> Table:
+    """A row for each day that was predicted badly, or before which a policy was trained."""
+    title = f"{heading(found)}: errors above {LARGE_ERROR:.0%}, and retrainings"
+    table = counts_table(title, "day", "predicted", "actual", "error", "", "trained for", "")
+    for one in predictions:
+        large = one.error > LARGE_ERROR
+        if large or one.retrained:
+            table.add_row(
+                day_text(one.date),
+                f"{one.predicted:.1%}",
+                f"{one.actual:.1%}",
+                f"{one.error:.1%}",
+                "large" if large else "",
+                f"{one.trained_for:.1%}",
+                "retrained" if one.retrained else "",
+            )
+    return table
+
+
+def stats_words(found: TraceStatistics) -> str:
+    """What the days come to."""
+    days = found.valid_days
+    lines = [days_words(found)]
+    if days:
+        requests = sum(day.total for day in days)
+        busiest = max((day for day in days), key=lambda day: day.peak.total)
+        lines.append(
+            f"{requests:,} requests on valid days, {median(day.total for day in days):,.0f} on the "
+            f"median day; busiest hour {busiest.peak.begin:%Y-%m-%d %H:%M}: "
+            f"{busiest.peak.total:,} requests, conflict rate {rate(busiest.peak)}"
+        )
+    return "\n".join(lines)
+
+
+def days_words(found: TraceStatistics) -> str:
+    """How many days there are, and which are invalid for what reason."""
+    invalid = [day for day in found.days if day.invalid is not None]
+    lines = [f"{counted(len(found.days), 'day')}, {len(found.valid_days)} of them valid"]
+    lines += [f"  invalid: {day_text(day.date)}: {day.invalid}" for day in invalid]
+    return "\n".join(lines)
+
+
+def predict_words(predictions: Sequence[Prediction], threshold: float) -> str:
+    """What the predictions come to."""
+    errors = sorted(one.error for one in predictions)
+    large = sum(error > LARGE_ERROR for error in errors)
+    retrainings = sum(one.retrained for one in predictions)
+    return (
+        f"{counted(len(predictions), 'day')} predicted: error {median(errors):.1%} in the median, "
+        f"{errors[-1]:.1%} at most; above {LARGE_ERROR:.0%} on {counted(large, 'day')}\n"
+        f"{counted(retrainings, 'retraining')} at a threshold of {threshold:.0%}"
+    )
+
+
+def day_text(day: date) -> str:
+    """A day with its weekday."""
+    return f"{day:%a %Y-%m-%d}"
+
+
+def clock(hour: Hour) -> str:
+    """When an hour begins."""
+    return f"{hour.begin:%H:%M}"
+
+
+def rate(hour: Hour) -> str:
+    """An hour's conflict rate."""
+    return UNKNOWN if hour.conflict_rate is None else f"{hour.conflict_rate:.1%}"
+
+
+def _counts(found: TraceStatistics, hour: Hour) -> list[str]:
+    """An hour's requests, by type and in all."""
+    return [f"{hour.requests.get(name, 0):,}" for name in found.types] + [f"{hour.total:,}"]

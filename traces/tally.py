@@ -1,0 +1,74 @@
+"""How much there is in a trace, by type."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from rich.table import Table
+
+from traces.order import begins_of
+from traces.output import counted, counts_table
+from traces.trace_files import DAY_US, day_of
+
+COLUMNS = ("begin", "type", "accesses")
+"""What is counted."""
+
+
+class Tally:
+    """Counts transactions and accesses while they pass by.
+
+    Attributes:
+        transactions: by type.
+        accesses: by type, where they are known.
+        days: transactions by day, counted from 1970-01-01.
+    """
+
+    def __init__(self) -> None:
+        self.transactions: Counter[str] = Counter()
+        self.accesses: Counter[str] = Counter()
+        self.days: Counter[int] = Counter()
+
+    def add(self, rows: pa.Table | pa.RecordBatch) -> None:
+        """Count transactions; the columns `COLUMNS` are needed."""
+        if not rows.num_rows:
+            return
+        days, counts = np.unique(begins_of(rows) // DAY_US, return_counts=True)
+        self.days.update(dict(zip(days.tolist(), counts.tolist(), strict=True)))
+        types = rows["type"]
+        encoded = types.combine_chunks() if isinstance(types, pa.ChunkedArray) else types
+        names = encoded.dictionary.to_pylist()
+        numbers = encoded.indices.to_numpy()
+        lengths = pc.list_value_length(rows["accesses"]).fill_null(0).to_numpy()
+        made = np.bincount(numbers, minlength=len(names))
+        touched = np.bincount(numbers, weights=lengths, minlength=len(names))
+        for name, transactions, accesses in zip(names, made, touched, strict=True):
+            self.transactions[name] += int(transactions)
+            self.accesses[name] += int(accesses)
+
+    def transactions_text(self) -> str:
+        """How many transactions, and on which days (UTC), for people."""
+        count = counted(self.transactions.total(), "transaction")
+        if not self.days:
+            return count
+        first, last = day_of(min(self.days)), day_of(max(self.days))
+        if len(self.days) == 1:
+            return f"{count} on {first} (UTC)"
+        return f"{count} on {len(self.days)} days from {first} to {last} (UTC)"
+
+    def table(self) -> Table:
+        """A row a type, and one for all."""
+        table = counts_table("", "type", "transactions", "accesses", "accesses each")
+        for name, count in self.transactions.most_common():
+            if count:
+                table.add_row(*_cells(name, count, self.accesses[name]))
+        table.add_section()
+        table.add_row(*_cells("all", self.transactions.total(), self.accesses.total()))
+        return table
+
+
+def _cells(name: str, transactions: int, accesses: int) -> tuple[str, str, str, str]:
+    each = f"{accesses / transactions:.1f}" if transactions else "-"
+    return name, f"{transactions:,}", f"{accesses:,}", each

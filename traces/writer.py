@@ -1,0 +1,231 @@
+"""Writing a trace, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from traces.errors import TraceError, why
+from traces.manifest import FILE_NAME, Manifest
+from traces.new_folder import made_whole
+from traces.order import begins_of, in_order
+from traces.schema import TRANSACTION
+from traces.trace_files import DAY_US, day_of, part_path, time_text
+from traces.validation import first_fault
+
+ROW_GROUP_ROWS = 1 << 17
+"""At most so many rows in a row group: some megabytes, which a reader holds at a time."""
+
+PART_ROWS = 1 << 24
+"""At most so many rows in a file, about: a reader may have to hold their ids."""
+
+BUFFERED_BYTES = 128 << 20
+"""So much is gathered before it is put into order and written."""
+
+FEW_VALUES = [
+    "type",
+    "outcome",
+    "parameters.key_value.key",
+    "accesses.list.element.access",
+    "accesses.list.element.table",
+    "accesses.list.element.kind",
+]
+"""The columns that a dictionary makes smaller; of the others it would be as long as the column."""
+
+RISING = {"transaction": "DELTA_BINARY_PACKED", "begin": "DELTA_BINARY_PACKED"}
+"""The columns that are best written as differences."""
+
+OPEN_DAYS_MAX = 64
+"""So many files are written at a time; a day that is come back to later gets another part."""
+
+
+class TraceWriter:
+    """Writes a trace: a context manager, at whose end the trace is there as a whole.
+
+    Until then, and if the block is left by an error, there is nothing at `folder`, or what was
+    there before. Transactions may come in any order: what is gathered at a time is put into the
+    order of `begin`, and where it does not continue a day's file, the day gets another part.
+
+    Example:
+        >>> with TraceWriter(Path("shop"), manifest) as writer:
+        ...     writer.write(pa.table(columns, schema=TRANSACTION))
+
+    Args:
+        folder: the trace's, which must not exist.
+        manifest: what the trace is; the attribute `manifest` may be set anew until the end, for
+            what was left out is known only then.
+        replace: whether an existing folder is replaced, at the end.
+        buffered_bytes: how much is gathered in memory.
+
+    Raises:
+        TraceError: the folder exists, or can't be written.
+    """
+
+    def __init__(
+        self,
+        folder: Path | str,
+        manifest: Manifest,
+        *,
+        replace: bool = False,
+        buffered_bytes: int = BUFFERED_BYTES,
+    ) -> None:
+        self.folder = Path(folder)
+        self.manifest = manifest
+        self._replace = replace
+        self._buffered_bytes = buffered_bytes
+        self._buffered = 0
+        self._days: dict[int, _Day] = {}
+        self._types: set[str] = set()
+        self._stack = ExitStack()
+
+    def __enter__(self) -> TraceWriter:
+        """Make the folder that is to become the trace."""
+        self._beside = self._stack.enter_context(made_whole(self.folder, self._replace))
+        self._stack.push(self._finish)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        """Write what is left and put the trace in its place; on an error, remove all of it."""
+        return self._stack.__exit__(kind, error, trace)
+
+    def write(self, table: pa.Table) -> None:
+        """Take over transactions, in any order, of any days.
+
+        Args:
+            table: of the schema `traces.schema.TRANSACTION`.
+
+        Raises:
+            TraceError: a value may not be there, see `traces.validation`, or the folder can't be
+                written.
+            ValueError: the table has another schema.
+        """
+        if not table.schema.equals(TRANSACTION):
+            raise ValueError(f"the table must have the schema of a trace, has {table.schema}")
+        for batch in table.to_batches():
+            fault = first_fault(batch)
+            if fault is not None:
+                raise TraceError(f"row {fault.row}: {fault.column}: {fault.words}")
+        self._types.update(table.column("type").unique().to_pylist())
+        for number, part in _by_day(in_order(table)):
+            self._days.setdefault(number, _Day(self._beside, number)).add(part)
+        self._buffered += table.nbytes
+        if self._buffered >= self._buffered_bytes:
+            self._flush()
+
+    def _flush(self) -> None:
+        with _told(self.folder):
+            for day in self._days.values():
+                day.flush()
+            open_days = [day for day in self._days.values() if day.is_open]
+            for day in open_days[:-OPEN_DAYS_MAX]:
+                day.close()
+        self._buffered = 0
+
+    def _finish(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            missing = self._types - {one.name for one in self.manifest.types}
+            if missing:
+                raise ValueError(f"the manifest lacks the types {', '.join(sorted(missing))}")
+            self._flush()
+        with _told(self.folder):
+            for day in self._days.values():
+                day.close()
+            if kind is None:
+                text = self.manifest.to_json()
+                (self._beside / FILE_NAME).write_text(text, encoding="utf-8")
+
+
+class _Day:
+    """The files of one day, and what is gathered for them."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        self._folder = folder
+        self._number = number
+        self._gathered: list[pa.Table] = []
+        self._file: pq.ParquetWriter | None = None
+        self._parts = 0
+        self._rows = 0
+        self._last = 0
+
+    @property
+    def is_open(self) -> bool:
+        return self._file is not None
+
+    def add(self, table: pa.Table) -> None:
+        self._gathered.append(table)
+
+    def flush(self) -> None:
+        if not self._gathered:
+            return
+        table = in_order(pa.concat_tables(self._gathered))
+        self._gathered.clear()
+        begins = begins_of(table)
+        full = self._rows + table.num_rows > PART_ROWS
+        if self._file is not None and (full or begins[0] < self._last):
+            self.close()
+        file = self._file or self._next_part()
+        groups = -(-table.num_rows // ROW_GROUP_ROWS)
+        file.write_table(table, row_group_size=-(-table.num_rows // groups))
+        self._last = begins[-1]
+        self._rows += table.num_rows
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _next_part(self) -> pq.ParquetWriter:
+        path = part_path(self._folder, self._number, self._parts)
+        path.parent.mkdir(exist_ok=True)
+        self._parts += 1
+        self._rows = 0
+        self._file = pq.ParquetWriter(
+            path,
+            TRANSACTION,
+            compression="zstd",
+            use_dictionary=FEW_VALUES,
+            column_encoding=RISING,
+            write_statistics=list(RISING),
+            write_page_checksum=True,
+        )
+        return self._file
+
+
+def _by_day(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    """The days of an ordered table, each with its transactions."""
+    if not table.num_rows:
+        return
+    begins = begins_of(table)
+    for number in np.unique(begins // DAY_US).tolist():
+        first, end = np.searchsorted(begins, [number * DAY_US, (number + 1) * DAY_US])
+        try:
+            day_of(number)
+        except OverflowError:
+            raise TraceError(
+                f"begin: must lie between the years 1 and 9999, is {time_text(int(begins[first]))}"
+            ) from None
+        yield number, table.slice(first, end - first)
+
+
+@contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise TraceError(f"{folder}: can't be written: {why(error)}") from None
