@@ -1,0 +1,114 @@
+"""`heddle nightly` as cron sees it: exit codes and messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from policies import Signature, save
+from tests.trainer.nightly.some_nights import FIRST, TINY, one_day, peak, table
+from trainer.command.main import heddle
+from trainer.lock import held
+from trainer.nightly.nights import read_night
+from trainer.nightly.publish import publish
+from trainer.nightly.state import StateFolder
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def run(*typed: str) -> Result:
+    return CliRunner().invoke(heddle, ["nightly", "trace=shop", "state=state", *TINY, *typed])
+
+
+def outcome_of_first(state: StateFolder) -> str:
+    night = read_night(state.night(FIRST))
+    assert night is not None
+    return night.outcome.value
+
+
+def test_a_damaged_day_is_told_and_recorded_and_the_champion_stays(
+    state: StateFolder, signature: Signature
+) -> None:
+    trace = one_day(Path("shop"))
+    save(table(signature), state.policy)
+    champion = state.policy.read_bytes()
+    (file,) = trace.glob("day=*/*.parquet")
+    file.write_bytes(b"no Parquet")
+    done = run()
+    assert done.exit_code == 3
+    assert done.stdout.startswith("2026-03-01 bad day: ")
+    assert "is damaged or not Parquet" in done.stdout
+    assert outcome_of_first(state) == "bad day"
+    assert state.log.read_text().count("\n") == 1
+    assert state.policy.read_bytes() == champion
+
+
+def test_too_few_sessions_are_nothing_to_judge_on(state: StateFolder) -> None:
+    one_day(Path("shop"), sessions=1)
+    done = run()
+    assert done.exit_code == 4
+    assert "fewer than the 2 cores" in done.stdout
+    assert outcome_of_first(state) == "nothing to judge"
+
+
+def test_a_day_that_is_not_there(state: StateFolder) -> None:
+    one_day(Path("shop"))
+    done = run("day=2026-03-05")
+    assert done.exit_code == 3
+    assert "has no day 2026-03-05" in done.stdout
+
+
+def test_two_at_once_exclude_each_other(state: StateFolder) -> None:
+    one_day(Path("shop"))
+    with held(state.path):
+        done = run()
+    assert done.exit_code == 5
+    assert "another process is working here" in done.stderr
+
+
+def test_roll_back(state: StateFolder, signature: Signature) -> None:
+    save(table(signature), state.policy)
+    publish(state, table(signature, "ic3"), peak(), 10)
+    done = CliRunner().invoke(heddle, ["nightly", "--rollback", "state=state"])
+    assert done.exit_code == 0
+    assert done.stdout == "rolled back: occ, in place of ic3, trained for 2026-03-01\n"
+    again = CliRunner().invoke(heddle, ["nightly", "--rollback", "state=state"])
+    assert again.exit_code == 2
+    assert "is the first that was served" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (["trace=nowhere"], "there is no such folder"),
+        (["trace=null"], "heddle trace import makes one"),
+        (["state=null"], "names no folder"),
+        (["day=soon"], "day=soon: is no day"),
+        (["threshold=-1"], "must not be negative"),
+        (["held_out.blocks=2"], "must be at least 3"),
+        (["held_out.minutes=60"], "must be at most 59"),
+        (["conflict.window_minutes=7"], "must be one of 1, 2, 3"),
+        (["workload=tpcc"], "leave workload= as it is"),
+        (["workload.day=2026-03-01"], "is the night's to choose"),
+        (["baselines=[sillo]"], "did you mean silo"),
+        (["search.generations=null"], "would never end"),
+    ],
+)
+def test_mistakes_are_told(state: StateFolder, typed: list[str], words: str) -> None:
+    one_day(Path("shop"))
+    done = run(*typed)
+    assert done.exit_code == 2, done.output
+    assert words in done.stderr
+    assert not list((state.path / "nights").glob("*/night.json"))
+
+
+def test_a_rollback_makes_no_state() -> None:
+    done = CliRunner().invoke(heddle, ["nightly", "--rollback", "state=nowhere"])
+    assert done.exit_code == 2
+    assert not Path("nowhere").exists()

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from policies import Encoding, Signature
+from tests.traces.replay.some_programs import TYPES
+from tests.traces.some_transactions import manifest, write
+from tests.trainer.nightly.some_nights import FIRST, SECOND, busy_hour, peak, table, two_days
+from traces.reader import open_trace
+from trainer.nightly.conditions import chosen_day, conditions_of
+from trainer.nightly.errors import BadDayError
+from trainer.nightly.state import Publication
+from trainer.nightly.training import starting_points
+
+
+def test_the_peak_of_a_day(tmp_path: Path) -> None:
+    trace = open_trace(two_days(tmp_path / "shop", apart=True))
+    first = conditions_of(trace, FIRST, 5, None)
+    assert (first.day, first.hour, first.requests, first.conflict_rate) == (FIRST, 12, 600, 1.0)
+    assert conditions_of(trace, SECOND, 5, None).conflict_rate == 0.0
+    assert chosen_day(trace, None) == SECOND
+
+
+def test_a_day_with_far_fewer_requests_than_before_is_invalid(tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    write(folder, busy_hour(FIRST), busy_hour(SECOND)[:100], manifest=manifest(types=TYPES))
+    trace = open_trace(folder)
+    with pytest.raises(BadDayError, match="2026-03-02 can't be used: 100 requests"):
+        conditions_of(trace, SECOND, 5, None)
+    assert conditions_of(trace, FIRST, 5, None).requests == 600  # what came later is not looked at
+
+
+def test_unknown_accesses_have_no_conflict_rate(tmp_path: Path) -> None:
+    rows = [one | {"accesses": None} for one in busy_hour(FIRST)]
+    trace = open_trace(write(tmp_path / "shop", rows, manifest=manifest(types=TYPES)))
+    with pytest.raises(BadDayError, match="import it with the accesses"):
+        conditions_of(trace, FIRST, 5, None)
+
+
+def test_an_empty_trace_is_told(tmp_path: Path) -> None:
+    trace = open_trace(write(tmp_path / "shop", manifest=manifest(types=TYPES)))
+    with pytest.raises(BadDayError, match="has no transactions"):
+        chosen_day(trace, None)
+
+
+def test_the_search_starts_from_a_champion_that_fits(signature: Signature) -> None:
+    champion = Publication(table(signature, "ic3"), 3, 2, peak())
+    (start,) = starting_points(champion, signature)
+    assert start.vector == tuple(Encoding(signature).encode(champion.document))
+    assert starting_points(champion, Signature("other", ())) == []
+    assert starting_points(None, signature) == []

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from envs import Comparison, Machine, Result, Subject
+from envs.comparison import Row
+from trainer.config import HeldOutConfig
+from trainer.nightly.judge import FARTHEST, judge
+
+SETTINGS = HeldOutConfig(resamples=999)
+
+
+def result(throughput: float, seed: int) -> Result:
+    raw = {
+        "machine": {"kind": "threads", "cores": 2},
+        "seed": seed,
+        "throughput": throughput,
+        "commits": 1,
+    }
+    return Result.from_dict(raw)
+
+
+def block(number: int, throughputs: Mapping[str, Sequence[float]]) -> Comparison:
+    """A comparison whose repeats reached so much."""
+    rows = [
+        Row(Subject(name, "silo"), [result(one, 10 * number + at) for at, one in enumerate(runs)])
+        for name, runs in throughputs.items()
+    ]
+    return Comparison(rows)
+
+
+def blocks(candidate: Sequence[float], **others: float) -> list[Comparison]:
+    """A block for each throughput of the candidate, beside others of one throughput."""
+    return [
+        block(at, {"candidate": [one], **{name: [value] for name, value in others.items()}})
+        for at, one in enumerate(candidate)
+    ]
+
+
+def test_who_is_better_on_every_block_is_promoted() -> None:
+    verdict = judge(blocks([110, 120, 130], champion=100, silo=150), SETTINGS, 1)
+    assert verdict.promotes
+    assert verdict.opponent == "champion"
+    assert verdict.decisive.blocks == pytest.approx((1.1, 1.2, 1.3))
+    assert verdict.decisive.low <= verdict.decisive.ratio <= verdict.decisive.high
+    assert verdict.throughput == {"candidate": 120, "champion": 100, "silo": 150}
+    assert verdict.machine == Machine("threads", 2)
+
+
+def test_better_on_average_is_not_enough() -> None:
+    verdict = judge(blocks([150, 95, 96, 104, 97], champion=100), SETTINGS, 1)
+    assert verdict.decisive.ratio > 1
+    assert not verdict.promotes
+
+
+def test_who_is_as_fast_is_not_promoted() -> None:
+    assert not judge(blocks([100, 100, 100], champion=100), SETTINGS, 1).promotes
+
+
+def test_without_a_champion_the_best_baseline_is_to_be_beaten() -> None:
+    verdict = judge(blocks([110, 120, 130], silo=100, occ=140), SETTINGS, 1)
+    assert verdict.opponent == "occ"
+    assert not verdict.promotes
+
+
+def test_ratios_are_taken_within_a_repeat() -> None:
+    """The machine was twice as fast at the second repeat: that is nobody's merit."""
+    pairs = {"candidate": [110.0, 220.0], "champion": [100.0, 200.0]}
+    verdict = judge([block(at, pairs) for at in range(3)], SETTINGS, 1)
+    assert verdict.decisive.ratio == pytest.approx(1.1)
+
+
+def test_who_commits_nothing_is_not_infinitely_far() -> None:
+    assert judge(blocks([0, 0, 0], champion=1), SETTINGS, 1).decisive.ratio == pytest.approx(
+        1 / FARTHEST
+    )
+    assert judge(blocks([1, 1, 1], champion=0), SETTINGS, 1).decisive.ratio == pytest.approx(
+        FARTHEST
+    )
+
+
+def test_the_same_measurements_give_the_same_interval() -> None:
+    measured = blocks([110, 90, 131, 105.5, 87.3, 142.7, 99.1, 103.9], champion=100)
+    assert judge(measured, SETTINGS, 1) == judge(measured, SETTINGS, 1)
+    assert judge(measured, SETTINGS, 1).standings != judge(measured, SETTINGS, 2).standings

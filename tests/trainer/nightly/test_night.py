@@ -1,0 +1,213 @@
+"""Nights: what they leave, whatever happens in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs import Comparison
+from policies import Signature, save
+from tests.trainer.nightly.some_nights import FIRST, SECOND, quiet, settings, table, two_days
+from tests.trainer.nightly.test_judge import blocks
+from traces.reader import open_trace
+from trainer.nightly import night as nights
+from trainer.nightly.night import Plan, run_night
+from trainer.nightly.nights import Night
+from trainer.nightly.outcome import Outcome
+from trainer.nightly.state import NightFolder, StateFolder
+from trainer.nightly.training import Trained
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """The second day's peak is another than the first's."""
+    return two_days(tmp_path / "shop", apart=True)
+
+
+@pytest.fixture
+def trained(signature: Signature, monkeypatch: pytest.MonkeyPatch) -> list[date]:
+    """The days that were trained for; instead of a training, a table that is there."""
+    days: list[date] = []
+
+    def train(config: Any, of: Any, program: Any, night: NightFolder, *more: Any) -> Trained:
+        document = replace(table(signature), name=night.path.name)
+        save(document, night.candidate)
+        days.append(date.fromisoformat(night.path.name))
+        return Trained(document, 1.0, 8, 1.0)
+
+    monkeypatch.setattr(nights, "train_candidate", train)
+    return days
+
+
+def measured(monkeypatch: pytest.MonkeyPatch, *candidate: float) -> None:
+    """The candidate reaches so much on the blocks, everyone else 100."""
+
+    def measure(config: Any, hours: Sequence[str], subjects: Any, display: Any) -> list[Comparison]:
+        others = {one.name: 100.0 for one in subjects if one.name != "candidate"}
+        return blocks(candidate, **others)
+
+    monkeypatch.setattr(nights, "measure_blocks", measure)
+
+
+def interrupted(*_: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+def have(state: StateFolder, trace: Path, day: date, *typed: str) -> Night:
+    with quiet() as display:
+        return run_night(Plan(settings(*typed), state, open_trace(trace), day), display)
+
+
+def files(folder: Path) -> dict[str, tuple[int, bytes]]:
+    return {
+        str(path): (path.stat().st_mtime_ns, path.read_bytes())
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def outcomes(state: StateFolder) -> list[tuple[str, str]]:
+    """What the log says."""
+    lines = [json.loads(line) for line in state.log.read_text().splitlines()]
+    return [(line["day"], line["outcome"]) for line in lines]
+
+
+def test_a_real_night_killed_before_it_was_judged_goes_on(
+    state: StateFolder, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trained and judged on virtual cores; the next day's peak is the same, and is skipped."""
+    trace = two_days(tmp_path / "shop")
+    with monkeypatch.context() as patch:
+        patch.setattr(nights, "measure_blocks", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            have(state, trace, FIRST)
+    assert state.served() is None
+    checkpoint = state.night(FIRST).training.path / "checkpoint.json"
+    generations = json.loads(checkpoint.read_text())["state"]["history"]
+    assert len(generations) == 2
+    first = have(state, trace, FIRST)
+    assert json.loads(checkpoint.read_text())["state"]["history"] == generations
+    assert first.outcome in (Outcome.PROMOTED, Outcome.KEPT)
+    assert first.numbers["training"]["hours"] == "12:00-12:40"
+    assert first.numbers["held_out"]["blocks"] == ["12:40-12:46", "12:46-12:53", "12:53-13:00"]
+    assert [one["name"] for one in first.numbers["standings"]] == ["silo"]
+    assert (state.served() is not None) is (first.outcome is Outcome.PROMOTED)
+    assert not list(cache.rglob("*.program"))
+
+
+def test_a_peak_that_did_not_move_is_skipped(
+    state: StateFolder, tmp_path: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = two_days(tmp_path / "shop")
+    measured(monkeypatch, 110, 120, 130)
+    have(state, trace, FIRST)
+    second = have(state, trace, SECOND)
+    assert second.outcome is Outcome.SKIPPED
+    assert second.numbers["difference"] == 0
+    assert trained == [FIRST]
+    assert outcomes(state) == [("2026-03-01", "promoted"), ("2026-03-02", "skipped")]
+
+
+@pytest.mark.parametrize(
+    ("reached", "outcome", "served"),
+    [((110, 120, 130), "promoted", SECOND), ((90, 120, 100), "kept", FIRST)],
+)
+def test_a_peak_that_moved_is_trained_for_and_the_better_one_served(
+    state: StateFolder,
+    trace: Path,
+    trained: list[date],
+    monkeypatch: pytest.MonkeyPatch,
+    reached: tuple[float, ...],
+    outcome: str,
+    served: date,
+) -> None:
+    measured(monkeypatch, 110, 120, 130)
+    have(state, trace, FIRST)
+    measured(monkeypatch, *reached)
+    night = have(state, trace, SECOND)
+    assert night.outcome == outcome
+    assert night.numbers["opponent"] == "champion"
+    assert trained == [FIRST, SECOND]
+    found = state.served()
+    assert found is not None
+    assert found.conditions is not None
+    assert found.conditions.day == served
+    page = state.night(SECOND).page.read_text()
+    assert f"# Night of 2026-03-02: {outcome}" in page
+    assert "| champion | 100 |" in page
+
+
+def test_a_night_that_is_over_changes_nothing(
+    state: StateFolder, trace: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured(monkeypatch, 110, 120, 130)
+    night = have(state, trace, FIRST)
+    before = files(state.path)
+    assert have(state, trace, FIRST) == night
+    assert files(state.path) == before
+    assert trained == [FIRST]
+
+
+@pytest.mark.parametrize("where", ["train_candidate", "measure_blocks", "judge", "publish"])
+def test_killed_anywhere_the_champion_is_served_and_the_next_run_ends_it(
+    state: StateFolder,
+    trace: Path,
+    trained: list[date],
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
+) -> None:
+    measured(monkeypatch, 110, 120, 130)
+    have(state, trace, FIRST)
+    champion = state.policy.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(nights, where, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            have(state, trace, SECOND)
+    assert state.policy.read_bytes() == champion
+    assert have(state, trace, SECOND).outcome is Outcome.PROMOTED
+    assert trained.count(SECOND) == (2 if where in ("measure_blocks", "judge") else 1)
+    assert sorted(state.numbers()) == [1, 2]
+    assert outcomes(state) == [("2026-03-01", "promoted"), ("2026-03-02", "promoted")]
+
+
+def test_killed_after_it_was_served_it_is_served_once(
+    state: StateFolder, trace: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured(monkeypatch, 110, 120, 130)
+    real: Callable[..., Any] = nights.publish
+
+    def served_and_killed(*given: Any) -> Any:
+        real(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(nights, "publish", served_and_killed)
+        with pytest.raises(KeyboardInterrupt):
+            have(state, trace, FIRST)
+    assert have(state, trace, FIRST).outcome is Outcome.PROMOTED
+    assert list(state.numbers()) == [1]
+
+
+def test_a_page_and_a_line_that_are_missing_are_written(
+    state: StateFolder, trace: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured(monkeypatch, 110, 120, 130)
+    have(state, trace, FIRST)
+    page, line = state.night(FIRST).page.read_text(), state.log.read_text()
+    state.night(FIRST).page.unlink()
+    state.log.unlink()
+    have(state, trace, FIRST)
+    assert (state.night(FIRST).page.read_text(), state.log.read_text()) == (page, line)

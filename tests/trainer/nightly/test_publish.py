@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from policies import Signature, load, save
+from tests.trainer.nightly.some_nights import FIRST, peak, table
+from trainer.lock import HeldError, held
+from trainer.nightly import publish as publishing
+from trainer.nightly.errors import StateError
+from trainer.nightly.publish import publish, roll_back
+from trainer.nightly.state import Publication, StateFolder
+
+
+def serve(state: StateFolder, signature: Signature, day: int, keep: int = 10) -> Publication:
+    """Publish a table for a day."""
+    document = replace(table(signature), name=f"day {day}")
+    return publish(state, document, peak(of=FIRST + timedelta(days=day)), keep)
+
+
+def name_served(state: StateFolder) -> str:
+    served = state.served()
+    assert served is not None
+    return served.document.name
+
+
+def test_what_is_published_is_served_and_says_what_for(
+    state: StateFolder, signature: Signature
+) -> None:
+    assert state.served() is None
+    assert serve(state, signature, 0) == state.served()
+    second = serve(state, signature, 1)
+    assert (second.number, second.replaces) == (2, 1)
+    assert state.served() == second
+    assert second.conditions == peak(of=FIRST + timedelta(days=1))
+    assert load(state.policy, signature).name == "day 1"
+
+
+def test_publishing_again_changes_nothing(state: StateFolder, signature: Signature) -> None:
+    first = serve(state, signature, 0)
+    before = state.policy.stat().st_mtime_ns
+    assert serve(state, signature, 0) == first
+    assert state.policy.stat().st_mtime_ns == before
+    assert list(state.numbers()) == [1]
+
+
+def test_rolling_back_goes_from_one_to_the_one_before(
+    state: StateFolder, signature: Signature
+) -> None:
+    for day in range(3):
+        serve(state, signature, day)
+    roll_back(state)
+    assert name_served(state) == "day 1"
+    serve(state, signature, 7)
+    roll_back(state)
+    assert name_served(state) == "day 1"  # not day 2, which was gone back from
+    roll_back(state)
+    assert name_served(state) == "day 0"
+    with pytest.raises(StateError, match="is the first that was served"):
+        roll_back(state)
+    assert name_served(state) == "day 0"
+
+
+def test_there_is_nothing_to_go_back_to(state: StateFolder) -> None:
+    with pytest.raises(StateError, match="no policy is served yet"):
+        roll_back(state)
+
+
+def test_only_so_many_are_kept(state: StateFolder, signature: Signature) -> None:
+    for day in range(5):
+        serve(state, signature, day, keep=2)
+    assert sorted(state.numbers()) == [3, 4, 5]
+    roll_back(state)
+    roll_back(state)
+    with pytest.raises(StateError, match="no longer kept"):
+        roll_back(state)
+    assert name_served(state) == "day 2"
+
+
+def test_a_policy_put_there_by_hand_can_be_gone_back_to(
+    state: StateFolder, signature: Signature
+) -> None:
+    save(replace(table(signature, "ic3"), name="by hand"), state.policy)
+    serve(state, signature, 0)
+    roll_back(state)
+    assert name_served(state) == "by hand"
+
+
+def test_killed_before_the_rename_the_old_one_is_served(
+    state: StateFolder, signature: Signature, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(state, signature, 0)
+    real = publishing.save
+
+    def dies(document: object, path: object) -> None:
+        if path == state.policy:
+            raise KeyboardInterrupt
+        real(document, path)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(publishing, "save", dies)
+    with pytest.raises(KeyboardInterrupt):
+        serve(state, signature, 1)
+    monkeypatch.undo()
+    assert name_served(state) == "day 0"
+    assert serve(state, signature, 1).replaces == 1
+    assert name_served(state) == "day 1"
+    roll_back(state)
+    assert name_served(state) == "day 0"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]"])
+def test_a_damaged_policy_is_told(state: StateFolder, text: str) -> None:
+    state.policy.write_text(text)
+    with pytest.raises(StateError, match="history in its place"):
+        state.served()
+
+
+def test_two_at_once_exclude_each_other(state: StateFolder) -> None:
+    with (
+        held(state.path),
+        pytest.raises(HeldError, match="another process"),
+        held(state.path),
+    ):
+        pass
+    with held(state.path):
+        pass

@@ -1,0 +1,126 @@
+"""`heddle nightly`: has the peak moved? If so, train for it, and serve what is better."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from envs.workload import PART, REPLAY
+from traces.errors import TraceError
+from traces.reader import open_trace
+from trainer.command.errors import BAD_INPUT, FAILED, UsageError, one_message
+from trainer.command.output import make_progress_console
+from trainer.command.settings import compose_settings, settings_text
+from trainer.config import NightlyConfig
+from trainer.lock import HeldError, held
+from trainer.nightly.conditions import chosen_day
+from trainer.nightly.errors import BadDayError, NightError
+from trainer.nightly.held_out import BLOCKS_MIN
+from trainer.nightly.night import Plan, run_night
+from trainer.nightly.nights import log
+from trainer.nightly.outcome import Outcome
+from trainer.nightly.publish import roll_back
+from trainer.nightly.state import StateFolder
+from trainer.progress import make_display
+
+BAD_DAY = 3
+NOTHING_TO_JUDGE = 4
+AT_WORK = 5
+
+CODES = {
+    Outcome.BAD_DAY: BAD_DAY,
+    Outcome.NOTHING_TO_JUDGE: NOTHING_TO_JUDGE,
+    Outcome.FAILED: FAILED,
+}
+"""Exit codes by outcome; 0 for the others."""
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--rollback", is_flag=True, help="Serve the policy that was served before.")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@one_message
+def nightly(settings: tuple[str, ...], rollback: bool, show: bool) -> None:
+    r"""Retrain on the peak hour of a trace's last day, if it moved; serve what is better for sure.
+
+    state=DIR keeps the policy that is served, policy.json, those before it, and what was decided.
+    A night that is over is not had again; one that was killed goes on.
+
+    \b
+    Exit codes: 0 skipped, promoted, kept or rolled back; 1 something failed; 2 a setting is wrong
+    or the state is damaged; 3 the day can't be used; 4 there is too little to judge on; 5 another
+    process is at work; 130 interrupted. Whatever happens, a policy that was served is served.
+
+    \b
+    Examples:
+      heddle nightly trace=shop state=served
+      heddle nightly trace=shop state=served day=2019-11-29 search.seconds=600
+      heddle nightly --rollback state=served
+    """
+    if show:
+        click.echo(settings_text("nightly", settings), nl=False)
+        return
+    config = compose_settings("nightly", settings, NightlyConfig)
+    if config.state is None:
+        raise UsageError("state= names no folder; such as state=served")
+    state = StateFolder(Path(config.state))
+    if rollback:
+        _refuse_missing(state)
+    state.make()
+    try:
+        with held(state.path):
+            code = _roll_back(state) if rollback else _have_night(config, state)
+    except HeldError as error:
+        click.echo(f"error: {error}; its night goes on", err=True)
+        code = AT_WORK
+    except BadDayError as error:
+        click.echo(f"error: {error}", err=True)
+        code = BAD_DAY
+    except (NightError, TraceError) as error:
+        click.echo(f"error: {error}", err=True)
+        code = BAD_INPUT
+    if code:
+        raise SystemExit(code)
+
+
+def _have_night(config: NightlyConfig, state: StateFolder) -> int:
+    _check(config)
+    config.machine.cores = config.machine.cores or len(os.sched_getaffinity(0))
+    if config.trace is None:
+        raise UsageError("trace= names no folder; heddle trace import makes one")
+    trace = open_trace(Path(config.trace))
+    plan = Plan(config, state, trace, chosen_day(trace, config.day))
+    with make_display(make_progress_console()) as display:
+        night = run_night(plan, display)
+    click.echo(night.line)
+    return CODES.get(night.outcome, 0)
+
+
+def _roll_back(state: StateFolder) -> int:
+    before, served = roll_back(state)
+    words = f"{served.words}, in place of {before.words}"
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    log(state, {"outcome": "rolled back", "why": words, "served": served.number, "at": at})
+    click.echo(f"rolled back: {words}")
+    return 0
+
+
+def _refuse_missing(state: StateFolder) -> None:
+    if not state.path.is_dir():
+        raise UsageError(f"state={state.path}: there is no such folder")
+
+
+def _check(config: NightlyConfig) -> None:
+    """Find mistakes before the night, not in it."""
+    if config.workload.get("name") != REPLAY:
+        raise UsageError("heddle nightly trains for a trace: leave workload= as it is, replay")
+    for key in (*PART, "program"):
+        if config.workload.get(key) is not None:
+            raise UsageError(f"workload.{key}: is the night's to choose; set trace= and day=")
+    for key in ("minutes", "blocks"):
+        value = getattr(config.held_out, key)
+        if value < BLOCKS_MIN:
+            raise UsageError(f"held_out.{key}={value}: must be at least {BLOCKS_MIN}")

@@ -1,0 +1,261 @@
+"""A night from beginning to end.
+
+Its steps leave files, each whole or not there, so that a night that was killed goes on: the
+checkpoints of the training; the record, once it is judged; the policy that is served; the page and
+the line of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+from envs import MeasuringError, machine_words
+from envs.engine_interface import load_engine
+from envs.workload import workload_signature
+from policies import Signature
+from traces.errors import TraceError
+from traces.reader import Trace
+from traces.replay.prepared import prepared_program
+from trainer.config import NightlyConfig, TrainConfig, workload_options
+from trainer.nightly.conditions import Conditions, conditions_of
+from trainer.nightly.decision import Decision, decide
+from trainer.nightly.errors import BadDayError, NothingToJudgeError, SettingsError
+from trainer.nightly.held_out import Split, split
+from trainer.nightly.judge import Verdict, judge
+from trainer.nightly.measuring import measure_blocks, subjects_of
+from trainer.nightly.nights import Night, keep, make_whole, read_night
+from trainer.nightly.outcome import Outcome
+from trainer.nightly.publish import load_candidate, publish
+from trainer.nightly.state import Publication, StateFolder
+from trainer.nightly.training import Trained, train_candidate
+from trainer.progress import Display
+from trainer.record import Record
+from trainer.run import check_settings
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a night is about.
+
+    Attributes:
+        config: all settings.
+        state: what outlives it.
+        trace: of the workload.
+        day: of the trace.
+    """
+
+    config: NightlyConfig
+    state: StateFolder
+    trace: Trace
+    day: date
+
+    def training_config(self, hours: str) -> TrainConfig:
+        """The settings of a training on a part of the day."""
+        config = self.config
+        part = {"trace": str(self.trace.folder), "day": f"{self.day}", "hours": hours}
+        return TrainConfig(
+            workload=config.workload | part,
+            machine=config.machine,
+            search=config.search,
+            evaluation=config.evaluation,
+            tuning=config.tuning,
+            champion=config.champion,
+            run=config.run,
+            baselines=config.baselines,
+            seed=config.seed,
+            runs_dir=str(self.state.path),
+            mlflow=config.mlflow,
+        )
+
+    def night(self, outcome: Outcome, why: str, numbers: dict[str, Any]) -> Night:
+        """A record of it."""
+        manifest = self.trace.manifest
+        return Night(self.day, outcome, why, numbers, manifest.name, manifest.synthetic)
+
+
+def run_night(plan: Plan, display: Display) -> Night:
+    """Decide, and where it comes to that train, judge and publish; what is decided stays so.
+
+    The caller holds the state's folder.
+
+    Returns:
+        How it ended; a night that was over is as it was.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C; the next run goes on.
+        SettingsError: a setting is wrong.
+        StateError: the policy that is served is damaged.
+        WritingError: a file can't be written; the policy that was served is.
+    """
+    before = read_night(plan.state.night(plan.day))
+    if before is not None and before.outcome.decided:
+        make_whole(plan.state, before)
+        return before
+    if before is not None and before.outcome is Outcome.PROMOTING:
+        return _promote(plan, before)
+    plan.state.night(plan.day).path.mkdir(exist_ok=True)
+    numbers: dict[str, Any] = {}
+    try:
+        night = _decide(plan, numbers, display)
+    except BadDayError as error:
+        night = plan.night(Outcome.BAD_DAY, str(error), numbers)
+    except TraceError as error:
+        night = plan.night(Outcome.BAD_DAY, f"{plan.day}: {error}", numbers)
+    except NothingToJudgeError as error:
+        night = plan.night(Outcome.NOTHING_TO_JUDGE, str(error), numbers)
+    except MeasuringError as error:
+        night = plan.night(Outcome.FAILED, str(error), numbers)
+    keep(plan.state, night)
+    return _promote(plan, night) if night.outcome is Outcome.PROMOTING else night
+
+
+def _decide(plan: Plan, numbers: dict[str, Any], display: Display) -> Night:
+    """Everything up to the verdict; `numbers` gets what it was come to by."""
+    config, champion = plan.config, plan.state.served()
+    conflict = config.conflict
+    display.say(f"measuring the peak hour of {plan.day}")
+    today = conditions_of(plan.trace, plan.day, conflict.window_minutes, conflict.types or None)
+    numbers["conditions"] = today.as_dict()
+    signature = _checked_signature(plan.training_config(today.hours))
+    prepared_program(plan.trace.folder, f"{plan.day}", today.hours).unlink(missing_ok=True)
+    decision = decide(champion.target if champion else None, today, signature, config.threshold)
+    numbers |= _decision_numbers(champion, decision, config.threshold)
+    if not decision.trains:
+        return plan.night(Outcome.SKIPPED, decision.why, numbers)
+    display.say(f"training: {decision.why}")
+    return _train_and_judge(plan, today, signature, champion, numbers, display)
+
+
+def _checked_signature(config: TrainConfig) -> Signature:
+    """The workload's, with the settings checked against it before hours of work."""
+    try:
+        signature = workload_signature(load_engine(), workload_options(config.workload))
+        load_engine().check_machine(config.machine.options())
+        check_settings(config, signature)
+    except TraceError:
+        raise
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    return signature
+
+
+def _train_and_judge(
+    plan: Plan,
+    today: Conditions,
+    signature: Signature,
+    champion: Publication | None,
+    numbers: dict[str, Any],
+    display: Display,
+) -> Night:
+    held_out, cores = plan.config.held_out, plan.config.machine.cores or 1
+    parts = split(plan.trace, today, held_out.minutes, held_out.blocks, cores)
+    programs = [
+        prepared_program(plan.trace.folder, f"{plan.day}", hours)
+        for hours in (parts.training, *parts.blocks)
+    ]
+    config = plan.training_config(parts.training)
+    record = Record(config.mlflow, plan.state.path, display.say)
+    status = "FAILED"
+    try:
+        trained = train_candidate(
+            config,
+            signature,
+            programs[0].name,
+            plan.state.night(plan.day),
+            champion,
+            display,
+            record,
+        )
+        served = champion.document if champion else None
+        subjects = subjects_of(
+            trained.candidate, served, config.baselines, signature, trained.tuned_us
+        )
+        verdict = judge(
+            measure_blocks(config, parts.blocks, subjects, display), held_out, config.seed
+        )
+        record.scores({f"held_out/{one.name}": one.ratio for one in verdict.standings})
+        status = "FINISHED"
+    except KeyboardInterrupt:
+        status = "KILLED"
+        raise
+    finally:
+        record.end(status)
+    numbers |= _judged_numbers(plan, parts, trained, champion, verdict)
+    for program in programs:
+        program.unlink(missing_ok=True)
+    outcome = Outcome.PROMOTING if verdict.promotes else Outcome.KEPT
+    return plan.night(outcome, _verdict_words(verdict, held_out.confidence), numbers)
+
+
+def _promote(plan: Plan, night: Night) -> Night:
+    """Serve the candidate; asked again after it was killed, it does so once."""
+    folder = plan.state.night(plan.day)
+    conditions = Conditions.from_dict(night.numbers["conditions"])
+    served = publish(
+        plan.state, load_candidate(folder.candidate), conditions, plan.config.keep_policies
+    )
+    numbers = {**night.numbers, "served": served.number}
+    promoted = replace(night, outcome=Outcome.PROMOTED, numbers=numbers)
+    keep(plan.state, promoted)
+    return promoted
+
+
+def _decision_numbers(
+    champion: Publication | None, decision: Decision, threshold: float
+) -> dict[str, Any]:
+    found: dict[str, Any] = {"threshold": threshold, "decision": decision.why}
+    if champion is not None and champion.conditions is not None:
+        found["trained_for"] = champion.conditions.as_dict()
+    difference = decision.difference
+    if difference is not None and math.isfinite(difference):
+        found["difference"] = difference
+    return found
+
+
+def _judged_numbers(
+    plan: Plan, parts: Split, trained: Trained, champion: Publication | None, verdict: Verdict
+) -> dict[str, Any]:
+    provenance = trained.candidate.provenance
+    return {
+        "training": {
+            "hours": parts.training,
+            "machine": machine_words(verdict.machine),
+            "evaluations": trained.evaluations,
+            "seconds": round(trained.seconds, 1),
+            "from": f"{champion.words} and the seeds" if champion else "the seeds",
+            "origin": provenance.get("origin", "not known"),
+        },
+        "held_out": {
+            "hours": parts.held_out,
+            "blocks": list(parts.blocks),
+            "repeats": plan.config.run.repeats,
+            "confidence": plan.config.held_out.confidence,
+        },
+        "machine": machine_words(verdict.machine),
+        "opponent": verdict.opponent,
+        "standings": [one.as_dict() for one in verdict.standings],
+        "throughput": verdict.throughput,
+        "again": _again(plan, parts),
+    }
+
+
+def _again(plan: Plan, parts: Split) -> list[str]:
+    """Commands that measure on what was held out, and train on the rest."""
+    machine = f"machine={plan.config.machine.kind} machine.cores={plan.config.machine.cores}"
+    part = f"workload=replay workload.trace={plan.trace.folder} workload.day={plan.day}"
+    candidate = plan.state.night(plan.day).candidate
+    return [
+        f"heddle evaluate policy=silo,{candidate} {part} workload.hours={parts.held_out} {machine}",
+        f"heddle train {part} workload.hours={parts.training} {machine}",
+    ]
+
+
+def _verdict_words(verdict: Verdict, confidence: float) -> str:
+    one = verdict.decisive
+    return (
+        f"{one.ratio:.3f} × {one.name} on what was held out, {confidence:.0%} interval "
+        f"{one.low:.3f} to {one.high:.3f}, on {machine_words(verdict.machine)}"
+    )

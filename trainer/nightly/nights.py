@@ -1,0 +1,116 @@
+"""What was decided: a record a night, a page of it, and a line in the log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, date, datetime
+from typing import Any
+
+from trainer.checkpoint import write_atomically
+from trainer.nightly.outcome import Outcome
+from trainer.nightly.page import page_of
+from trainer.nightly.state import NightFolder, StateFolder
+from trainer.run_version import heddle_version
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Night:
+    """One night.
+
+    Attributes:
+        day: whose peak hour it was about (UTC).
+        outcome: how it ended.
+        why: for people.
+        numbers: all that led to it, as JSON has it; what was not come to is not there.
+        trace: the trace's name.
+        synthetic: whether the trace was made up.
+        at: when it was decided (UTC).
+        version: of Heddle.
+    """
+
+    day: date
+    outcome: Outcome
+    why: str
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    trace: str = ""
+    synthetic: bool = False
+    at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    version: str = field(default_factory=heddle_version)
+
+    @property
+    def line(self) -> str:
+        """The night in a line."""
+        made_up = " (synthetic trace)" if self.synthetic else ""
+        return f"{self.day} {self.outcome}{made_up}: {self.why.splitlines()[0]}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            **asdict(self),
+            "day": self.day.isoformat(),
+            "outcome": self.outcome.value,
+        }
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Night:
+        """As `as_dict` gave it.
+
+        Raises:
+            KeyError, TypeError, ValueError: it did not.
+        """
+        values = dict(found)
+        if (version := values.pop("schema_version")) != SCHEMA_VERSION:
+            raise ValueError(f"schema_version {version!r:.40}")
+        values["day"] = date.fromisoformat(values["day"])
+        values["outcome"] = Outcome(values["outcome"])
+        return cls(**values)
+
+
+def read_night(folder: NightFolder) -> Night | None:
+    """What is known of a night; None if nothing, or nothing that can be read."""
+    try:
+        return Night.from_dict(json.loads(folder.record.read_text(encoding="utf-8")))
+    except (OSError, KeyError, TypeError, ValueError):
+        return None
+
+
+def keep(state: StateFolder, night: Night) -> None:
+    """Write the record, which is what counts; then what is made of it.
+
+    Raises:
+        WritingError: it can't be written.
+    """
+    folder = state.night(night.day)
+    write_atomically(folder.record, json.dumps(night.as_dict(), indent=1) + "\n")
+    make_whole(state, night)
+
+
+def make_whole(state: StateFolder, night: Night) -> None:
+    """Write the page and the line of a night, where a process was killed before it did.
+
+    Raises:
+        WritingError: they can't be written.
+    """
+    folder = state.night(night.day)
+    page = page_of(night.as_dict())
+    if not folder.page.exists() or folder.page.read_text(encoding="utf-8") != page:
+        write_atomically(folder.page, page)
+    if night.outcome is not Outcome.PROMOTING:
+        log(state, night.as_dict())
+
+
+def log(state: StateFolder, found: Mapping[str, Any]) -> None:
+    """Add a line to the log, if it is not in it.
+
+    Raises:
+        WritingError: it can't be written; the log is as it was.
+    """
+    before = state.log.read_text(encoding="utf-8") if state.log.exists() else ""
+    line = json.dumps(found)
+    if line not in before.splitlines():
+        write_atomically(state.log, f"{before}{line}\n")

@@ -1,0 +1,177 @@
+"""The folder that outlives the nights.
+
+    policy.json            the policy that is served; all that is known of it is in it
+    history/000007.json    those that were served before, and it
+    nights.jsonl           what was decided, a line a night
+    nights/2026-11-21/     a night: night.json, page.md, the candidate, its training
+
+The policy that is served is one file, replaced by one rename: whatever happens, there is the one
+before or the one after. Its provenance says what it was trained for and which one it replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from policies import PolicyDocument, PolicyFileError, load
+from policies.errors import why_not_written
+from trainer.checkpoint import WritingError
+from trainer.nightly.conditions import Conditions
+from trainer.nightly.decision import Target
+from trainer.nightly.errors import StateError
+from trainer.run_folder import RunFolder
+
+PROVENANCE = "nightly"
+"""Where a policy's provenance says what this package knows of it."""
+
+_NUMBERED = re.compile(r"(\d{6,})\.json")
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A policy that is or was served.
+
+    Attributes:
+        document: the policy.
+        number: from 1; 0 if it was put there by other means.
+        replaces: the number of the one before; None if there was none.
+        conditions: that it was trained for, if it says so.
+    """
+
+    document: PolicyDocument
+    number: int = 0
+    replaces: int | None = None
+    conditions: Conditions | None = None
+
+    @property
+    def target(self) -> Target:
+        """What it was trained for."""
+        return Target(self.conditions, self.document.signature)
+
+    @property
+    def words(self) -> str:
+        """How people are told of it."""
+        of = f", trained for {self.conditions.day}" if self.conditions else ""
+        return f"{self.document.name}{of}"
+
+
+@dataclass(frozen=True)
+class NightFolder:
+    """One night's files.
+
+    Attributes:
+        path: the folder.
+    """
+
+    path: Path
+
+    @property
+    def record(self) -> Path:
+        """What was decided, and all its numbers."""
+        return self.path / "night.json"
+
+    @property
+    def page(self) -> Path:
+        """The same for people."""
+        return self.path / "page.md"
+
+    @property
+    def candidate(self) -> Path:
+        """The policy that the night trained."""
+        return self.path / "candidate.json"
+
+    @property
+    def training(self) -> RunFolder:
+        """Its training."""
+        return RunFolder(self.path / "training")
+
+
+@dataclass(frozen=True)
+class StateFolder:
+    """All of it.
+
+    Attributes:
+        path: the folder.
+    """
+
+    path: Path
+
+    @property
+    def policy(self) -> Path:
+        """The policy that is served."""
+        return self.path / "policy.json"
+
+    @property
+    def log(self) -> Path:
+        """What was decided, a line a night."""
+        return self.path / "nights.jsonl"
+
+    def night(self, day: date) -> NightFolder:
+        """The night after a day."""
+        return NightFolder(self.path / "nights" / f"{day}")
+
+    def published(self, number: int) -> Path:
+        """The policy of that number."""
+        return self.path / "history" / f"{number:06}.json"
+
+    def numbers(self) -> Iterator[int]:
+        """Of the policies that are kept."""
+        for path in self.published(0).parent.glob("*.json"):
+            if match := _NUMBERED.fullmatch(path.name):
+                yield int(match[1])
+
+    def make(self) -> None:
+        """Make what is not there.
+
+        Raises:
+            WritingError: it can't be made.
+        """
+        try:
+            for folder in (self.published(0).parent, self.path / "nights"):
+                folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WritingError(
+                f"state={self.path}: no folder can be made there: {why_not_written(error)}"
+            ) from error
+
+    def served(self) -> Publication | None:
+        """The policy that is served; None if none is.
+
+        Raises:
+            StateError: its file is damaged.
+        """
+        return read_publication(self.policy) if self.policy.exists() else None
+
+
+def read_publication(path: Path) -> Publication:
+    """A published policy.
+
+    Raises:
+        StateError: the file is damaged.
+    """
+    try:
+        document = load(path)
+        found: Any = document.provenance.get(PROVENANCE)
+        if found is None:
+            return Publication(document)
+        replaces = found["replaces"]
+        return Publication(
+            document,
+            int(found["number"]),
+            None if replaces is None else int(replaces),
+            Conditions.from_dict(found["trained_for"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        words = (
+            str(error)
+            if isinstance(error, PolicyFileError)
+            else (f"{path}: its provenance is not what heddle nightly writes: {error!r}")
+        )
+        raise StateError(
+            f"{words}\nPut one of {path.parent}/history in its place, or remove it to begin anew"
+        ) from None

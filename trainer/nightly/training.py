@@ -1,0 +1,126 @@
+"""Training a night's candidate: on the first part of the peak, from champion and seeds."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass, replace
+from typing import Any
+
+from policies import Encoding, PolicyDocument, Signature, load, save
+from trainer.checkpoint import (
+    Checkpoint,
+    CheckpointError,
+    WritingError,
+    remove_unfinished,
+    write_atomically,
+)
+from trainer.config import TrainConfig
+from trainer.evaluation import MachineSpec, build_backend
+from trainer.nightly.state import NightFolder, Publication
+from trainer.progress import Display
+from trainer.record import Record
+from trainer.run import Training, measuring_settings
+from trainer.search import Candidate
+
+PLAN = "plan.json"
+"""In the training's folder: what it is a training of."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training gives.
+
+    Attributes:
+        candidate: the policy.
+        tuned_us: the constant backoff of `silo_tuned` where it was trained, µs.
+        evaluations: candidates that were measured.
+        seconds: that the search took.
+    """
+
+    candidate: PolicyDocument
+    tuned_us: float
+    evaluations: int
+    seconds: float
+
+
+def train_candidate(
+    config: TrainConfig,
+    signature: Signature,
+    program: str,
+    night: NightFolder,
+    champion: Publication | None,
+    display: Display,
+    record: Record,
+) -> Trained:
+    """Train, or go on where a process that was killed came to.
+
+    Args:
+        config: all settings; its workload is the part that is trained on.
+        signature: of it.
+        program: names its content: of another, the training begins anew.
+        night: keeps the training and the candidate.
+        champion: the policy that is served; the search starts from it where it fits.
+        display: shows.
+        record: logs.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C; the last generation's checkpoint is what remains.
+        MeasuringError: the reference could not run.
+        WritingError: a checkpoint or a policy can't be written.
+    """
+    folder = night.training
+    number = champion.number if champion else None
+    plan = {"settings": measuring_settings(config), "program": program, "champion": number}
+    _go_on_or_begin(night, plan, display)
+    backend = build_backend(config.evaluation, MachineSpec.of(config))
+    try:
+        start = starting_points(champion, signature)
+        training = Training(config, signature, folder, backend, display, record, start)
+        _, tuned_us = training.learn()
+    finally:
+        backend.close()
+    candidate = replace(load(folder.policy, signature), name=night.path.name)
+    save(candidate, night.candidate)
+    state = Checkpoint.load(folder.path)
+    return Trained(candidate, tuned_us, state.evaluations, state.seconds)
+
+
+def starting_points(champion: Publication | None, signature: Signature) -> list[Candidate]:
+    """What the search starts from besides the seeds: the champion, where it fits."""
+    if champion is None or champion.document.signature != signature:
+        return []
+    vector = Encoding(signature).encode(champion.document)
+    return [Candidate(tuple(vector), f"champion, {champion.words}")]
+
+
+def _go_on_or_begin(night: NightFolder, plan: dict[str, Any], display: Display) -> None:
+    """Keep the training that is there if it is this one and whole."""
+    folder = night.training
+    try:
+        if folder.path.exists():
+            why = _why_not_gone_on_with(night, plan)
+            if why is None:
+                remove_unfinished(folder.path)
+                display.say(f"going on with the training in {folder.path}")
+                return
+            display.say(f"{folder.path}: {why}; it begins anew")
+            shutil.rmtree(folder.path)
+        folder.path.mkdir(parents=True)
+    except OSError as error:
+        raise WritingError(f"{folder.path}: can't be made: {error.strerror}") from error
+    write_atomically(folder.path / PLAN, json.dumps(plan, indent=1) + "\n")
+
+
+def _why_not_gone_on_with(night: NightFolder, plan: dict[str, Any]) -> str | None:
+    folder = night.training
+    try:
+        if json.loads((folder.path / PLAN).read_text(encoding="utf-8")) != plan:
+            return "the trace, the settings or the champion are others than when it began"
+        folder.refuse_lost_checkpoint()
+        Checkpoint.load(folder.path)
+    except CheckpointError as error:
+        return str(error)
+    except (OSError, ValueError):
+        return "it did not come to begin"
+    return None
