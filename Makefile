@@ -88,7 +88,7 @@ test-python: $(VENV)/.ready-test ## Python tests (ARGS="-k name")
 	@python -c "import engine" # rebuilds what has changed, outside any test's time-out
 	@pytest -q $(ARGS)
 
-soak: $(VENV)/.ready ## Run the hours-long checks: consistency, bounded memory (ARGS="--seconds 10")
+soak: $(VENV)/.ready-test ## Run the hours-long checks: consistency, bounded memory (ARGS="--seconds 10")
 	@python -m tests.soak $(ARGS)
 
 lint: lint-format lint-python lint-headers lint-tidy ## Run every check of form

@@ -35,6 +35,9 @@ HEADERS = {
     "libbenchmark-dev": "benchmark/benchmark.h",
     "libboost-context-dev": "boost/context/fiber.hpp",
 }
+# Programs that an extra uses and that are no Python: by Debian package, one of them, and where it
+# lies under /. What needs them does without where they can't be installed, and says so.
+PROGRAMS = {"test": {"postgresql": ("initdb", "usr/lib/postgresql/*/bin/initdb")}}
 
 
 class SetupError(Exception):
@@ -141,6 +144,25 @@ def install_packages(packages: list[str]) -> None:
         quiet += ["-q", "-o", "DPkg::Lock::Timeout=300"]
         run([*quiet, "update"])
         run([*quiet, "install", "-y", "--no-install-recommends", *packages])
+
+
+def missing_programs(extras: list[str]) -> list[str]:
+    """Debian packages with programs that the extras use and this machine lacks."""
+    return [
+        package
+        for extra in extras
+        for package, (program, place) in PROGRAMS.get(extra, {}).items()
+        if not shutil.which(program) and not any(Path("/").glob(place))
+    ]
+
+
+def install_programs(packages: list[str]) -> None:
+    """Install what can be done without; where that is not allowed, say what is done without."""
+    try:
+        install_packages(packages)
+    except SetupError as error:
+        names = " ".join(packages)
+        print(f"  going on without {names}, and the tests that need it are skipped: {error}")
 
 
 def check_compiler() -> None:
@@ -269,6 +291,9 @@ def main() -> int:
         missing = missing_packages()
         if missing:
             install_packages(missing)
+        wanted = missing_programs(extras)
+        if wanted:
+            install_programs(wanted)
         check_compiler()
         create_venv()
         install_requirements(extras)

@@ -232,6 +232,8 @@ def _key_values(options: tuple[str, ...]) -> Mapping[str, str]:
         key, equals, value = option.partition("=")
         if not (key and equals):
             raise PolicyFileError(f"-o {option}: write KEY=VALUE, such as -o warehouses=1")
+        if key == "name":
+            raise PolicyFileError(f"-o {option}: the workload is chosen with --workload")
         pairs[key] = value
     return pairs
 

@@ -1,6 +1,8 @@
-"""The one error that this package raises for a document it can't use."""
+"""The one error that this package raises for a document it can't use, and words for messages."""
 
 from __future__ import annotations
+
+import errno
 
 
 class PolicyFileError(ValueError):
@@ -9,3 +11,35 @@ class PolicyFileError(ValueError):
     The message is complete for a person: it names the file, the line where it is known, the row
     and the field at fault, and says what would be right.
     """
+
+
+SHOWN_MAX = 60
+"""Longer values are cut in messages: a file may hold anything."""
+
+
+def shown(value: object) -> str:
+    """A value out of a file as messages show it, on one line and not too long."""
+    return cut(repr(value))
+
+
+def cut(text: str) -> str:
+    """A name out of a file as messages show it: not too long."""
+    return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."
+
+
+CURES = {
+    errno.ENOSPC: "make room there",
+    errno.EDQUOT: "make room in the quota",
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f)",
+    errno.EROFS: "choose a place that can be written to",
+    errno.EACCES: "choose a place that can be written to",
+    errno.EPERM: "choose a place that can be written to",
+}
+"""What to do, by what the system answers to a write."""
+
+
+def why_not_written(error: OSError | ValueError) -> str:
+    """Why a file could not be written, and the cure where one is known."""
+    reason = getattr(error, "strerror", None) or str(error)
+    cure = CURES.get(getattr(error, "errno", None) or 0)
+    return f"{reason}; {cure}" if cure else reason

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from policies.document import PolicyDocument
-from policies.errors import PolicyFileError
+from policies.errors import PolicyFileError, cut, why_not_written
 from policies.json_text import JsonPath, line_of, parse
 from policies.reading import ShapeError, read_document
 from policies.signature import Signature
@@ -127,7 +127,7 @@ def save(document: PolicyDocument, path: str | os.PathLike[str]) -> None:
             raise
         _sync_directory(target.parent)
     except (OSError, ValueError) as error:
-        raise PolicyFileError(f"{path}: can't be written: {_reason(error)}") from error
+        raise PolicyFileError(f"{path}: can't be written: {why_not_written(error)}") from error
 
 
 def read_text(path: Path) -> str:
@@ -181,13 +181,14 @@ def _describe(path: JsonPath, value: Any) -> str:
         case ("cc", int(number), *rest):
             row = value["cc"][number]
             names = [row.get(key) for key in ("type", "access")] if isinstance(row, dict) else []
-            known = ".".join(name for name in names if isinstance(name, str))
+            known = ".".join(cut(name) for name in names if isinstance(name, str))
             where = f"row {number} ({known})" if known else f"row {number}"
         case ("backoff", str(name), *rest):
-            where = f"backoff row {name}"
+            where = f"backoff row {cut(name)}"
         case _:
             where, rest = "", list(path)
-    field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in rest)[1:]
+    steps = (f"[{step}]" if isinstance(step, int) else f".{cut(step)}" for step in rest)
+    field = "".join(steps)[1:]
     parts = [where] if where else []
     if field:
         parts.append(f"field {field}")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from policies.errors import PolicyFileError
+from policies.errors import PolicyFileError, cut
 
 JsonPath = tuple[str | int, ...]
 """Where a value is in a document: object keys and list positions, from the top."""
@@ -85,7 +85,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for key, value in pairs:
         if key in result:
             raise _RefusedError(
-                f"the key {json.dumps(key)} is there twice in one object; keep one of them",
+                f"the key {cut(json.dumps(key))} is there twice in one object; keep one of them",
                 json.dumps(key, ensure_ascii=False),
             )
         result[key] = value
@@ -99,7 +99,7 @@ def _refuse_constant(name: str) -> NoReturn:
 def _finite_float(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
-        raise _RefusedError(f"{digits} is too large for a number; write a finite one", digits)
+        raise _RefusedError(f"{cut(digits)} is too large for a number; write a finite one", digits)
     return value
 
 

@@ -16,7 +16,7 @@ from policies.document import (
     CcRow,
     PolicyDocument,
 )
-from policies.errors import PolicyFileError
+from policies.errors import PolicyFileError, shown
 from policies.json_text import JsonPath
 from policies.signature import Signature
 
@@ -68,8 +68,8 @@ def read_document(value: Any) -> PolicyDocument:
     if version != SCHEMA_VERSION or isinstance(version, bool):
         raise ShapeError(
             ("schema_version",),
-            f"is {version!r}, and this version of heddle reads {SCHEMA_VERSION}; use the version "
-            "of heddle that wrote the file",
+            f"is {shown(version)}, and this version of heddle reads {SCHEMA_VERSION}; use the "
+            "version of heddle that wrote the file",
         )
     _exact_keys(top, _TOP, (), optional=("schedule", "provenance"))
     try:
@@ -98,14 +98,15 @@ def _cc_row(value: Any, number: int) -> CcRow:
         if isinstance(until, bool) or not isinstance(until, int | str):
             raise ShapeError(
                 (*path, "wait", name),
-                f'is {until!r}; it must be "NO_WAIT", "COMMIT" or a state number',
+                f'is {shown(until)}; it must be "NO_WAIT", "COMMIT" or a state number',
             )
     for field in ("read_version", "write_visibility"):
         if row[field] is not None:
             _text(row[field], (*path, field))
     if not isinstance(row["early_validation"], bool):
         raise ShapeError(
-            (*path, "early_validation"), f"is {row['early_validation']!r}; it must be true or false"
+            (*path, "early_validation"),
+            f"is {shown(row['early_validation'])}; it must be true or false",
         )
     return CcRow(
         state=_whole(row["state"], (*path, "state")),
@@ -169,17 +170,20 @@ def _list(value: Any, path: JsonPath) -> list[Any]:
 
 def _text(value: Any, path: JsonPath) -> str:
     if not isinstance(value, str):
-        raise ShapeError(path, f"is {value!r}; it must be a text")
+        raise ShapeError(path, f"is {shown(value)}; it must be a text")
     return value
 
 
 def _whole(value: Any, path: JsonPath) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ShapeError(path, f"is {value!r}; it must be a whole number")
+        raise ShapeError(path, f"is {shown(value)}; it must be a whole number")
     return value
 
 
 def _number(value: Any, path: JsonPath) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ShapeError(path, f"is {value!r}; it must be a number")
-    return float(value)
+        raise ShapeError(path, f"is {shown(value)}; it must be a number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ShapeError(path, f"is {shown(value)}; it must be a number in range") from None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
 
-from policies.errors import PolicyFileError
+from policies.errors import PolicyFileError, shown
 
 AccessKind = Literal["read", "update", "insert", "remove", "scan", "read_modify_write"]
 """What an access does. `read_modify_write` is a read and the update of the same row as one state;
@@ -182,17 +182,17 @@ def workload_signature(workload: str, options: Mapping[str, str] | None = None) 
 def _access(item: Mapping[str, Any], where: str, state: int) -> Access:
     if item.get("id") != state or isinstance(item.get("id"), bool):
         raise PolicyFileError(
-            f"{where}: field id is {item.get('id')!r}; state numbers run through the workload, "
-            f"so here it must be {state}"
+            f"{where}: field id is {shown(item.get('id'))}; state numbers run through the "
+            f"workload, so here it must be {state}"
         )
     kind = _text(item, "kind", where)
     if kind not in ACCESS_KINDS:
         raise PolicyFileError(
-            f"{where}: field kind is {kind!r}; it must be one of {', '.join(ACCESS_KINDS)}"
+            f"{where}: field kind is {shown(kind)}; it must be one of {', '.join(ACCESS_KINDS)}"
         )
     loop = item.get("loop", False)
     if not isinstance(loop, bool):
-        raise PolicyFileError(f"{where}: field loop is {loop!r}; it must be true or false")
+        raise PolicyFileError(f"{where}: field loop is {shown(loop)}; it must be true or false")
     name, table = _text(item, "name", where), _text(item, "table", where)
     return Access(state, name, table, kind, loop)
 
@@ -200,7 +200,7 @@ def _access(item: Mapping[str, Any], where: str, state: int) -> Access:
 def _text(data: Mapping[str, Any], field: str, where: str) -> str:
     value = data.get(field)
     if not isinstance(value, str) or not value:
-        found = "missing" if field not in data else f"{value!r}"
+        found = "missing" if field not in data else shown(value)
         raise PolicyFileError(f"{where}: field {field} is {found}; it must be a name")
     return value
 
@@ -222,4 +222,6 @@ def _objects(data: Mapping[str, Any], field: str, where: str) -> list[Mapping[st
 def _refuse_repeated(names: list[str], where: str) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise PolicyFileError(f"{where}: the name {name!r} is used twice; names are unique")
+            raise PolicyFileError(
+                f"{where}: the name {shown(name)} is used twice; names are unique"
+            )

@@ -1,9 +1,11 @@
 """The long runs: too long for `make test`, run by `make soak`.
 
-Consistency: TPC-C under every native protocol, every seed and random tables, on as many workers as
-cores and on many more, each on a database of its own; after each run the conditions of clause
-3.3.2 must hold. Memory: a workload that deletes as many rows as it inserts, and whose database must
-not grow once it has found its size. Exits with 1 if anything failed.
+Histories: trials on virtual cores, of all workloads, protocols, random tables and schedules, until
+so many transactions were checked or the time is over. Consistency: TPC-C under every native
+protocol, every seed and random tables, on as many workers as cores and on many more, each on a
+database of its own; after each run the conditions of clause 3.3.2 must hold. Memory: a workload
+that deletes as many rows as it inserts, and whose database must not grow once it has found its
+size. Exits with 1 if anything failed.
 """
 
 from __future__ import annotations
@@ -11,17 +13,29 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 
 from rich.console import Console
 from rich.progress import Progress
 
 from envs import Evaluator, MeasuringError, subject_of
 from envs.baselines import native_subjects
+from envs.trial import Trial
+from envs.trial_plan import SCHEDULES, SWITCHING, TrialPlan
+from envs.trial_pool import TrialPool
 from policies import seed_names
+from tests.traces.replay.some_programs import day, shop
+from traces.reader import open_trace
+from traces.replay.make import make_program
+from traces.replay.part import choose_part
 
 CHURN = {
     "name": "ycsb",
@@ -36,6 +50,17 @@ CHURN = {
 """Inserts and deletes in equal shares, with scans over them."""
 STRETCH_SECONDS = 10.0
 """The memory in use is read after stretches of this length."""
+CHECKED: dict[str, tuple[dict[str, str], float]] = {
+    "generic": ({"name": "generic"}, 0.002),
+    "tpcc": ({"name": "tpcc", "mix": "full"}, 0.02),
+    "ycsb": (CHURN | {"records": "2000", "operations": "8"}, 0.01),
+    "micro": ({"name": "micro", "records": "5000", "own_records": "500"}, 0.01),
+}
+"""What histories are checked of, and how many virtual seconds of it in a trial. To these comes
+`replay`, of a small trace that is made for it."""
+CORES = 16
+"""Of the machines they run on."""
+FAILED_TRIAL = "counterexample-{}.json"
 GROWTH_MAX = 32 << 20
 """Bytes by which the database may wander once a tenth of the run is over."""
 
@@ -110,6 +135,7 @@ def cases(arguments: argparse.Namespace) -> Iterator[tuple[Case, ...]]:
     yield tuple(
         Case("tpcc", name, workers, arguments.seconds)
         for name, workers in itertools.product(names, arguments.workers)
+        if arguments.seconds > 0
     )
     yield tuple(
         Case("churn", name, 2, arguments.memory_seconds)
@@ -142,20 +168,94 @@ def soak(batch: Sequence[Case], jobs: int, console: Console) -> int:
     return failed
 
 
+def check_histories(arguments: argparse.Namespace, console: Console) -> int:
+    """Run trials until there were enough; returns how many found something."""
+    folder = Path(mkdtemp(prefix="heddle-soak-"))
+    trace = shop(folder / "shop", *day(transactions=3000, sessions=2 * CORES))
+    replayed = {"name": "replay", "program": str(folder / "shop.program")}
+    found = open_trace(trace)
+    make_program(found, choose_part(found, None, None), Path(replayed["program"]))
+    failed = check_trials(CHECKED | {"replay": (replayed, 0.005)}, arguments, console)
+    if failed == 0:  # else a counterexample may need it
+        rmtree(folder)
+    return failed
+
+
+def check_trials(
+    checked: Mapping[str, tuple[dict[str, str], float]],
+    arguments: argparse.Namespace,
+    console: Console,
+) -> int:
+    """Run trials of several workloads in turn; returns how many found something."""
+    plans = [
+        TrialPlan(
+            workload=workload,
+            machine={"kind": "virtual"},
+            cores=CORES,
+            policies=[*native_subjects(), "occ", "two_phase_locking_star", "ic3", SWITCHING],
+            random=9,
+            draw=True,
+            schedules=SCHEDULES,
+            seconds=seconds,
+            watchdog_s=0.05,
+            seed=arguments.seed,
+        )
+        for workload, seconds in checked.values()
+    ]
+    counts: Counter[str] = Counter()
+    trials: Counter[str] = Counter()
+    failed = 0
+    end = time.monotonic() + arguments.check_seconds
+
+    def upcoming() -> Iterator[tuple[int, Trial]]:
+        for number in itertools.count():
+            if counts.total() >= arguments.transactions or time.monotonic() >= end:
+                return
+            yield number, plans[number % len(plans)].trial(number // len(plans))
+
+    with TrialPool(arguments.jobs) as pool:
+        for number, trial, verdict in pool.run(upcoming()):
+            name = trial.workload["name"]
+            counts[name] += verdict.transactions
+            trials[name] += 1
+            if verdict.findings:
+                failed += 1
+                path = Path(FAILED_TRIAL.format(number))
+                path.write_text(trial.to_json(), encoding="utf-8")
+                console.print(f"[red]FAILED[/] {name}, {trial.subject.name}: {path}")
+                console.print(verdict.findings[0], highlight=False, markup=False)
+    for name in checked:
+        console.print(
+            f"       {name}: {counts[name]:,} transactions checked, {trials[name]:,} trials"
+        )
+    console.print(f"       {counts.total():,} transactions checked in all")
+    return failed
+
+
 def main() -> int:
     """Read the command line, run, sum up."""
     parser = argparse.ArgumentParser(prog="make soak", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60.0, help="of each TPC-C run (60)")
+    parser.add_argument(
+        "--seconds", type=float, default=60.0, help="of each TPC-C run (60); 0: none"
+    )
     parser.add_argument("--random", type=int, default=50, help="random tables (50)")
     parser.add_argument(
         "--workers", type=int, nargs="+", default=[2, 8], help="of the TPC-C runs (2 8)"
     )
+    parser.add_argument(
+        "--transactions", type=int, default=100_000_000, help="checked histories hold (100000000)"
+    )
+    parser.add_argument(
+        "--check-seconds", type=float, default=3600.0, help="at most, for them; 0 leaves them out"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of the trials (1)")
     parser.add_argument("--memory-seconds", type=float, default=600.0, help="0 leaves them out")
     parser.add_argument("--memory-policies", nargs="+", default=["silo", "ic3"], help="(silo ic3)")
-    parser.add_argument("--jobs", type=int, default=2, help="TPC-C runs at once (2)")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at once (2)")
     console = Console()
     arguments = parser.parse_args()
-    failed = sum(soak(batch, arguments.jobs, console) for batch in cases(arguments) if batch)
+    failed = check_histories(arguments, console)
+    failed += sum(soak(batch, arguments.jobs, console) for batch in cases(arguments) if batch)
     console.print("nothing failed" if failed == 0 else f"{failed} runs failed")
     return 1 if failed else 0
 

@@ -69,7 +69,7 @@ def test_importing_the_packages_stays_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("command", ["", "train", "evaluate", "policy"])
+@pytest.mark.parametrize("command", ["", "train", "evaluate", "policy", "trace"])
 def test_the_command_explains_itself(command: str) -> None:
     heddle = Path(sys.executable).with_name("heddle")
     done = subprocess.run(

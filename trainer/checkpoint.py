@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -9,12 +10,20 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-SCHEMA_VERSION = 2
+from policies.errors import why_not_written
+
+SCHEMA_VERSION = 3
 FILE_NAME = "checkpoint.json"
+UNFINISHED = ".tmp"
+"""How files end that are being written."""
 
 
 class CheckpointError(ValueError):
     """A checkpoint that can't be used; the message names the file and what to do."""
+
+
+class WritingError(RuntimeError):
+    """A file can't be written: the message names it, and the cure. What was there is as it was."""
 
 
 @dataclass
@@ -70,8 +79,13 @@ class Checkpoint:
     measured_on: dict[str, str] | None = None
 
     def save(self, folder: Path) -> None:
-        """Write it to a run's folder, atomically and durably."""
-        document = {"schema_version": SCHEMA_VERSION, **asdict(self)}
+        """Write it to a run's folder, atomically and durably.
+
+        Raises:
+            WritingError: it can't be written; the one before it is as it was.
+        """
+        state = asdict(self)
+        document = {"schema_version": SCHEMA_VERSION, "digest": _digest(state), "state": state}
         write_atomically(folder / FILE_NAME, json.dumps(document, allow_nan=False))
 
     @classmethod
@@ -82,22 +96,32 @@ class Checkpoint:
             CheckpointError: the file is damaged, or of another version.
         """
         path = folder / FILE_NAME
-        if not path.exists():
-            return cls()
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
-            version = document.pop("schema_version")
-            if version != SCHEMA_VERSION:
-                raise CheckpointError(
-                    f"{path}: schema_version {version}, this version reads {SCHEMA_VERSION}; "
-                    "go on with the version that wrote it, or start a new run"
-                )
-            history = [GenerationRecord(**entry) for entry in document.pop("history")]
-            return cls(**document, history=history)
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+            version = document["schema_version"]
+            if version == SCHEMA_VERSION:
+                state = document["state"]
+                # A changed digit would still be a checkpoint, of a search that never was.
+                if document["digest"] != _digest(state):
+                    raise ValueError("it is not as it was written")
+                history = [GenerationRecord(**entry) for entry in state.pop("history")]
+                return cls(**state, history=history)
+        except FileNotFoundError:
+            return cls()
+        except OSError as error:
             raise CheckpointError(
-                f"{path}: can't be read ({type(error).__name__}: {error}); start a new run"
+                f"{path}: can't be read: {error.strerror}; put a copy in its place, or start a "
+                "new run"
             ) from error
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+            raise CheckpointError(
+                f"{path}: is damaged ({type(error).__name__}: {error}); put a copy in its place, "
+                "or start a new run"
+            ) from error
+        raise CheckpointError(
+            f"{path}: schema_version {version!r:.40}, this version reads {SCHEMA_VERSION}; "
+            "go on with the version that wrote it, or start a new run"
+        )
 
 
 def refuse_other_samples(checkpoint: Checkpoint, settings: Mapping[str, str], folder: Path) -> None:
@@ -123,14 +147,37 @@ def refuse_other_samples(checkpoint: Checkpoint, settings: Mapping[str, str], fo
             )
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write beside, force to the disk, rename: a reader sees the old text or the new, no part."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write beside, force to the disk, rename: a reader sees the old content or the new, no part.
+
+    A symbolic link is followed.
+
+    Raises:
+        WritingError: it can't be written; what was there is as it was.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    target = Path(os.path.realpath(path))
+    beside = target.with_name(f".{target.name}.{os.getpid()}{UNFINISHED}")
     try:
-        with beside.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+        try:
+            with beside.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise WritingError(f"{path}: can't be written: {why_not_written(error)}") from error
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what processes that were killed in the middle of a write left in a folder."""
+    for path in folder.glob(f".*{UNFINISHED}"):
+        path.unlink(missing_ok=True)
+
+
+def _digest(state: Mapping[str, Any]) -> str:
+    """A sum of a state, the same before it is written and after it is read."""
+    text = json.dumps(state, allow_nan=False)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

@@ -80,18 +80,44 @@ class VirtualConfig(MachineConfig):
     """Cores simulated in virtual time.
 
     Attributes:
-        seed: decides which of two cores goes first whose clocks are equal.
+        seed: decides which of two cores goes first whose clocks are equal, and what a schedule
+            other than `clock` draws.
         skew_ns: how far a core may run ahead of the others before it gives way, ns.
+        schedule: who goes on: `clock`: the core whose clock is lowest; `delays`: likewise, but
+            now and then a core is held up; `priorities`: the core of the highest of random
+            priorities.
+        delay_every: of `delays`: accesses between two, on average.
+        delay_us: … the longest, µs of virtual time.
+        depth: of `priorities`: one more than the changes of priority in a stretch.
+        steps: … accesses in a stretch.
+        rescue: whether a parked core looks up by itself now and then; null = under `clock` only.
         costs: what an access costs.
     """
 
     seed: int = 1
     skew_ns: float = MISSING
+    schedule: str = MISSING
+    delay_every: int = MISSING
+    delay_us: float = MISSING
+    depth: int = MISSING
+    steps: int = MISSING
+    rescue: bool | None = None
     costs: CostsConfig = field(default_factory=CostsConfig)
 
     def options(self) -> dict[str, str]:
         """The machine as the engine takes it."""
-        plain = {"kind": self.kind, "seed": self.seed, "skew_ns": self.skew_ns}
+        plain = {
+            "kind": self.kind,
+            "seed": self.seed,
+            "skew_ns": self.skew_ns,
+            "schedule": self.schedule,
+            "delay_every": self.delay_every,
+            "delay_us": self.delay_us,
+            "depth": self.depth,
+            "steps": self.steps,
+        }
+        if self.rescue is not None:
+            plain["rescue"] = str(self.rescue).lower()
         return {key: str(value) for key, value in (plain | asdict(self.costs)).items()}
 
 
@@ -362,11 +388,118 @@ class TimelineConfig:
     draw_cores: list[int] | None = None
 
 
+@dataclass
+class ConflictConfig:
+    """How the conflict rate of an hour is measured (`heddle trace stats`).
+
+    Attributes:
+        window_minutes: two requests conflict only within so many minutes; divides 60.
+        types: the transaction types that count; empty = all.
+    """
+
+    window_minutes: int = 5
+    types: list[str] = field(default_factory=list)
+
+
+@dataclass
+class HeldOutConfig:
+    """What of the peak hour a policy is judged on, and not trained on.
+
+    Attributes:
+        minutes: the last so many of the hour.
+        blocks: they are cut into so many blocks at most, each replayed by itself.
+        confidence: of the interval of a ratio, 0 to 1.
+        resamples: of the bootstrap.
+    """
+
+    minutes: int = 20
+    blocks: int = 10
+    confidence: float = 0.95
+    resamples: int = 9999
+
+
+@dataclass
+class NightlyConfig:
+    """`heddle nightly`.
+
+    Attributes:
+        trace: the folder of the trace.
+        state: the folder that keeps the policy that is served, and what was decided.
+        day: which day of the trace; null = its last.
+        threshold: train if the conflict rate differs by so much, relatively.
+        keep_policies: so many policies that were served before are kept.
+        conflict: how the conflict rate is measured.
+        held_out: what is judged on.
+        workload: the workload `replay`; its part is the night's.
+        machine, search, evaluation, tuning, champion, run, baselines, seed, mlflow: as of
+            `heddle train`; `run` is measured on each block.
+    """
+
+    trace: str | None = None
+    state: str | None = None
+    day: str | None = None
+    threshold: float = 0.15
+    keep_policies: int = 10
+    conflict: ConflictConfig = field(default_factory=ConflictConfig)
+    held_out: HeldOutConfig = field(default_factory=HeldOutConfig)
+    workload: dict[str, Any] = field(default_factory=dict)
+    machine: MachineConfig = field(default_factory=MachineConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+    tuning: TuningConfig = field(default_factory=TuningConfig)
+    champion: ChampionConfig = field(default_factory=ChampionConfig)
+    run: RunConfig = field(default_factory=RunConfig)
+    baselines: list[str] = field(default_factory=lambda: list(BASELINES))
+    seed: int = 1
+    mlflow: MlflowConfig = field(default_factory=MlflowConfig)
+
+
+@dataclass
+class CheckConfig:
+    """`heddle check`.
+
+    Attributes:
+        policy: what runs, in turn; `switching` is random tables that replace one another.
+        random: random tables after each round of these.
+        draw: whether every trial of the workload `generic` draws its transaction types anew.
+        schedules: of virtual cores, in turn.
+        workload: its name and options, as the engine takes them.
+        machine: where; a trial has 2 to `machine.cores` cores.
+        seconds: of each trial; null = 0.001 virtual ones, 0.2 real ones.
+        trials: how many; null = until the budget is spent.
+        budget: seconds after which no trial begins; null = no bound.
+        seed: of the first trial; the next one's is one more.
+        jobs: processes; null = one a core, or one where the cores are real.
+        shrink: whether a trial that fails is made smaller before it is shown.
+        output: the folder that a trial which fails is written to.
+        replay: run the trial of this file instead.
+        history: check the history of this file instead.
+    """
+
+    policy: list[str] = field(default_factory=list)
+    random: int = 7
+    draw: bool = True
+    schedules: list[str] = field(default_factory=list)
+    workload: dict[str, Any] = field(default_factory=dict)
+    machine: MachineConfig = field(default_factory=MachineConfig)
+    seconds: float | None = None
+    trials: int | None = 100
+    budget: float | None = None
+    seed: int = 1
+    jobs: int | None = None
+    shrink: bool = True
+    output: str = "counterexample"
+    replay: str | None = None
+    history: str | None = None
+
+
 def register_schemas() -> None:
     """Tell Hydra the types of all settings; `configs/*.yaml` name them in their defaults."""
     store = ConfigStore.instance()
     store.store("calibrate_schema", CalibrateConfig)
+    store.store("check_schema", CheckConfig)
     store.store("fidelity_schema", FidelityConfig)
+    store.store("nightly_schema", NightlyConfig)
     store.store("timeline_schema", TimelineConfig)
     store.store("train_schema", TrainConfig)
     store.store("evaluate_schema", EvaluateConfig)

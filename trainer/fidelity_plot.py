@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from envs.fidelity import Fidelity
+from trainer.figure_file import write_figure
 from trainer.plot import INK, MUTED
 
 
@@ -51,4 +52,4 @@ def plot_fidelity(found: Fidelity, cores: int, reference: str, path: Path) -> No
         f"{len(found.points)} policies: Spearman {found.spearman:.2f}, regret {found.regret:.1%}",
         loc="left",
     )
-    figure.savefig(path, dpi=150)
+    write_figure(figure, path)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trainer.checkpoint import GenerationRecord
+from trainer.figure_file import write_figure
 
 INK, MUTED = "#1f4e79", "#9bb3c9"
 
@@ -47,4 +48,4 @@ def plot_history(history: Sequence[GenerationRecord], reference: str, path: Path
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="lower right")
     axes.set_title(f"{len(history)} generations, {history[-1].seconds:.0f} s of search", loc="left")
-    figure.savefig(path, dpi=150)
+    write_figure(figure, path)

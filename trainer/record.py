@@ -17,6 +17,9 @@ from trainer.config import MlflowConfig
 UNREACHABLE_SECONDS = 10
 """A tracking server that does not answer within this time is treated as absent."""
 
+BATCH_MAX = 100
+"""MLflow takes so many settings at a time."""
+
 
 class Record:
     """One MLflow run. If MLflow fails, one message says so and the rest is left out.
@@ -57,8 +60,15 @@ class Record:
                 return
             run = self._client.create_run(self._experiment_id, run_name=name)
             self.run_id = run.info.run_id
-            for key, value in _flatten(params):
-                self._client.log_param(self.run_id, key, value)
+            self._settings(params)
+
+    def _settings(self, params: Mapping[str, Any]) -> None:
+        """Log settings many at a time: a server that is slow takes its time only once or twice."""
+        from mlflow.entities import Param
+
+        found = [Param(key, value) for key, value in _flatten(params)]
+        for begin in range(0, len(found), BATCH_MAX):
+            self._client.log_batch(self.run_id, params=found[begin : begin + BATCH_MAX])
 
     def generation(self, record: GenerationRecord) -> None:
         """Log one generation's metrics at the step of the evaluations spent."""

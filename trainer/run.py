@@ -21,9 +21,9 @@ from envs import (
     static_silo,
     subject_of,
 )
-from policies import Encoding, Signature, save, to_json
+from policies import Encoding, PolicyFileError, Signature, save, to_json
 from trainer.champion import choose_champion, stages
-from trainer.checkpoint import Checkpoint, GenerationRecord
+from trainer.checkpoint import Checkpoint, GenerationRecord, WritingError
 from trainer.config import RunConfig, TrainConfig, workload_options
 from trainer.evaluation import Backend, Ledger, Race
 from trainer.evaluation.backend import check_backend
@@ -114,6 +114,7 @@ def measuring_settings(config: TrainConfig) -> dict[str, str]:
         "evaluation.slice_seconds": str(slices.slice_seconds),
         "evaluation.warmup_seconds": str(slices.warmup_seconds),
         "seed": str(config.seed),
+        "search": config.search.name,
     }
 
 
@@ -127,6 +128,7 @@ class Training:
         backend: measures.
         display: shows.
         record: logs.
+        library: candidates that the search starts from besides the seeds.
 
     Raises:
         CheckpointError: the folder holds a checkpoint that can't be used.
@@ -140,8 +142,10 @@ class Training:
         backend: Backend,
         display: Display,
         record: Record,
+        library: Sequence[Candidate] = (),
     ) -> None:
         self._config = config
+        self._library = library
         self._signature = signature
         self._encoding = Encoding(signature)
         self._folder = folder
@@ -162,25 +166,11 @@ class Training:
         Raises:
             KeyboardInterrupt: Ctrl-C; the last generation's checkpoint is what remains.
             MeasuringError: the reference could not run.
+            WritingError: a checkpoint or a policy can't be written; those before it remain.
         """
-        config, state = self._config, self._state
-        self._record.start(self._folder.name, asdict(config), state.mlflow_run_id)
-        state.mlflow_run_id = self._record.run_id
-        if state.tuned_us is None:
-            state.tuned_us = tune_silo(
-                self._backend.run_round, config.tuning, config.seed, self._display
-            )
-            state.save(self._folder.path)
-        reference = static_silo(state.tuned_us)
-        start = warm_start(self._encoding, state.tuned_us)
-        search = build_search(config.search, self._encoding, start, config.seed)
-        if state.search is not None:
-            search.load_state_dict(state.search)
-        self._search(search, reference)
-        champion = self._choose(start)
-        self._save_policy(champion, {})
+        champion, tuned_us = self.learn()
         comparison = self._compare(
-            self._backend, self._subjects(champion, state.tuned_us), config.run
+            self._backend, self._subjects(champion, tuned_us), self._config.run
         )
         scores = comparison.scores(LEARNED)
         self._save_policy(champion, scores)
@@ -191,6 +181,34 @@ class Training:
             self._save_policy(champion, scores, on_real)
             self._record.scores({f"score_on_threads/{name}": on_real[name] for name in on_real})
         return Outcome(champion, comparison, scores, validation)
+
+    def learn(self) -> tuple[Candidate, float]:
+        """Train to the end of the budget and choose the champion: `run` without the comparison.
+
+        Returns:
+            The champion, and the constant backoff of `silo_tuned`, µs.
+
+        Raises:
+            KeyboardInterrupt, MeasuringError, WritingError: as `run`.
+        """
+        config, state = self._config, self._state
+        self._record.start(self._folder.name, asdict(config), state.mlflow_run_id)
+        # A server that is away today may have the earlier part of the record.
+        state.mlflow_run_id = self._record.run_id or state.mlflow_run_id
+        if state.tuned_us is None:
+            state.tuned_us = tune_silo(
+                self._backend.run_round, config.tuning, config.seed, self._display
+            )
+            state.save(self._folder.path)
+        reference = static_silo(state.tuned_us)
+        start = warm_start(self._encoding, state.tuned_us, self._library)
+        search = build_search(config.search, self._encoding, start, config.seed)
+        if state.search is not None:
+            search.load_state_dict(state.search)
+        self._search(search, reference)
+        champion = self._choose(start)
+        self._save_policy(champion, {})
+        return champion, state.tuned_us
 
     @property
     def history(self) -> list[GenerationRecord]:
@@ -354,7 +372,8 @@ class Training:
             "version": heddle_version(),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        save(
-            self._encoding.decode(candidate.vector, self._folder.name, provenance),
-            self._folder.policy,
-        )
+        document = self._encoding.decode(candidate.vector, self._folder.name, provenance)
+        try:
+            save(document, self._folder.policy)
+        except PolicyFileError as error:
+            raise WritingError(str(error)) from error

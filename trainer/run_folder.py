@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from trainer.checkpoint import FILE_NAME, write_atomically
+from policies.errors import why_not_written
+from trainer.checkpoint import FILE_NAME, CheckpointError, write_atomically
+
+EXAMPLE = '["workload.warehouses=1", "seed=1"]'
 
 
 class RunFolderError(ValueError):
@@ -95,26 +99,67 @@ class RunFolder:
         """
         try:
             found = json.loads(self.overrides.read_text(encoding="utf-8"))
-        except (OSError, json.JSONDecodeError) as error:
+            if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+                raise ValueError("it is no list of texts")
+        except (OSError, ValueError, RecursionError) as error:
             raise RunFolderError(
-                f"resume={self.path}: {self.overrides.name} can't be read: {error}"
+                f"resume={self.path}: {self.overrides.name}, what was typed for the run, can't be "
+                f"read: {error}; write it anew, such as {EXAMPLE}"
             ) from error
-        return [str(override) for override in found]
+        return found
+
+    def refuse_lost_checkpoint(self) -> None:
+        """A run without its checkpoint would begin anew, and write over its best policy.
+
+        Raises:
+            CheckpointError: there is a policy, and no checkpoint.
+        """
+        if self.policy.exists() and not (self.path / FILE_NAME).exists():
+            raise CheckpointError(
+                f"{self.path / FILE_NAME}: is missing, and {self.policy.name} says that there was "
+                "one; put a copy in its place, or start a new run"
+            )
 
 
 def new_run_folder(runs_dir: Path, words: str) -> RunFolder:
-    """Make a folder named after the time and some words; never one that is there already."""
+    """Make a folder named after the time and some words; never one that is there already.
+
+    Raises:
+        RunFolderError: none can be made in `runs_dir`.
+    """
     stamp = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
     number = 1
-    while True:
-        suffix = "" if number == 1 else f"-{number}"
-        path = runs_dir / f"{stamp}-{words}{suffix}"
-        try:
-            path.mkdir(parents=True)
-        except FileExistsError:
-            number += 1
-        else:
-            return RunFolder(path)
+    make_runs_dir(runs_dir)
+    try:
+        while True:
+            suffix = "" if number == 1 else f"-{number}"
+            path = runs_dir / f"{stamp}-{words}{suffix}"
+            try:
+                path.mkdir()
+            except FileExistsError:
+                number += 1
+            else:
+                return RunFolder(path)
+    except OSError as error:
+        raise _none_can_be_made(runs_dir, error) from error
+
+
+def make_runs_dir(runs_dir: Path) -> None:
+    """Make the folder that holds the runs, if it is not there.
+
+    Raises:
+        RunFolderError: it can't be made.
+    """
+    try:
+        runs_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _none_can_be_made(runs_dir, error) from error
+
+
+def _none_can_be_made(runs_dir: Path, error: OSError) -> RunFolderError:
+    return RunFolderError(
+        f"runs_dir={runs_dir}: no folder can be made there: {why_not_written(error)}"
+    )
 
 
 def find_run_folder(runs_dir: Path, name: str) -> RunFolder:
@@ -124,8 +169,13 @@ def find_run_folder(runs_dir: Path, name: str) -> RunFolder:
         RunFolderError: there is none; the message lists the newest ones.
     """
     for path in (runs_dir / name, Path(name)):
-        if (path / "overrides.json").exists():
-            return RunFolder(path)
+        with contextlib.suppress(OSError):  # such as a name that no file can have
+            if RunFolder(path).overrides.exists():
+                return RunFolder(path)
+            if RunFolder(path).config.exists():
+                raise RunFolderError(
+                    f"resume={name}: the run was ended before it began; start a new one"
+                )
     found = sorted(path.parent.name for path in runs_dir.glob(f"*/{FILE_NAME}"))
     there = f"there are {', '.join(found[-5:])}" if found else f"there are none in {runs_dir}"
     raise RunFolderError(f"resume={name}: no such run; {there}")

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import errno
+import json
+import os
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -9,16 +13,18 @@ from trainer.checkpoint import (
     Checkpoint,
     CheckpointError,
     GenerationRecord,
+    WritingError,
+    remove_unfinished,
     write_atomically,
 )
 
 RECORD = GenerationRecord(1, 40, 100, 12.5, 1.1, 0.9, 0.2, "occ")
+STATE = Checkpoint(2.0, {"a": [1], "é": None}, [], [RECORD], 40, 100, 1 / 3, "run", {"seed": "1"})
 
 
 def test_it_comes_back_whole(tmp_path: Path) -> None:
-    state = Checkpoint(2.0, {"a": [1]}, [], [RECORD], 40, 100, 12.5, "run")
-    state.save(tmp_path)
-    assert Checkpoint.load(tmp_path) == state
+    STATE.save(tmp_path)
+    assert Checkpoint.load(tmp_path) == STATE
     assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
 
 
@@ -26,13 +32,73 @@ def test_none_yet_is_an_empty_one(tmp_path: Path) -> None:
     assert Checkpoint.load(tmp_path) == Checkpoint()
 
 
+def refusal(folder: Path) -> str:
+    with pytest.raises(CheckpointError) as caught:
+        Checkpoint.load(folder)
+    message = str(caught.value)
+    assert message.startswith(str(folder / FILE_NAME))
+    assert "start a new run" in message
+    assert len(message) < len(str(folder)) + 300
+    return message
+
+
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "{}", '{"schema_version": 1}', '{"schema_version": 2, "x": 1}']
+    "data",
+    [
+        *(b"", b"\0", b"{", b"[]", b"{}", b"null", b"1e999", b"\xff\xfe", b"[" * 100_000),
+        *(b'{"schema_version": 3}', b'{"schema_version": 3, "state": 1, "digest": "0"}'),
+        b'{"schema_version": 3, "state": {"seconds": ' + b"9" * 5000 + b"}}",
+    ],
 )
-def test_a_damaged_one_is_named(tmp_path: Path, text: str) -> None:
-    (tmp_path / FILE_NAME).write_text(text)
-    with pytest.raises(CheckpointError, match=r"checkpoint\.json"):
-        Checkpoint.load(tmp_path)
+def test_one_that_is_none_is_named(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / FILE_NAME).write_bytes(data)
+    assert "is damaged" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize("version", [1, 2, 4, "3", None, True, "x" * 1000])
+def test_one_of_another_version_is_named(tmp_path: Path, version: object) -> None:
+    (tmp_path / FILE_NAME).write_text(json.dumps({"schema_version": version}))
+    assert "go on with the version that wrote it" in refusal(tmp_path)
+
+
+def test_one_that_can_not_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).mkdir()
+    assert "Is a directory" in refusal(tmp_path)
+    (tmp_path / FILE_NAME).rmdir()
+    (tmp_path / FILE_NAME).symlink_to(FILE_NAME)
+    assert "symbolic links" in refusal(tmp_path)
+
+
+def test_one_cut_short_anywhere_is_refused(tmp_path: Path) -> None:
+    STATE.save(tmp_path)
+    data = (tmp_path / FILE_NAME).read_bytes()
+    for length in range(len(data)):
+        (tmp_path / FILE_NAME).write_bytes(data[:length])
+        refusal(tmp_path)
+
+
+def test_one_with_a_bit_turned_is_refused_or_the_same(tmp_path: Path) -> None:
+    """A digit that has become another is still JSON, and would be another search."""
+    STATE.save(tmp_path)
+    data = (tmp_path / FILE_NAME).read_bytes()
+    random, refused = Random(1), 0
+    for place in range(len(data)):
+        turned = bytearray(data)
+        turned[place] ^= 1 << random.randrange(8)
+        (tmp_path / FILE_NAME).write_bytes(turned)
+        try:
+            assert Checkpoint.load(tmp_path) == STATE
+        except CheckpointError:
+            refused += 1
+    assert refused > 0.9 * len(data)
+
+
+def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    STATE.save(tmp_path)
+    for name in (f".{FILE_NAME}.77.tmp", ".0123456789abcdef.tmp", ".lock", "policy.json"):
+        (tmp_path / name).touch()
+    remove_unfinished(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {FILE_NAME, ".lock", "policy.json"}
 
 
 def test_a_failed_write_leaves_the_old_file(
@@ -42,10 +108,17 @@ def test_a_failed_write_leaves_the_old_file(
     write_atomically(path, "old")
 
     def full(descriptor: int) -> None:
-        raise OSError("no space left on device")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("trainer.checkpoint.os.fsync", full)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(WritingError, match=r"file: can.t be written: No space left.*; make room"):
         write_atomically(path, "new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("file")
+    write_atomically(tmp_path / "link", "text")
+    assert (tmp_path / "file").read_text() == "text"
+    assert (tmp_path / "link").is_symlink()

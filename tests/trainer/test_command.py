@@ -320,3 +320,13 @@ def test_ctrl_c_in_the_check_keeps_the_repeats_before_it(
     assert done.exit_code == 130
     rows = json.loads(Path("out.json").read_text())["results"]
     assert [len(row["repeats"]) for row in rows] == [4, 4]
+
+
+@pytest.mark.parametrize("name", ["file", "file/below", "link", "loop"])
+def test_runs_that_can_be_kept_nowhere_are_told_at_once(name: str) -> None:
+    Path("file").touch()
+    Path("link").symlink_to("nowhere/at/all")
+    Path("loop").symlink_to("loop")
+    done = run("train", *QUICK, f"runs_dir={name}")
+    assert done.exit_code == 2
+    assert f"runs_dir={name}: no folder can be made there: " in done.output

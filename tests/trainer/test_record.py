@@ -76,3 +76,48 @@ def test_it_can_be_switched_off(tmp_path: Path) -> None:
     record.end()
     assert record.run_id is None
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_server_that_never_answers_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
+    said: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        uri = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        record = Record(MlflowConfig(uri=uri), tmp_path, said.append)
+        started = time.monotonic()
+        record.start("a run", {"seed": 1}, None)
+        record.generation(RECORD)
+        record.end()
+    assert time.monotonic() - started < 60
+    assert len(said) == 1
+    assert uri in said[0]
+    assert "goes on without" in said[0]
+
+
+@pytest.mark.slow
+def test_a_store_that_can_not_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    said: list[str] = []
+    started = time.monotonic()
+    record = Record(
+        MlflowConfig(uri=f"sqlite:///{tmp_path / 'file' / 'mlflow.db'}"), tmp_path, said.append
+    )
+    record.start("a run", {"seed": 1}, None)
+    record.end()
+    assert time.monotonic() - started < 60
+    assert len(said) == 1
+    assert "goes on without" in said[0]
+
+
+def test_a_record_that_is_away_is_gone_on_with_later(
+    fake_engine: ModuleType, tmp_path: Path
+) -> None:
+    train(settings(1), tmp_path / "run")
+    state = Checkpoint.load(tmp_path / "run")
+    state.mlflow_run_id = "of an earlier day"
+    state.save(tmp_path / "run")
+    train(settings(2), tmp_path / "run")
+    assert Checkpoint.load(tmp_path / "run").mlflow_run_id == "of an earlier day"

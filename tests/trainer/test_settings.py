@@ -49,8 +49,21 @@ def test_a_machine_is_what_the_engine_takes() -> None:
     assert (options["kind"], options["seed"], options["memory_ns"]) == ("virtual", "4", "70.0")
     # The workers are told apart from the machine, and the costs are not a group to the engine.
     costs = {field.name for field in fields(CostsConfig)}
-    assert options.keys() == {"kind", "seed", "skew_ns"} | costs
+    schedule = {"schedule", "delay_every", "delay_us", "depth", "steps"}
+    assert options.keys() == {"kind", "seed", "skew_ns"} | schedule | costs
     assert all(isinstance(value, str) and value != "???" for value in options.values())
+
+
+def test_a_schedule_is_what_the_engine_takes() -> None:
+    assert train("machine=virtual").machine.options()["schedule"] == "clock"
+    options = train(
+        "machine=virtual", "machine.schedule=priorities", "machine.depth=4", "machine.rescue=false"
+    ).machine.options()
+    assert (options["schedule"], options["depth"], options["rescue"]) == (
+        "priorities",
+        "4",
+        "false",
+    )
 
 
 def test_how_long_is_measured_follows_the_machine() -> None:
@@ -105,7 +118,7 @@ def test_every_workload_composes(name: str, workload: str) -> None:
         ("generations=3", "did you mean search.generations?"),
         ("workload.warehouse=3", "did you mean workload.warehouses?"),
         ("+seeds=3", "did you mean seed?"),
-        ("workload=tpc", "did you mean tpcc?; there are micro, tpcc, ycsb"),
+        ("workload=tpc", "did you mean tpcc?; there are generic, micro, replay, tpcc, ycsb"),
         ("experiment=slow", "there are paper, quick"),
         ("search.generations=many", "search.generations=many: Value 'many'"),
         ("search.parents=3.5", "search.parents=3.5: Value '3.5'"),
@@ -151,6 +164,10 @@ def test_a_mistake_is_explained(override: str, message: str) -> None:
         ("machine.costs.memory_ns=far", "machine.costs.memory_ns=far: Value 'far'"),
         ("machine.skew=0", "did you mean machine.skew_ns?"),
         ("machine.cores=many", "machine.cores=many: Value 'many'"),
+        ("machine.schedule=chance", "must be one of clock, delays, priorities"),
+        ("machine.depth=0", "machine.depth=0: must be at least 1"),
+        ("machine.delay_us=-1", "machine.delay_us=-1.0: must not be negative"),
+        ("machine.rescue=perhaps", "machine.rescue=perhaps: "),
     ],
 )
 @pytest.mark.parametrize("name", ["train", "evaluate"])

@@ -14,7 +14,7 @@ from rich.table import Table
 from envs.calibration import Calibration, CalibrationPlan, steps
 from envs.calibration import calibrate as calibrate_here
 from envs.engine_interface import load_engine
-from trainer.checkpoint import write_atomically
+from trainer.checkpoint import WritingError, write_atomically
 from trainer.command.costs import published_costs
 from trainer.command.errors import one_message
 from trainer.command.output import make_progress_console, print_table, refuse_bad_output
@@ -56,9 +56,13 @@ def calibrate(settings: tuple[str, ...], show: bool) -> None:
     text = _document(found, asdict(config))
     if config.output is None:
         click.echo(f"\n{text}", nl=False)
-    else:
+        return
+    try:
         write_atomically(Path(config.output), text)
-        click.echo(f"costs: {config.output}")
+    except WritingError:
+        click.echo(f"\n{text}", nl=False)  # minutes of measuring
+        raise
+    click.echo(f"costs: {config.output}")
 
 
 def _fits(found: Calibration) -> Table:

@@ -30,6 +30,7 @@ def one_message(command: Command) -> Command:
         from envs import MeasuringError, UnknownPolicyError
         from policies import PolicyFileError
         from trainer.checkpoint import CheckpointError
+        from trainer.lock import HeldError
         from trainer.run_folder import RunFolderError
 
         try:
@@ -39,6 +40,7 @@ def one_message(command: Command) -> Command:
             UnknownPolicyError,
             PolicyFileError,
             CheckpointError,
+            HeldError,
             RunFolderError,
         ) as error:
             click.echo(f"error: {error}", err=True)

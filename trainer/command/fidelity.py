@@ -13,13 +13,14 @@ import click
 from rich import box
 from rich.table import Table
 
-from envs import Evaluator, Subject, of_policy, subject_of
+from envs import TUNED, Evaluator, Subject, of_policy, subject_of
 from envs.fidelity import Fidelity, FidelityPlan, measure_fidelity
 from policies import Encoding, Signature, resolve, to_json
+from policies.errors import why_not_written
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import UsageError, one_message
 from trainer.command.evaluate import as_list
-from trainer.command.output import make_progress_console, print_table
+from trainer.command.output import make_progress_console, print_table, refuse_bad_output
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import FidelityConfig, workload_options
 from trainer.evaluation.measure import Counter
@@ -53,6 +54,9 @@ def fidelity(settings: tuple[str, ...], show: bool) -> None:
         click.echo(settings_text("fidelity", overrides), nl=False)
         return
     config = compose_settings("fidelity", overrides, FidelityConfig)
+    if TUNED in (config.reference, *config.policy):
+        name = "reference" if config.reference == TUNED else "policy"
+        raise UsageError(f"{name}={TUNED}: its backoff takes a sweep on each machine; name silo")
     if config.machine.kind != "virtual":
         raise UsageError(
             f"machine={config.machine.kind}: names the machine that real cores are compared with; "
@@ -64,14 +68,15 @@ def fidelity(settings: tuple[str, ...], show: bool) -> None:
         raise UsageError(
             f"machine.cores={cores}: there are {usable} real cores here to compare with"
         )
+    folder = _make_folder(config.output)
     found = _measure(config, cores)
     title = f"{cores} real cores and {cores} virtual ones, relative to {config.reference}"
     print_table(_table(found, title))
     click.echo(_words(found))
     for name, why in found.skipped.items():
         click.echo(f"could not be measured: {name}: {why}", err=True)
-    if config.output is not None:
-        _write(config, cores, found, Path(config.output))
+    if folder is not None:
+        _write(config, cores, found, folder)
 
 
 def _measure(config: FidelityConfig, cores: int) -> Fidelity:
@@ -179,11 +184,20 @@ def _words(found: Fidelity) -> str:
     )
 
 
-def _write(config: FidelityConfig, cores: int, found: Fidelity, folder: Path) -> None:
+def _make_folder(output: str | None) -> Path | None:
+    """Before minutes of measuring, not after."""
+    if output is None:
+        return None
+    folder = Path(output)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"output={folder}: can't be made: {error.strerror}") from error
+        raise UsageError(f"output={folder}: can't be made: {why_not_written(error)}") from error
+    refuse_bad_output(str(folder / "fidelity.json"))
+    return folder
+
+
+def _write(config: FidelityConfig, cores: int, found: Fidelity, folder: Path) -> None:
     document = found.as_dict(
         workload=workload_options(config.workload),
         machine=config.machine.options() | {"cores": str(cores)},

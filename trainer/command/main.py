@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
 import signal
 from types import FrameType
 
 import click
 
+from traces.lazy_group import LazyGroup
+
 COMMANDS = {
     "train": "trainer.command.train:train",
     "evaluate": "trainer.command.evaluate:evaluate",
+    "nightly": "trainer.command.nightly:nightly",
+    "check": "trainer.command.check:check",
+    "history": "trainer.command.history:history",
     "policy": "policies.command:policy",
+    "trace": "traces.command:trace",
     "calibrate": "trainer.command.calibrate:calibrate",
     "fidelity": "trainer.command.fidelity:fidelity",
     "timeline": "trainer.command.timeline:timeline",
 }
 """The commands, and where each is. To add one, write it and name it here."""
-
-
-class LazyGroup(click.Group):
-    """Imports a command when it is used: `heddle --version` need not load every library."""
-
-    def list_commands(self, context: click.Context) -> list[str]:
-        """The commands, in the order of `COMMANDS`."""
-        return list(COMMANDS)
-
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """Import a command."""
-        place = COMMANDS.get(name)
-        if place is None:
-            return None
-        module, _, attribute = place.partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
 
 
 def show_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
@@ -45,7 +33,9 @@ def show_version(context: click.Context, parameter: click.Parameter, wanted: boo
         context.exit()
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup, places=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.option(
     "--version",
     is_flag=True,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from rich.console import Console, RenderableType
 
+from policies.errors import why_not_written
 from trainer.command.errors import UsageError
 
 PIPE_WIDTH = 80
@@ -45,8 +46,13 @@ def refuse_bad_output(output: str | None, key: str = "output") -> None:
         raise UsageError(f"{key}={output}: there is no directory {Path(output).parent}")
     if Path(output).is_dir():
         raise UsageError(f"{key}={output}: is a directory; name a file in it")
-    if not os.access(Path(output).parent, os.W_OK):
-        raise UsageError(f"{key}={output}: the directory can't be written to")
+    try:
+        with TemporaryFile(dir=Path(output).parent):
+            pass
+    except OSError as error:
+        raise UsageError(
+            f"{key}={output}: the directory can't be written to: {why_not_written(error)}"
+        ) from error
 
 
 def as_text(table: RenderableType) -> str:

@@ -6,11 +6,15 @@ import math
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from traces.statistics.hours import WINDOWS_MINUTES
 from trainer.command.errors import UsageError
 from trainer.config import MachineConfig
 
 AT_LEAST_ONE = {
     "machine.cores",
+    "machine.delay_every",
+    "machine.depth",
+    "machine.steps",
     "search.generations",
     "evaluation.reference_every",
     "evaluation.grown_mib_max",
@@ -23,11 +27,17 @@ AT_LEAST_ONE = {
     "rounds",
     "virtual_rounds",
     "events",
+    "trials",
+    "jobs",
     "validation.cores",
     "validation.repeats",
     "validation.tuning.rounds",
     "validation.tuning.finalists",
     "validation.tuning.final_rounds",
+    "keep_policies",
+    "held_out.minutes",
+    "held_out.blocks",
+    "held_out.resamples",
 }
 ABOVE_ZERO = {
     "search.seconds",
@@ -38,15 +48,51 @@ ABOVE_ZERO = {
     "seconds",
     "virtual_seconds",
     "until_us",
+    "budget",
     "validation.seconds",
     "validation.tuning.slice_seconds",
+    "held_out.confidence",
 }
-AT_MOST = {"machine.cores": 1024, "validation.cores": 1024, "events": 2_000_000}
+AT_MOST: dict[str, float] = {
+    "machine.cores": 1024,
+    "machine.delay_every": 1_000_000_000,
+    "machine.delay_us": 1_000_000,
+    "machine.depth": 100,
+    "machine.steps": 1_000_000_000,
+    "jobs": 1024,
+    "trials": 1_000_000_000_000,
+    "validation.cores": 1024,
+    "events": 2_000_000,
+    # Inputs are drawn from multiples of it, which the engine takes as 64 bits.
+    "seed": 1_000_000_000_000,
+    "machine.seed": (1 << 63) - 1,
+    "random": 10_000,
+    "mutated": 10_000,
+    "keep_policies": 10_000,
+    "held_out.minutes": 59,
+    "held_out.blocks": 59,
+    "held_out.resamples": 100_000,
+    "held_out.confidence": 0.9999,
+    "threshold": 1_000_000,
+}
+ONE_OF = {
+    "machine.schedule": ("clock", "delays", "priorities"),
+    "conflict.window_minutes": WINDOWS_MINUTES,
+}
+COUNT_MAX = 1_000_000
+"""Of whatever is counted in `AT_LEAST_ONE` and has no maximum of its own."""
+SECONDS_MAX = 1_000_000
+"""Eleven days, of any duration: the engine counts nanoseconds, in 64 bits."""
+SECONDS_MIN = 1e-6
+"""Of what is measured: in less, nothing happens."""
+DURATIONS = ("seconds", "warmup")
+"""How the names of durations end."""
 VIRTUAL_CORES_MAX = 256
 NOT_NEGATIVE = {
     "seed",
     "machine.seed",
     "machine.skew_ns",
+    "machine.delay_us",
     "evaluation.warmup_seconds",
     "run.warmup",
     "validation.warmup",
@@ -55,6 +101,7 @@ NOT_NEGATIVE = {
     "from_us",
     "random",
     "mutated",
+    "threshold",
 }
 
 
@@ -72,14 +119,34 @@ def check_ranges(settings: Any, prefix: str = "") -> None:
             continue
         elif isinstance(value, float) and not math.isfinite(value):
             raise UsageError(f"{key}={value}: must be a number")
+        elif key in ONE_OF and value not in ONE_OF[key]:
+            raise UsageError(f"{key}={value}: must be one of {', '.join(map(str, ONE_OF[key]))}")
+        elif isinstance(value, str) and not value.strip():
+            raise UsageError(f"{key}=: must not be empty")
         elif key in AT_LEAST_ONE and value < 1:
             raise UsageError(f"{key}={value}: must be at least 1")
-        elif key in AT_MOST and value > AT_MOST[key]:
-            raise UsageError(f"{key}={value}: must be at most {AT_MOST[key]}")
+        elif (most := _most(key)) is not None and value > most:
+            raise UsageError(f"{key}={_short(value)}: must be at most {most}")
         elif key in ABOVE_ZERO and value <= 0:
             raise UsageError(f"{key}={value}: must be above 0")
+        elif key in ABOVE_ZERO and value < SECONDS_MIN:
+            raise UsageError(f"{key}={value}: must be at least {SECONDS_MIN:g}")
         elif (key in NOT_NEGATIVE or prefix == "machine.costs.") and value < 0:
             raise UsageError(f"{key}={value}: must not be negative")
+
+
+def _most(key: str) -> float | None:
+    """The largest value of a setting, None if there is none."""
+    if key in AT_MOST:
+        return AT_MOST[key]
+    if key in AT_LEAST_ONE:
+        return COUNT_MAX
+    return SECONDS_MAX if key.endswith(DURATIONS) else None
+
+
+def _short(value: float) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else f"{text[:40]}..."
 
 
 def check_cores(machine: MachineConfig) -> None:

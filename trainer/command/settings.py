@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -20,8 +21,10 @@ from trainer.command.errors import UsageError
 from trainer.command.ranges import check_cores, check_ranges
 from trainer.config import (
     CalibrateConfig,
+    CheckConfig,
     EvaluateConfig,
     FidelityConfig,
+    NightlyConfig,
     TimelineConfig,
     TrainConfig,
     register_schemas,
@@ -29,11 +32,22 @@ from trainer.config import (
 from trainer.search import register_searches
 
 Settings = TypeVar(
-    "Settings", TrainConfig, EvaluateConfig, CalibrateConfig, FidelityConfig, TimelineConfig
+    "Settings",
+    TrainConfig,
+    EvaluateConfig,
+    CalibrateConfig,
+    CheckConfig,
+    FidelityConfig,
+    TimelineConfig,
+    NightlyConfig,
 )
 
 CONFIGS = "configs"
 HYDRA = "hydra"
+NO_NUMBER = (ValueError, OverflowError)
+"""What Python answers to a text that is no number, or to a number that is too long."""
+LONGEST = 200
+"""So much of what was typed is said again."""
 OPTIONAL = ("experiment",)
 """The groups that may be left empty, with `null`."""
 
@@ -84,7 +98,10 @@ def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
         defaults = _compose(name, [str(o.input_line) for o in parsed if o.key_or_group in groups])
         _check_keys(parsed, defaults, groups)
         config = _compose(name, [str(o.input_line) for o in parsed])
-    _check_free_types(defaults, config)
+    try:
+        _check_free_types(defaults, config)
+    except OmegaConfBaseException as error:  # such as ${...} that leads nowhere
+        raise UsageError(_explain(error, overrides)) from error
     return config
 
 
@@ -114,10 +131,10 @@ def merge_overrides(earlier: Sequence[str], later: Sequence[str]) -> list[str]:
 
 def value_of(overrides: Sequence[str], key: str) -> str | None:
     """What was typed for a key, the last time, as text; None if it was not."""
-    values = [
-        o.get_value_element_as_str() for o in parse_overrides(overrides) if o.key_or_group == key
-    ]
-    return values[-1].strip("'\"") if values else None
+    values = [o for o in parse_overrides(overrides) if o.key_or_group == key]
+    if values and values[-1].is_sweep_override():
+        raise UsageError(f"{values[-1].input_line}: takes one value")
+    return values[-1].get_value_element_as_str().strip("'\"") if values else None
 
 
 def parse_overrides(overrides: Sequence[str]) -> list[Override]:
@@ -224,19 +241,22 @@ def _check_free_types(defaults: DictConfig, config: DictConfig) -> None:
     after = dict(leaves(config))
     for key, before in leaves(defaults):
         value = after.get(key)
-        if not key.startswith("workload.") or before is None or value is None:
+        if not key.startswith("workload.") or before is None:
+            continue
+        if value is None and key in after:
             continue
         whole_for_real = isinstance(before, float) and type(value) is int
         if type(value) is not type(before) and not whole_for_real:
+            shown = value if key in after else "{...}"
             raise UsageError(
-                f"{key}={value}: must be {_type_words(before)}, such as {key}={before}"
+                f"{key}={shown}: must be {_type_words(before)}, such as {key}={before}"
             )
 
 
 def _compose(name: str, overrides: Sequence[str]) -> DictConfig:
     try:
         return compose(config_name=name, overrides=list(overrides))
-    except (ConfigCompositionException, OmegaConfBaseException, ValueError) as error:
+    except (ConfigCompositionException, OmegaConfBaseException, *NO_NUMBER) as error:
         raise UsageError(_explain(error, overrides)) from error
 
 
@@ -246,10 +266,11 @@ def _explain(error: BaseException, overrides: Sequence[str]) -> str:
     if costs is not None and f"'{KEY}'" in str(error):
         return f"{costs}: costs are those of virtual cores; add machine=virtual"
     cause = error.__cause__ or error
-    key = getattr(cause, "full_key", None)
+    found = re.search(r"full_key: (\S+)", str(cause))  # also where the error is Python's own
+    key = getattr(cause, "full_key", None) or (found[1] if found else None)
     text = next((o for o in overrides if key and o.lstrip("+").startswith(f"{key}=")), key)
     reason = _first_line(cause)
-    return f"{text}: {reason}" if text else reason
+    return f"{text[:LONGEST]}: {reason}" if text else reason
 
 
 def _list_settings(known: dict[str, Any], groups: dict[str, list[str]]) -> str:

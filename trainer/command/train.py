@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -14,8 +12,15 @@ from omegaconf import DictConfig, OmegaConf
 
 from envs import Comparison, comparison_table, machine_words
 from envs.engine_interface import load_engine
+from envs.workload import workload_signature
 from policies import Signature
-from trainer.checkpoint import Checkpoint, refuse_other_samples, write_atomically
+from trainer.checkpoint import (
+    Checkpoint,
+    WritingError,
+    refuse_other_samples,
+    remove_unfinished,
+    write_atomically,
+)
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.output import as_text, make_progress_console, print_table
 from trainer.command.settings import (
@@ -29,11 +34,12 @@ from trainer.command.settings import (
 )
 from trainer.config import TrainConfig, workload_options
 from trainer.evaluation import MachineSpec, build_backend
+from trainer.lock import held
 from trainer.plot import plot_history
 from trainer.progress import Display, make_display
 from trainer.record import Record
 from trainer.run import LEARNED, Outcome, Training, check_settings, measuring_settings
-from trainer.run_folder import RunFolder, find_run_folder, new_run_folder
+from trainer.run_folder import RunFolder, find_run_folder, make_runs_dir, new_run_folder
 from trainer.run_version import heddle_version
 
 
@@ -79,7 +85,7 @@ def train_once(
     """
     workload = workload_options(config.workload)
     try:
-        signature = Signature.from_dict(load_engine().signature(workload))
+        signature = workload_signature(load_engine(), workload)
         load_engine().check_machine(config.machine.options())
         check_settings(config, signature)
     except ValueError as error:
@@ -88,26 +94,35 @@ def train_once(
     if folder is None:
         words = f"{workload.get('name', 'workload')}-{config.search.name}-seed{config.seed}"
         folder = new_run_folder(runs_dir, words)
-    with _held(folder), make_display(make_progress_console()) as display:
+    with held(folder.path), make_display(make_progress_console()) as display:
+        folder.refuse_lost_checkpoint()
         refuse_other_samples(Checkpoint.load(folder.path), measuring_settings(config), folder.path)
+        remove_unfinished(folder.path)
         folder.write_settings(OmegaConf.to_yaml(OmegaConf.structured(config)), list(overrides))
         record = Record(config.mlflow, runs_dir, display.say)
         status = "FAILED"
         try:
-            outcome = _run(config, workload, signature, folder, display, record)
-            status = "KILLED" if outcome is None or outcome.interrupted else "FINISHED"
+            outcome, lost = _run(config, signature, folder, display, record)
+            if lost is None:
+                status = "KILLED" if outcome is None or outcome.interrupted else "FINISHED"
+        except WritingError as error:
+            raise _with_cure(error, folder) from error
         finally:
             record.end(status)
-    return _report(config, folder, record, outcome)
+    code = _report(config, folder, record, outcome)
+    if lost is not None:
+        raise _with_cure(lost, folder)
+    return code
 
 
 def train_many(settings: Sequence[str]) -> None:
     """A run for every combination, by Hydra's sweeper and launcher."""
     import hydra
 
-    compose_settings("train", first_of_sweep(settings), TrainConfig)
+    first = compose_settings("train", first_of_sweep(settings), TrainConfig)
     if value_of(settings, "resume") not in (None, "null"):
         raise UsageError("resume= goes on with one run; leave out -m")
+    make_runs_dir(Path(first.runs_dir))
     register()
 
     @hydra.main(version_base="1.3", config_path="pkg://configs", config_name="train")
@@ -129,32 +144,39 @@ def train_many(settings: Sequence[str]) -> None:
 
 def _run(
     config: TrainConfig,
-    workload: dict[str, str],
     signature: Signature,
     folder: RunFolder,
     display: Display,
     record: Record,
-) -> Outcome | None:
-    """The training and its files; None if Ctrl-C ended it."""
+) -> tuple[Outcome | None, WritingError | None]:
+    """The training, None if Ctrl-C ended it; and why one of its closing files is not there.
+
+    Raises:
+        WritingError: a checkpoint or a policy can't be written.
+    """
     display.say(f"run: {folder.path}")
-    spec = MachineSpec(
-        workload,
-        config.machine.cores,
-        config.seed,
-        config.evaluation.grown_mib_max << 20,
-        config.machine.options(),
-    )
-    backend = build_backend(config.evaluation, spec)
+    backend = build_backend(config.evaluation, MachineSpec.of(config))
     try:
         training = Training(config, signature, folder, backend, display, record)
         outcome = training.run()
-        _write_files(config, folder, outcome, training)
+        lost = None
+        try:
+            _write_files(config, folder, outcome, training)
+        except WritingError as error:
+            lost = error
         record.artifacts(*(path for path in folder.results if path.exists()))
-        return outcome
+        return outcome, lost
     except KeyboardInterrupt:
-        return None
+        return None, None
     finally:
         backend.close()
+
+
+def _with_cure(error: WritingError, folder: RunFolder) -> WritingError:
+    return WritingError(
+        f"{error}\nWhat was written before is as it was. Then go on with: "
+        f"heddle train resume={folder.path}"
+    )
 
 
 def _write_files(
@@ -235,14 +257,3 @@ def _with_resume(
     added = [text for text in settings if not text.startswith("resume=")]
     overrides = merge_overrides(folder.read_overrides(), added)
     return compose_settings("train", overrides, TrainConfig), overrides, folder
-
-
-@contextmanager
-def _held(folder: RunFolder) -> Iterator[None]:
-    """One process at a time works on a run; the lock ends with the process."""
-    with (folder.path / ".lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(f"{folder.path}: another process is working on this run") from None
-        yield

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from envs import THREADS, Evaluation, Evaluator, Outcome, Subject
-from trainer.config import EvaluationConfig
+from trainer.config import EvaluationConfig, TrainConfig, workload_options
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,17 @@ class MachineSpec:
     grown_bytes_max: int
     machine: dict[str, str] = field(default_factory=lambda: dict(THREADS))
     engine_module: str = "engine"
+
+    @classmethod
+    def of(cls, config: TrainConfig) -> MachineSpec:
+        """What the settings of a training ask for."""
+        return cls(
+            workload_options(config.workload),
+            config.machine.cores,
+            config.seed,
+            config.evaluation.grown_mib_max << 20,
+            config.machine.options(),
+        )
 
     @property
     def shareable(self) -> bool:

@@ -15,6 +15,9 @@ from trainer.search.base import Candidate
 SLICES_MAX = 96
 """A candidate with so many slices is known well enough; survivors are not measured for ever."""
 
+LOOK_MAX = 1000
+"""Slices of one look at most."""
+
 
 def check_race(config: EvaluationConfig) -> None:
     """Refuse settings that make no race.
@@ -22,9 +25,10 @@ def check_race(config: EvaluationConfig) -> None:
     Raises:
         ValueError: one is wrong; the message names it.
     """
-    if not config.looks or min(config.looks) < 1:
+    if not config.looks or min(config.looks) < 1 or max(config.looks) > LOOK_MAX:
         raise ValueError(
-            f"evaluation.looks={config.looks}: must be a list of numbers from 1, such as [1,2]"
+            f"evaluation.looks={config.looks}: must be a list of numbers from 1 to {LOOK_MAX}, "
+            "such as [1,2]"
         )
     if not 0.0 < config.keep <= 1.0:
         raise ValueError(f"evaluation.keep={config.keep}: must be above 0 and at most 1")

@@ -24,6 +24,9 @@ from trainer.search.mutation import cross_rows, mutate_cells, mutate_kind
 ATTEMPTS = 100
 """Mutations tried for a child that no one has seen; small spaces run out of new ones."""
 
+FAMILY_MAX = 10_000
+"""Parents, and children of each, at most."""
+
 
 @dataclass
 class EvolutionConfig(SearchConfig):
@@ -206,10 +209,13 @@ class Evolution:
 
 def _check(config: EvolutionConfig) -> None:
     for name in ("parents", "children"):
-        if getattr(config, name) < 1:
-            raise ValueError(f"search.{name}={getattr(config, name)}: must be at least 1")
+        if not 1 <= getattr(config, name) <= FAMILY_MAX:
+            words = "at least 1" if getattr(config, name) < 1 else f"at most {FAMILY_MAX}"
+            raise ValueError(f"search.{name}={getattr(config, name)}: must be {words}")
     for name in ("probability", "probability_min", "focus", "crossover"):
         if not 0.0 <= getattr(config, name) <= 1.0:
             raise ValueError(f"search.{name}={getattr(config, name)}: must be from 0 to 1")
+    if not config.actions:
+        raise ValueError(f"search.actions=[]: must name some of {', '.join(ACTION_GROUPS)}")
     if not 0.0 < config.decay <= 1.0:
         raise ValueError(f"search.decay={config.decay}: must be above 0 and at most 1")

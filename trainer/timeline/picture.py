@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envs.timeline import Attempt, Timeline, Wait, attempts_between
+from trainer.figure_file import write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +74,7 @@ def draw_window(timeline: Timeline, window: Window, title: str, path: Path) -> N
     figure.draw_without_rendering()  # now the lanes' width in points is known
     painter = _Painter(timeline, window, axes, axes.bbox.width / figure.dpi * 72)
     painter.paint()
-    figure.savefig(path, dpi=150)
+    write_figure(figure, path)
 
 
 class _Painter:

@@ -1,0 +1,175 @@
+"""Command lines that make no sense: each ends soon, with one message that names what is wrong."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.trainer.test_command import QUICK, VIRTUAL
+from trainer.command.main import heddle
+
+HUGE = "9" * 400
+SECONDS_MAX = 30.0
+"""Generous: nothing is measured, but machines may be busy."""
+
+NUMBERS = {
+    "train": [
+        *("machine.cores", "search.generations", "search.parents", "search.children"),
+        *("search.seconds", "search.probability", "search.crossover", "search.decay"),
+        *("evaluation.slice_seconds", "evaluation.warmup_seconds", "evaluation.reference_every"),
+        *("evaluation.keep", "tuning.rounds", "champion.finalists", "champion.slice_seconds"),
+        *("run.seconds", "run.repeats", "validation.warmup", "machine.costs.memory_ns"),
+        *("machine.skew_ns", "workload.warehouses"),
+    ],
+    "evaluate": ["run.seconds", "run.warmup", "workload.warehouses"],
+    "timeline": ["seconds", "warmup", "events", "until_us"],
+    "fidelity": ["seconds", "rounds", "random", "mutated", "virtual_seconds"],
+    "calibrate": ["seconds", "rounds", "virtual_seconds"],
+}
+"""Settings that are numbers, by command."""
+
+NO_NUMBERS = ["-1", "nan", "inf", HUGE, "", "abc", "[]", "{a:1}", "0x", "${nope}"]
+"""What none of them can be."""
+
+WORDS: dict[str, list[str]] = {
+    "train": [
+        *("runs_dir=", "runs_dir=file", "runs_dir=dangling", "runs_dir=loop"),
+        *("resume=gone", "resume=file", "resume=dir", "resume=loop", "resume=a,b"),
+        *("resume=/", f"resume={HUGE}", "workload=", "workload=[tpcc]"),
+        *("workload.mix=none", "workload.name=ycsb"),
+        *("search=", "search.actions=[]", "search.actions=[none]"),
+        *("evaluation.looks=[]", "evaluation.looks=[0]"),
+        *("evaluation.looks=[99999999999]", "evaluation.looks=null"),
+        *("baselines=[none]", "baselines=[./dir]", "baselines=[binary.json]"),
+        *("mlflow=null", "run=null"),
+        *("machine/costs=latin.yaml", "machine/costs=empty.yaml"),
+        *("machine/costs=dir.yaml", "seed=${seed}", "seed=${oc.env:HOME}", "runs_dir=${oc.env:NO}"),
+        *(
+            "seed=1,2",
+            "seed='",
+            "=3",
+            "seed",
+            "",
+            " ",
+            "--nope",
+            "~seed",
+            "+seeds=1",
+        ),
+        *(
+            "seed=\udcff",
+            "seed=18446744073709551616",
+            "search.seconds=1e300",
+            "tuning.slice_seconds=1e-300",
+        ),
+    ],
+    "evaluate": [
+        *("policy=", "policy=[[silo]]", "policy='"),
+        *("policy=./dir", "policy=./loop", "policy=binary.json"),
+        *("policy=empty.json", "policy=random:x", "policy=random:-1"),
+        *("policy=\udcff.json", "output=", "output=dir", "output=dir/"),
+        *("output=/proc/x", "run.seconds=1e300", "run.repeats=1e9"),
+        *("seed=9999999999999999999"),
+    ],
+    "timeline": [
+        *("policy=silo,occ", "policy=[silo]", "policy=./dir", "output=dir"),
+        *("output=null", "output=/proc/x", "picture=", "picture=dir"),
+        *("draw_cores=[-1]", "draw_cores=[a]"),
+        *("seconds=1e300", "warmup=1e300", "seconds=1e-300"),
+    ],
+    "fidelity": [
+        *("policy=./dir", "reference=none", "reference=silo_tuned"),
+        *("policy=silo_tuned", "output=", "output=file", "output=dangling"),
+        *("output=/proc/x", "random=999999999999", "mutated=999999999999"),
+        *("machine.cores=257", "rounds=99999999999999999999"),
+    ],
+    "calibrate": ["output=", "output=dir", "output=/proc/x", "machine=virtual", "seconds=1e300"],
+}
+"""Settings that can't be so, by command."""
+
+OTHERS = [
+    *(["none"], ["--none"], ["policy", "none"], ["policy", "show"]),
+    *(
+        ["policy", "show", word]
+        for word in ("", "none", "gone.json", "dir", "./loop", "empty.json")
+    ),
+    *(["policy", "show", word] for word in ("empty.json", "binary.json", "random:x", "\udcff")),
+    *(["policy", "show", "ic3", "-o", word] for word in ("x", "=1", "x=1", "name=ycsb")),
+    *(["policy", "show", "ic3", "--workload", word] for word in ("", "none")),
+    *(["policy", "validate", "gone.json", "dir"], ["policy", "validate", "binary.json"]),
+    *(["policy", "diff", "ic3"], ["policy", "diff", "ic3", "gone.json"]),
+    *(["policy", "convert", word, "x.json"] for word in ("gone.txt", "dir", "file", "binary.json")),
+    *(["train", "-m", "seed=1,2", "runs_dir=file"], ["train", "-m", "resume=a,b"]),
+]
+"""Whole command lines."""
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("dir").mkdir()
+    Path("dir.yaml").mkdir()
+    Path("file").write_text("words")
+    Path("empty.json").touch()
+    Path("empty.yaml").touch()
+    Path("binary.json").write_bytes(b"\xff\xfe\0\x01")
+    Path("latin.yaml").write_bytes(b"word_ns: caf\xe9\n")
+    Path("dangling").symlink_to("nowhere/at/all")
+    Path("loop").symlink_to("loop")
+
+
+def refusal(*arguments: str) -> str:
+    """What the command says; it must be one message, soon, and leave nothing behind."""
+    before, began = set(Path().rglob("*")), time.monotonic()
+    done = CliRunner().invoke(heddle, arguments)
+    words = f"heddle {' '.join(arguments)[-100:]}\n{done.output}"
+    assert isinstance(done.exception, SystemExit), (words, done.exception)
+    assert done.exit_code == 2, words
+    assert time.monotonic() - began < SECONDS_MAX, words
+    lines = [line for line in done.output.splitlines() if line.strip()]
+    told = next(number for number, line in enumerate(lines) if line.lower().startswith("error"))
+    # Below an unknown key stands the list of those there are.
+    assert len(lines) - told <= 3 or "Settings, with the values they have now:" in lines, words
+    assert len(lines[told]) < 1000, words
+    assert set(Path().rglob("*")) == before, words
+    return done.output
+
+
+SMALL = {
+    "train": [*VIRTUAL, "validation.enabled=false"],
+    "evaluate": ["policy=silo", "machine=virtual", "machine.cores=2"],
+    "timeline": ["machine.cores=2"],
+    "fidelity": ["machine.cores=1", "random=1", "mutated=1"],
+    "calibrate": ["rounds=1", "seconds=0.001"],
+}
+"""So that what is not refused is not long either."""
+
+
+@pytest.mark.parametrize("command", NUMBERS)
+def test_a_number_that_is_none_is_named(command: str) -> None:
+    """Every setting with one of the values, every value with some of the settings."""
+    for number, key in enumerate(NUMBERS[command]):
+        value = NO_NUMBERS[number % len(NO_NUMBERS)]
+        assert key.rpartition(".")[2] in refusal(command, *SMALL[command], f"{key}={value}")
+
+
+@pytest.mark.parametrize("command", WORDS)
+def test_a_setting_that_makes_no_sense_is_named(command: str) -> None:
+    for text in WORDS[command]:
+        said = refusal(command, *SMALL[command], text)
+        key, _, value = text.encode(errors="backslashreplace").decode().partition("=")
+        words = (key.rpartition(".")[2], value.strip("./[]")[:20])
+        assert not any(words) or any(word and word in said for word in words), said
+
+
+def test_other_command_lines_that_make_no_sense() -> None:
+    for arguments in OTHERS:
+        refusal(*arguments)
+
+
+def test_in_a_sweep_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["heddle"])
+    for text in ("runs_dir=dangling", "seed=${nope}"):
+        refusal("train", "-m", *QUICK, text)

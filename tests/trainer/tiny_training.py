@@ -1,0 +1,70 @@
+"""The smallest real training on virtual cores: the command on the compiled engine, in seconds."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+TINY = (
+    "machine=virtual",
+    "machine.cores=2",
+    "search.generations=6",
+    "search.parents=2",
+    "search.children=2",
+    "evaluation.backend=in_process",
+    "evaluation.slice_seconds=0.002",
+    "evaluation.warmup_seconds=0.0005",
+    "evaluation.looks=[1,1]",
+    "tuning.slice_seconds=0.002",
+    "tuning.rounds=1",
+    "tuning.finalists=2",
+    "tuning.final_rounds=1",
+    "champion.finalists=2",
+    "champion.rounds=1",
+    "champion.slice_seconds=0.002",
+    "run.seconds=0.002",
+    "run.repeats=1",
+    "run.warmup=0.0005",
+    "baselines=[silo]",
+    "validation.enabled=false",
+    "mlflow.enabled=false",
+)
+
+
+def start_training(
+    folder: Path, *arguments: str, before: Callable[[], None] = lambda: None
+) -> subprocess.Popen[str]:
+    """`heddle train` in a process and a session of its own.
+
+    Args:
+        folder: where it runs; `runs` is made in it.
+        arguments: settings.
+        before: called in the new process, before the command begins.
+    """
+
+    def prepare() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        before()
+
+    return subprocess.Popen(
+        [sys.executable, "-m", "trainer.command.main", "train", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=prepare,
+    )
+
+
+def run_of(folder: Path) -> Path:
+    """The folder of the only run."""
+    (found,) = (folder / "runs").glob("*seed*")
+    return found

@@ -1,0 +1,23 @@
+"""Pictures as files."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trainer.checkpoint import write_atomically
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """Draw a figure into a file, whole or not at all; the file's ending gives the format.
+
+    Raises:
+        WritingError: it can't be written.
+    """
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=150, format=path.name.rpartition(".")[2])
+    write_atomically(path, drawn.getvalue())
