@@ -9,7 +9,7 @@ from typing import Any
 
 from envs.trial import Trial
 
-_SMALLER = {"types": 1, "accesses": 1, "ordered_keys": 1, "hash_keys": 1, "audits": 0}
+_SMALLER = {"types": 1, "accesses": 1, "ordered_keys": 1, "hash_keys": 1, "churn": 0, "audits": 0}
 """Options of the workload `generic` that make it smaller, and the least they may be."""
 
 _SHORTEST = 2e-5

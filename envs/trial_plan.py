@@ -77,7 +77,7 @@ class TrialPlan:
             seconds=self.seconds,
             switches=switches,
             watchdog_s=self.watchdog_s,
-            epoch_us=draw.choice((10.0, 50.0, 10_000.0)),
+            epoch_us=draw.choice((2.0, 10.0, 50.0, 10_000.0)),
         )
 
     def _machine(self, number: int, draw: Random, seed: int) -> dict[str, str]:
@@ -99,12 +99,16 @@ class TrialPlan:
 
 
 def _drawn_shape(draw: Random, seed: int) -> dict[str, str]:
+    # Rows that are inserted and deleted without end, in one trial of four: few of them, so that
+    # transactions take over each other's records.
+    churning = draw.random() < 0.25
     return {
         "program": str(seed),
         "types": str(draw.randint(1, 6)),
         "accesses": str(draw.randint(2, 10)),
-        "ordered_keys": str(draw.randint(2, 12)),
-        "hash_keys": str(draw.randint(1, 6)),
+        "churn": str(draw.randint(50, 100) if churning else 0),
+        "ordered_keys": str(draw.randint(1, 2) if churning else draw.randint(2, 12)),
+        "hash_keys": str(1 if churning else draw.randint(1, 6)),
         "rollbacks": str(draw.choice((0, 5, 20))),
         "audits": str(draw.choice((0, 0, 5))),
     }

@@ -23,6 +23,7 @@ enum class SeededFault : std::uint8_t {
   own_insert_vouches,         ///< for whatever others have changed in the node before it
   ignore_own_insert,          ///< in the transaction's node set
   pass_over_for_good,         ///< forget what was passed over as uncommitted in a range
+  leave_no_version,           ///< of a row inserted and deleted again
   drop_own_write,             ///< of those made after the first, now and then
   skip_dependency_wait,       ///< commit before those it read from
   skip_source_check,          ///< take a dirty version for committed, whatever became of it
@@ -35,6 +36,7 @@ enum class SeededFault : std::uint8_t {
   skip_cycle_check,     ///< wait though it closes a cycle
   early_reclamation,    ///< at once, whoever may still read
   forget_to_mark_dead,  ///< a record that leaves its index
+  unlink_twice,         ///< a deleted record that lived again and was deleted again
   leave_placeholders,   ///< of aborted inserts in the index
   snapshot_of_now,      ///< read the past from an epoch that goes on
   skip_old_versions,    ///< keep none for those who read the past
@@ -55,6 +57,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(SeededFau
                       "own_insert_vouches",
                       "ignore_own_insert",
                       "pass_over_for_good",
+                      "leave_no_version",
                       "drop_own_write",
                       "skip_dependency_wait",
                       "skip_source_check",
@@ -67,6 +70,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(SeededFau
                       "skip_cycle_check",
                       "early_reclamation",
                       "forget_to_mark_dead",
+                      "unlink_twice",
                       "leave_placeholders",
                       "snapshot_of_now",
                       "skip_old_versions"};

@@ -316,26 +316,30 @@ class OptimisticCore {
     return last_version_;
   }
 
+  /// A row inserted and deleted again leaves a version too, absent like the one before it: workers
+  /// may commit under equal versions, so only a record's own tells them apart. Without it, a dirty
+  /// read of the insert would find its version in what another worker then puts there.
   void install(std::uint64_t version) {
     bool removes = false;
     for (const Locked& locked : locked_) {
       const Access<M>& access = set_[locked.entry];
-      if (access.removed && tid::absent(access.seen)) {  // inserted and deleted again
+      if (seeded<M>(SeededFault::leave_no_version) && access.removed && tid::absent(access.seen)) {
         unlock_record(*access.record, access.seen);
         stray_placeholders_ = true;
         continue;
       }
-      if (storage_.keeps_snapshots() && access.table->in_snapshots()) {
+      const std::uint64_t word = tid::committed(version, access.writes, access.removed);
+      const bool has_past = storage_.keeps_snapshots() && access.table->in_snapshots();
+      if (has_past) {
         keep_version(access, version);
+        if (access.removed) storage_.unlink_later(worker_, access.table, access.record, word);
       }
-      if (seeded<M>(SeededFault::release_before_install)) {
-        unlock_record(*access.record, tid::committed(version, access.writes, access.removed));
-      }
+      if (seeded<M>(SeededFault::release_before_install)) unlock_record(*access.record, word);
       if (!access.removed) {
         copy_to_record<M>(access.record->payload(), access.write, access.write_bytes);
       }
-      unlock_record(*access.record, tid::committed(version, access.writes, access.removed));
-      removes = removes || access.removed;
+      unlock_record(*access.record, word);
+      removes = removes || (access.removed && !has_past);
     }
     // Unlinking locks a record again, out of order: only once nothing is locked any more.
     if (removes) unlink_removed(version);
@@ -401,24 +405,19 @@ class OptimisticCore {
     if (Epochs<M>::same_snapshot(tid::epoch(access.seen), tid::epoch(version))) return;
     const std::size_t bytes = sizeof(Version<M>) + access.table->payload_bytes();
     auto* old = new (storage_.allocate(worker_, bytes))
-        Version<M>{access.seen, access.record->previous.load(std::memory_order_relaxed)};
-    // relaxed is enough throughout: the record is locked by this transaction.
+        Version<M>{access.seen, access.record->past.newest()};
     std::memcpy(old->payload(), access.record->payload(), access.table->payload_bytes());
-    // release: a reader that follows the link sees the version's content.
-    access.record->previous.store(old, std::memory_order_release);
+    access.record->past.add(old);
     storage_.retire_version(worker_, old, bytes, tid::epoch(version));
   }
 
   void unlink_removed(std::uint64_t version) {
     for (const Locked& locked : locked_) {
       const Access<M>& access = set_[locked.entry];
-      if (!access.removed || tid::absent(access.seen)) continue;
+      const bool has_past = storage_.keeps_snapshots() && access.table->in_snapshots();
+      if (!access.removed || has_past) continue;
       const std::uint64_t word = tid::committed(version, access.writes, true);
-      if (storage_.keeps_snapshots() && access.table->in_snapshots()) {
-        storage_.unlink_later(worker_, access.table, access.record, word);
-      } else {
-        storage_.unlink_if_still(worker_, access.table, access.record, word);
-      }
+      storage_.unlink_if_still(worker_, access.table, access.record, word);
     }
   }
 

@@ -86,8 +86,8 @@ class SnapshotTransaction {
     if (tid::epoch(word) <= snapshot_) [[likely]] {
       return tid::absent(word) ? Row<Prefix>{} : hand_out<Prefix>(record, word, copy);
     }
-    // acquire: with the release in keep_version(), for the version's content.
-    for (const Version<M>* version = record.previous.load(std::memory_order_acquire);
+    // acquire: with the release in Past::add(), for the version's content.
+    for (const Version<M>* version = record.past.newest(std::memory_order_acquire);
          version != nullptr; version = version->previous) {
       if (tid::epoch(version->word) > snapshot_) continue;
       if (tid::absent(version->word)) return {};

@@ -16,10 +16,30 @@ void Storage<M>::unlink_if_still(int worker, TableBase<M>* table, Record<M>* rec
     unlock_record(*record, now);
     return;
   }
+  unlink_locked(worker, table, record, word);
+}
+
+/// What unlink_later() promised, now that it is due.
+template <class M>
+void Storage<M>::unlink_if_deleted(int worker, const Unlink& job) {
+  const std::uint64_t now = lock_record(*job.record);
+  if (now == job.word) return unlink_locked(worker, job.table, job.record, now);
+  if (tid::absent(now) && !seeded<M>(SeededFault::unlink_twice)) {
+    // It lived again, and snapshot readers may want it from then.
+    shares_[worker].unlinks.push_back({epochs_.current(), job.table, job.record, now});
+  } else {
+    job.record->past.set_to_unlink(false);
+  }
+  unlock_record(*job.record, now);
+}
+
+template <class M>
+void Storage<M>::unlink_locked(int worker, TableBase<M>* table, Record<M>* record,
+                               std::uint64_t word) {
   // Whoever saw the record absent must fail its validation from here on: the key's next insert
   // will be another record.
   const bool mark = !seeded<M>(SeededFault::forget_to_mark_dead);
-  unlock_record(*record, mark ? now | tid::kDead : now);
+  unlock_record(*record, mark ? word | tid::kDead : word);
   table->unlink(worker, record);
 }
 
@@ -45,7 +65,7 @@ void Storage<M>::reclaim(int worker, std::uint64_t horizon) {
   while (!share.unlinks.empty() && share.unlinks.front().epoch <= unlinkable) {
     const Unlink job = share.unlinks.front();
     share.unlinks.pop_front();
-    unlink_if_still(worker, job.table, job.record, job.word);
+    unlink_if_deleted(worker, job);
   }
 }
 

@@ -22,6 +22,38 @@ struct Version {
   [[nodiscard]] std::byte* payload() { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
+/// A record's past: the chain of its overwritten versions, and whether somebody has undertaken to
+/// unlink it. Changed under the record's lock only.
+template <class M>
+class Past {
+ public:
+  [[nodiscard]] const Version<M>* newest(std::memory_order order) const noexcept {
+    return version_of(word_.load(order));
+  }
+  [[nodiscard]] Version<M>* newest() const noexcept { return version_of(word_.peek()); }
+  void add(Version<M>* version) noexcept {
+    // release: a reader that follows the link sees the version's content.
+    word_.store(reinterpret_cast<std::uintptr_t>(version) | (word_.peek() & kToUnlink),
+                std::memory_order_release);
+  }
+
+  [[nodiscard]] bool to_unlink() const noexcept { return (word_.peek() & kToUnlink) != 0; }
+  void set_to_unlink(bool to_unlink) noexcept {
+    // relaxed: nobody but holders of the lock asks, and the chain stays as it is.
+    word_.store((word_.peek() & ~kToUnlink) | (to_unlink ? kToUnlink : 0),
+                std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr std::uintptr_t kToUnlink = 1;  // versions are 16-byte aligned
+
+  static Version<M>* version_of(std::uintptr_t word) noexcept {
+    return reinterpret_cast<Version<M>*>(word & ~kToUnlink);
+  }
+
+  Shared<M, std::uintptr_t> word_;
+};
+
 /// A record: TID word, chain of past versions, then the payload in place and behind it the key.
 ///
 /// The header holds nothing for protocols beyond Silo's: what they need beside it lives in tables
@@ -29,7 +61,7 @@ struct Version {
 template <class M>
 struct Record {
   Shared<M, std::uint64_t> word;
-  Shared<M, Version<M>*> previous;
+  Past<M> past;
 
   [[nodiscard]] std::byte* payload() { return reinterpret_cast<std::byte*>(this + 1); }
   [[nodiscard]] const std::byte* payload() const {

@@ -115,9 +115,14 @@ class Storage {
     shares_[worker].versions.push_back({epoch, block, bytes});
   }
 
-  /// Takes a deleted record out of its table once no snapshot reader can want its past.
-  /// `word` is the TID word the deletion left: if it has changed by then, the record lives again.
+  /// Takes a deleted record out of its table once no snapshot reader can want its past, if it still
+  /// is deleted then. The caller has locked it, and will leave it with the TID word `word`.
+  ///
+  /// A record that lives again and is deleted again is unlinked by whoever undertook it first: two
+  /// who hold the same record would have no way to tell that the other has freed it.
   void unlink_later(int worker, TableBase<M>* table, Record<M>* record, std::uint64_t word) {
+    if (record->past.to_unlink() && !seeded<M>(SeededFault::unlink_twice)) return;
+    record->past.set_to_unlink(true);
     shares_[worker].unlinks.push_back({epochs_.current(), table, record, word});
   }
 
@@ -181,6 +186,8 @@ class Storage {
 
   void reclaim(int worker) { reclaim(worker, epochs_.reclaimable()); }
   void reclaim(int worker, std::uint64_t horizon);
+  void unlink_if_deleted(int worker, const Unlink& job);
+  void unlink_locked(int worker, TableBase<M>* table, Record<M>* record, std::uint64_t word);
 
   int workers_;
   Epochs<M> epochs_;

@@ -53,6 +53,7 @@ def plan(workload: dict[str, str], cores: int, schedule: str, seconds: float) ->
             "accesses": st.integers(1, 20),
             "ordered_keys": st.integers(1, 12),
             "hash_keys": st.integers(1, 8),
+            "churn": st.integers(0, 100),
             "rollbacks": st.integers(0, 100),
             "audits": st.integers(0, 50),
         }

@@ -10,10 +10,17 @@
 
 namespace heddle::test {
 
+/// What all trials are to have that else only some do.
+enum class Bias : std::uint8_t {
+  none,
+  switching,  ///< the table is replaced by others while it runs
+  churning,   ///< the same few rows are inserted and deleted without end, in short epochs
+};
+
 /// A small trial on virtual cores, everything about it drawn from a number: the transaction types,
 /// the protocol or table, how many cores, and in which order they go on.
-/// @param switching every table is replaced by others while it runs; else one in four is
-inline Trial drawn_trial(std::uint64_t seed, bool switching = false) {
+/// @param bias what it is drawn for
+inline Trial drawn_trial(std::uint64_t seed, Bias bias = Bias::none) {
   Random random(seed);
   const auto between = [&random](int lo, int hi) { return std::to_string(random.between(lo, hi)); };
   Trial trial;
@@ -25,7 +32,13 @@ inline Trial drawn_trial(std::uint64_t seed, bool switching = false) {
                     {"hash_keys", between(1, 5)},
                     {"rollbacks", between(0, 10)},
                     {"audits", random.below(3) == 0 ? "10" : "0"}};
-  trial.workers = static_cast<int>(random.between(2, 8));
+  const bool churning = bias == Bias::churning || random.below(4) == 0;
+  if (churning) {
+    trial.workload["churn"] = between(50, 100);
+    trial.workload["ordered_keys"] = between(1, 2);
+    trial.workload["hash_keys"] = "1";
+  }
+  trial.workers = static_cast<int>(churning ? random.between(4, 10) : random.between(2, 8));
   trial.seed = seed;
   trial.machine.kind = "virtual";
   trial.machine.seed = seed;
@@ -38,7 +51,8 @@ inline Trial drawn_trial(std::uint64_t seed, bool switching = false) {
   schedule.steps = 200 + random.below(2000);
   trial.run.seconds = 0.001;
   trial.run.watchdog_s = 0.02;
-  trial.run.epoch_us = std::array{10.0, 50.0, 10'000.0}[random.below(3)];
+  trial.run.epoch_us = (churning ? std::array{2.0, 10.0, 20.0}
+                                 : std::array{10.0, 50.0, 10'000.0})[random.below(3)];
   const Signature signature = workload_signature(trial.workload);
   const std::uint64_t kind = random.below(10);
   if (kind == 0) {
@@ -53,7 +67,7 @@ inline Trial drawn_trial(std::uint64_t seed, bool switching = false) {
       case 4: trial.run.policy = tables::reckless(signature); break;
       default: trial.run.policy = tables::random(signature, seed); break;
     }
-    if (random.below(4) == 0 || switching) {
+    if (random.below(4) == 0 || bias == Bias::switching) {
       for (std::uint64_t other = 0; other < 3; ++other) {
         trial.switches.push_back(tables::random(signature, seed * 3 + other));
       }

@@ -1,6 +1,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -41,6 +42,15 @@ std::unique_ptr<Session> open_faulty(const OptionMap& workload, int workers, std
                                                                                   seed, machine);
 }
 
+/// What the trials for a fault are drawn for.
+Bias bias_for(SeededFault fault) {
+  switch (fault) {
+    case SeededFault::switch_within_transaction: return Bias::switching;
+    case SeededFault::leave_no_version: return Bias::churning;
+    default: return Bias::none;
+  }
+}
+
 /// What a trial finds; empty: nothing. It runs in a process of its own, which a fault may end.
 std::string findings_of(SeededFault fault, std::uint64_t seed) {
   std::array<int, 2> ends{};
@@ -49,9 +59,8 @@ std::string findings_of(SeededFault fault, std::uint64_t seed) {
   if (child == 0) {
     alarm(20);
     FaultyMachine::seeded_fault = fault;
-    const bool switching = fault == SeededFault::switch_within_transaction;
     const Verdict verdict =
-        run_trial(drawn_trial(seed, switching), [] { return false; }, open_faulty);
+        run_trial(drawn_trial(seed, bias_for(fault)), [] { return false; }, open_faulty);
     std::string text;
     for (const std::string& finding : verdict.findings) text += finding;
     (void)!write(ends[1], text.data(), std::min<std::size_t>(text.size(), 60'000));
@@ -70,9 +79,20 @@ std::string findings_of(SeededFault fault, std::uint64_t seed) {
   return "the process ended with status " + std::to_string(status) + "\n" + text;
 }
 
-/// Not found by trials: what is passed over is so rarely made a row in the very moment that it
-/// takes absence_test.cc, which plays that moment step by step, and fails under this fault.
-constexpr SeededFault kElsewhere = SeededFault::pass_over_for_good;
+/// Found, but rarely: of a row that comes and goes within one transaction a third must make a row of
+/// its own at that moment, under the same number. policy_table_test.cc plays it step by step.
+constexpr SeededFault kSeldom = SeededFault::leave_no_version;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kLooksForTheSeldom = false;  // it would take minutes
+#else
+constexpr bool kLooksForTheSeldom = true;
+#endif
+
+/// Not found by trials, but by tests that play the moment step by step, and fail under the fault:
+/// what is passed over is hardly ever made a row in that very moment (absence_test.cc); and of a
+/// record deleted twice the memory must meanwhile have become something with the same TID word, while
+/// the first to delete it slept (reclaim_test.cc).
+constexpr std::array kElsewhere{SeededFault::pass_over_for_good, SeededFault::unlink_twice};
 /// No fault in the end: the range is looked at again, and holds what it held.
 constexpr SeededFault kHarmless = SeededFault::ignore_own_insert;
 
@@ -80,7 +100,8 @@ std::vector<SeededFault> found_by_trials() {
   std::vector<SeededFault> faults;
   for (int number = 1; number < static_cast<int>(SeededFault::count_); ++number) {
     const auto fault = static_cast<SeededFault>(number);
-    if (fault != kElsewhere && fault != kHarmless) faults.push_back(fault);
+    if (fault == kHarmless || std::count(kElsewhere.begin(), kElsewhere.end(), fault) != 0) continue;
+    if (fault != kSeldom || kLooksForTheSeldom) faults.push_back(fault);
   }
   return faults;
 }
@@ -89,13 +110,14 @@ class SeededFaults : public testing::TestWithParam<SeededFault> {};
 
 TEST_P(SeededFaults, IsFound) {
   const SeededFault fault = GetParam();
-  for (std::uint64_t seed = 0; seed < budget(); ++seed) {
+  const std::uint64_t trials = fault == kSeldom ? 10 * budget() : budget();
+  for (std::uint64_t seed = 0; seed < trials; ++seed) {
     const std::string found = findings_of(fault, seed);
     if (found.empty()) continue;
     std::printf("found by trial %lu: %s\n", seed, found.substr(0, 700).c_str());
     return;
   }
-  ADD_FAILURE() << "not found in " << budget() << " trials";
+  ADD_FAILURE() << "not found in " << trials << " trials";
 }
 
 TEST(NoFault, NothingIsFound) {

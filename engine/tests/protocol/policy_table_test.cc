@@ -305,6 +305,33 @@ TEST(PolicyCommit, ReaderAbortsIfItsWriterWritesAgain) {
   }
 }
 
+/// What a writer inserts and deletes again is a version too: two workers may commit under one number,
+/// so a record left without one could be given the number by another, and with it the reader.
+TEST(PolicyCommit, ReaderAbortsIfItsWriterLeavesNothing) {
+  for (const bool snapshots : {false, true}) {
+    PolicyHands hands(dirty_reads_of_published_writes());
+    if (snapshots) hands.db.storage.keep_snapshots();
+    const Hand other = hands.begin(1, kThird);
+    ASSERT_TRUE(other.insert(15, 7)) << "the record is its";
+    const Hand writer = hands.begin(0, kWriter);
+    ASSERT_TRUE(writer.insert(15, 1));
+    const Hand reader = hands.begin(2, kReader);
+    ASSERT_EQ(reader.read(15), 1);
+    ASSERT_TRUE(writer.remove(15));
+    const Hand later_reader = hands.begin(3, kReader);
+    ASSERT_EQ(later_reader.read(15), std::nullopt);
+    ASSERT_TRUE(writer.commit());
+    (void)other.commit();
+    EXPECT_FALSE(reader.commit());
+    EXPECT_EQ(reader.reason(), AbortReason::dirty_source);
+    EXPECT_EQ(later_reader.commit(), snapshots) << "unless the record is gone";
+    const Hand again = hands.begin(1, kThird);
+    ASSERT_TRUE(again.insert(15, 8));
+    EXPECT_TRUE(again.commit());
+    EXPECT_EQ(Database::committed(hands.db.rows, 15), 8);
+  }
+}
+
 TEST(PolicyCommit, ReaderAbortsIfItsVersionWasOverwritten) {
   PolicyHands hands(dirty_reads_of_published_writes());
   const Hand writer = hands.begin(0, kWriter);

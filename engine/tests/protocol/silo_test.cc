@@ -262,26 +262,26 @@ TYPED_TEST(SiloRows, OverwrittenVersionIsKeptForSnapshots) {
   silo.db.storage.keep_snapshots();
   const std::uint64_t loaded = silo.record(10)->word.peek();
   ASSERT_TRUE(silo.overwrite(10, 1));
-  const Version<M>* version = silo.record(10)->previous.peek();
+  const Version<M>* version = silo.record(10)->past.newest();
   ASSERT_NE(version, nullptr);
   EXPECT_EQ(version->word, loaded);
   EXPECT_EQ(*reinterpret_cast<const Columns*>(version->payload()), Database::loaded(10));
   EXPECT_EQ(version->previous, nullptr);
   // Of two versions that no snapshot separates the older one is of no use to anybody.
   ASSERT_TRUE(silo.overwrite(10, 2));
-  EXPECT_EQ(silo.record(10)->previous.peek(), version);
+  EXPECT_EQ(silo.record(10)->past.newest(), version);
 }
 
 TYPED_TEST(SiloRows, VersionsAreNotKeptWithoutSnapshots) {
   TypeParam silo;
   ASSERT_TRUE(silo.overwrite(10, 1));
-  EXPECT_EQ(silo.record(10)->previous.peek(), nullptr);
+  EXPECT_EQ(silo.record(10)->past.newest(), nullptr);
 
   TypeParam skipped;
   skipped.db.storage.keep_snapshots();
   skipped.table().skip_snapshots();
   ASSERT_TRUE(skipped.overwrite(10, 1));
-  EXPECT_EQ(skipped.record(10)->previous.peek(), nullptr);
+  EXPECT_EQ(skipped.record(10)->past.newest(), nullptr);
   ASSERT_TRUE(skipped.remove(10));
   EXPECT_EQ(skipped.record(10), nullptr) << "nobody wants its past";
 }

@@ -251,7 +251,7 @@ TYPED_TEST_P(IndexContract, AMissIsGuarded) {
     const std::uint64_t id = random.below(kIds / 2) * 2 + 1;
     const NodeVersion<M> absent = this->miss(id);
     EXPECT_EQ(absent.value & VersionLock<M>::kLocked, 0u);
-    records[id]->previous.store(nullptr, std::memory_order_relaxed);  // an update: not the index's
+    records[id]->past.add(nullptr);  // an update: not the index's
     this->find(id - 1);
     EXPECT_TRUE(holds(absent));
     const InsertResult<M> result = this->insert(id, records[id]);

@@ -139,5 +139,51 @@ TEST_F(Reclamation, LaterUnlinkingWaitsForItsEpoch) {
   EXPECT_EQ(record(1), nullptr);
 }
 
+/// Both workers have deleted the record, the first long ago. Were both to unlink it, the second
+/// would reach into memory that is something else by then.
+TEST_F(Reclamation, RecordDeletedTwiceIsUnlinkedByTheFirstToDeleteIt) {
+  rows_.load(make_key(1), {1});
+  Record<M>* const deleted = record(1);
+  storage_.unlink_later(1, &rows_, deleted, remove(1));
+  unlock_record(*deleted, tid::committed(tid::first_of_epoch(3), 1, false));
+  for (int i = 0; i < 3; ++i) pass_epoch();
+  storage_.unlink_later(0, &rows_, deleted, remove(1));
+  for (int i = 0; i < 9; ++i) pass_epoch();
+  ASSERT_EQ(record(1), deleted) << "worker 1 has not come by";
+  storage_.boundary(1, kStill);
+  storage_.leave(1);
+  EXPECT_EQ(record(1), deleted) << "it sees that it has been deleted anew, and waits again";
+  for (int i = 0; i < 9; ++i) pass_epoch();
+  storage_.boundary(1, kStill);
+  EXPECT_EQ(record(1), nullptr);
+}
+
+TEST_F(Reclamation, RecordThatLivedWhenItWasToBeUnlinkedIsUnlinkedTheNextTime) {
+  rows_.load(make_key(1), {1});
+  storage_.boundary(0, kStill);
+  storage_.unlink_later(0, &rows_, record(1), remove(1));
+  unlock_record(*record(1), tid::committed(tid::first_of_epoch(3), 1, false));
+  for (int i = 0; i < 9; ++i) pass_epoch();
+  ASSERT_NE(record(1), nullptr);
+  storage_.unlink_later(0, &rows_, record(1), remove(1));
+  for (int i = 0; i < 9; ++i) pass_epoch();
+  EXPECT_EQ(record(1), nullptr);
+}
+
+/// Versions come and go in the past of a record that is to be unlinked.
+TEST(Past, KeepsVersionsAndWhetherToUnlinkApart) {
+  alignas(16) Version<M> version{1, nullptr};
+  Past<M> past;
+  EXPECT_EQ(past.newest(), nullptr);
+  past.set_to_unlink(true);
+  EXPECT_EQ(past.newest(), nullptr);
+  past.add(&version);
+  EXPECT_TRUE(past.to_unlink());
+  EXPECT_EQ(past.newest(std::memory_order_acquire), &version);
+  past.set_to_unlink(false);
+  EXPECT_FALSE(past.to_unlink());
+  EXPECT_EQ(past.newest(), &version);
+}
+
 }  // namespace
 }  // namespace heddle

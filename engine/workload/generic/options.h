@@ -14,6 +14,7 @@ struct GenericOptions {
   std::uint32_t ordered_keys = 10;  ///< of the table with an ordered index
   std::uint32_t hash_keys = 5;      ///< of the one with a hash index
   std::uint32_t rollbacks = 5;      ///< percent of transactions that roll back at their end
+  std::uint32_t churn = 0;          ///< percent of accesses that insert or delete, beside the others
   std::uint32_t audits = 0;         ///< percent that read a past state of everything
   /// One access in so many is preceded by a moment of thought, so that transactions meet in the
   /// middle of one another on few cores; 0: none is.
@@ -37,6 +38,7 @@ struct GenericOptions {
     options.ordered_keys = number("ordered_keys", options.ordered_keys, 1, kMostKeys);
     options.hash_keys = number("hash_keys", options.hash_keys, 1, kMostKeys);
     options.rollbacks = number("rollbacks", options.rollbacks, 0, 100);
+    options.churn = number("churn", options.churn, 0, 100);
     options.audits = number("audits", options.audits, 0, 100);
     options.pauses = number("pauses", options.pauses, 0, 1'000'000);
     reader.finish();

@@ -55,7 +55,7 @@ class Program {
       TypeSpec spec{.name = "type_" + std::to_string(type), .accesses = {}};
       std::vector<Step> steps(1 + random.below(options.accesses));
       for (Step& step : steps) {
-        step = draw(random);
+        step = draw(random, options.churn);
         step.state = state;
         describe(step, spec);
         state = static_cast<AccessId>(step.state + states_of(step.act));
@@ -71,7 +71,7 @@ class Program {
   [[nodiscard]] const Signature& signature() const { return signature_; }
 
  private:
-  static Step draw(Random& random) {
+  static Step draw(Random& random, std::uint32_t churn) {
     static constexpr std::array kWeights{6, 5, 3, 3, 3, 3, 1};
     static_assert(kWeights.size() == static_cast<std::size_t>(Act::count_));
     Step step;
@@ -80,6 +80,9 @@ class Program {
       if (left < weight) break;
       left -= weight;
       step.act = static_cast<Act>(static_cast<int>(step.act) + 1);
+    }
+    if (churn != 0 && random.below(100) < churn) {
+      step.act = random.below(2) == 0 ? Act::insert : Act::remove;
     }
     step.hash = step.act != Act::scan && random.below(3) == 0;
     step.whole = random.below(2) == 0;
