@@ -180,7 +180,7 @@ class Recorder {
       read.version = access.seen & ~tid::kLock;
       read.place = place_of(record);
       Operation& added = add(read);
-      if (access.dirty || has_written(entry)) [[unlikely]] {
+      if (access.dirty || access.written()) [[unlikely]] {
         note_uncommitted(txn, entry, added);
       } else if constexpr (requires { requires Txn::kReplays; }) {
         reads_.add({&added, entry});
