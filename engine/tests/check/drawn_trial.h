@@ -51,8 +51,8 @@ inline Trial drawn_trial(std::uint64_t seed, Bias bias = Bias::none) {
   schedule.steps = 200 + random.below(2000);
   trial.run.seconds = 0.001;
   trial.run.watchdog_s = 0.02;
-  trial.run.epoch_us = (churning ? std::array{2.0, 10.0, 20.0}
-                                 : std::array{10.0, 50.0, 10'000.0})[random.below(3)];
+  trial.run.epoch_us =
+      (churning ? std::array{2.0, 10.0, 20.0} : std::array{10.0, 50.0, 10'000.0})[random.below(3)];
   const Signature signature = workload_signature(trial.workload);
   const std::uint64_t kind = random.below(10);
   if (kind == 0) {

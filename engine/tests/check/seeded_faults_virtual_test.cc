@@ -79,8 +79,8 @@ std::string findings_of(SeededFault fault, std::uint64_t seed) {
   return "the process ended with status " + std::to_string(status) + "\n" + text;
 }
 
-/// Found, but rarely: of a row that comes and goes within one transaction a third must make a row of
-/// its own at that moment, under the same number. policy_table_test.cc plays it step by step.
+/// Found, but rarely: of a row that comes and goes within one transaction a third must make a row
+/// of its own at that moment, under the same number. policy_table_test.cc plays it step by step.
 constexpr SeededFault kSeldom = SeededFault::leave_no_version;
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kLooksForTheSeldom = false;  // it would take minutes
@@ -90,8 +90,8 @@ constexpr bool kLooksForTheSeldom = true;
 
 /// Not found by trials, but by tests that play the moment step by step, and fail under the fault:
 /// what is passed over is hardly ever made a row in that very moment (absence_test.cc); and of a
-/// record deleted twice the memory must meanwhile have become something with the same TID word, while
-/// the first to delete it slept (reclaim_test.cc).
+/// record deleted twice the memory must meanwhile have become something with the same TID word,
+/// while the first to delete it slept (reclaim_test.cc).
 constexpr std::array kElsewhere{SeededFault::pass_over_for_good, SeededFault::unlink_twice};
 /// No fault in the end: the range is looked at again, and holds what it held.
 constexpr SeededFault kHarmless = SeededFault::ignore_own_insert;
@@ -100,7 +100,8 @@ std::vector<SeededFault> found_by_trials() {
   std::vector<SeededFault> faults;
   for (int number = 1; number < static_cast<int>(SeededFault::count_); ++number) {
     const auto fault = static_cast<SeededFault>(number);
-    if (fault == kHarmless || std::count(kElsewhere.begin(), kElsewhere.end(), fault) != 0) continue;
+    if (fault == kHarmless || std::count(kElsewhere.begin(), kElsewhere.end(), fault) != 0)
+      continue;
     if (fault != kSeldom || kLooksForTheSeldom) faults.push_back(fault);
   }
   return faults;

@@ -305,8 +305,9 @@ TEST(PolicyCommit, ReaderAbortsIfItsWriterWritesAgain) {
   }
 }
 
-/// What a writer inserts and deletes again is a version too: two workers may commit under one number,
-/// so a record left without one could be given the number by another, and with it the reader.
+/// What a writer inserts and deletes again is a version too: two workers may commit under one
+/// number, so a record left without one could be given the number by another, and with it the
+/// reader.
 TEST(PolicyCommit, ReaderAbortsIfItsWriterLeavesNothing) {
   for (const bool snapshots : {false, true}) {
     PolicyHands hands(dirty_reads_of_published_writes());

@@ -14,8 +14,8 @@ struct GenericOptions {
   std::uint32_t ordered_keys = 10;  ///< of the table with an ordered index
   std::uint32_t hash_keys = 5;      ///< of the one with a hash index
   std::uint32_t rollbacks = 5;      ///< percent of transactions that roll back at their end
-  std::uint32_t churn = 0;          ///< percent of accesses that insert or delete, beside the others
-  std::uint32_t audits = 0;         ///< percent that read a past state of everything
+  std::uint32_t churn = 0;   ///< percent of accesses that insert or delete, beside the others
+  std::uint32_t audits = 0;  ///< percent that read a past state of everything
   /// One access in so many is preceded by a moment of thought, so that transactions meet in the
   /// middle of one another on few cores; 0: none is.
   std::uint32_t pauses = 0;
