@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
@@ -27,7 +27,7 @@ class PublishedPolicy:
     """
 
     name: str
-    text: str
+    text: str = field(repr=False)
     digest: str
 
 

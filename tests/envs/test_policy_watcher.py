@@ -21,7 +21,10 @@ from envs import (
     Refused,
     Reloaded,
     Report,
+    Result,
+    Subject,
     Switched,
+    of_policy,
     serve,
 )
 from policies import Signature, build_seed, save, to_json, workload_signature
@@ -282,6 +285,33 @@ def test_serving_ends_after_its_seconds_and_reports_all_of_them(
         )
     )
     assert [each.policies for each in told if isinstance(each, Report)] == [["one"]] * 3
+
+
+def test_a_policy_runs_under_its_own_backoff_on_inputs_of_every_runs_own(
+    evaluator: Evaluator, path: Path, ycsb: Signature, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[tuple[Subject, int]] = []
+    measure = Evaluator.run
+
+    def run(self: Evaluator, subject: Subject, *arguments: Any, **named: Any) -> Result:
+        runs.append((subject, named["seed"]))
+        return measure(self, subject, *arguments, **named)
+
+    monkeypatch.setattr(Evaluator, "run", run)
+    watcher = PolicyWatcher(path, ycsb, evaluator)
+    for _ in serve(
+        evaluator,
+        watcher,
+        NATIVE["silo"],
+        seed=7,
+        report_seconds=0.01,
+        seconds=0.02,
+        grown_bytes_max=1 << 40,
+    ):
+        publish(path, ycsb, "one")
+        watcher.look()
+    assert runs == [(NATIVE["silo"], 7), (of_policy("one", path.read_text()), 8)]
+    assert runs[1][0].backoff == "policy"
 
 
 def test_a_database_that_has_grown_is_loaded_anew(

@@ -73,11 +73,13 @@ def bad_texts(good: str, other: str) -> dict[str, tuple[str, str]]:
         "another workload": (other, "workload"),
         "unknown version": (good.replace('"schema_version": 1', '"schema_version": 99'), "99"),
         "no object": ("[1, 2]", "object"),
+        "nested without end": ("[" * 100_000, "policy.json"),
     }
 
 
 @pytest.mark.parametrize(
-    "kind", ["empty", "cut off", "another workload", "unknown version", "no object"]
+    "kind",
+    ["empty", "cut off", "another workload", "unknown version", "no object", "nested without end"],
 )
 def test_a_bad_file_is_refused_once_and_a_good_one_then_taken(
     file: PublishedFile, path: Path, ycsb: Signature, kind: str

@@ -96,6 +96,26 @@ def test_settings_are_shown() -> None:
     assert "poll_seconds: 3" in done.stdout
 
 
+def test_a_log_that_can_not_be_written_is_one_message(tmp_path: Path) -> None:
+    publish(tmp_path / "policy.json", "learned")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "trainer.command.main", "serve", *SMALL),
+                *(f"policy={tmp_path}", "seconds=0.1"),
+            ],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=SOON_S,
+            check=False,
+        )
+    assert done.returncode != 0
+    assert "standard output: can't be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @contextmanager
 def serving(path: Path) -> Iterator[subprocess.Popen[str]]:
     """The command in a process of its own, which hears Ctrl-C and ends with the test."""

@@ -26,7 +26,8 @@ from envs import (
 )
 from envs import serve as run_on
 from envs.result import Machine
-from policies.errors import cut, shown
+from policies.errors import cut, shown, why_not_written
+from trainer.checkpoint import WritingError
 from trainer.command.errors import UsageError, one_message
 from trainer.command.evaluator import open_evaluator
 from trainer.command.settings import compose_settings, settings_text
@@ -79,7 +80,8 @@ def _serve(config: ServeConfig, path: Path, evaluator: Evaluator, fallback: Subj
 
     def tell(event: Event) -> None:
         served = watcher.served
-        _say(_event_words(event, fallback.name if served is None else _name(served.name)))
+        with contextlib.suppress(OSError, WritingError):  # the next report meets it too
+            _say(_event_words(event, fallback.name if served is None else _name(served.name)))
 
     watcher = PolicyWatcher(
         path,
@@ -164,8 +166,22 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 
 def _say(text: str) -> None:
-    """A line, at once: it may go into a log that somebody follows."""
-    click.echo(f"{datetime.now(UTC).isoformat(timespec='seconds')}  {text}")
+    """A line, at once: it may go into a log that somebody follows.
+
+    Raises:
+        WritingError: it can't be written.
+        BrokenPipeError: nobody reads it any more; Click ends the command without a word.
+    """
+    # A file's name need not be text.
+    printable = text.encode(errors="backslashreplace").decode()
+    try:
+        click.echo(f"{datetime.now(UTC).isoformat(timespec='seconds')}  {printable}")
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise WritingError(
+            f"standard output: can't be written: {why_not_written(error)}"
+        ) from error
 
 
 def _event_words(event: Event, runs: str) -> str:
