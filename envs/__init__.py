@@ -10,9 +10,12 @@ from envs.baselines import BASELINES, TUNED, UnknownPolicyError, policy_names, s
 from envs.comparison import Comparison, ComparisonPlan, Row, compare
 from envs.errors import Interrupted, MeasuringError
 from envs.evaluator import THREADS, Evaluation, Evaluator
+from envs.policy_watcher import Event, PolicyWatcher, Switched
+from envs.published_policy import Missing, PublishedFile, PublishedPolicy, Refused
 from envs.registration import register
 from envs.result import Latency, Machine, Result, TypeResult
 from envs.round import Outcome, Run, RunRound, finished, run_in_turns
+from envs.serving import Reloaded, Report, serve
 from envs.subject import NATIVE, Subject, of_policy, static_silo
 from envs.table import comparison_table, machine_words
 from envs.trimmed_mean import trimmed_mean
@@ -29,17 +32,26 @@ __all__ = [
     "ComparisonPlan",
     "Evaluation",
     "Evaluator",
+    "Event",
     "Interrupted",
     "Latency",
     "Machine",
     "MeasuringError",
+    "Missing",
     "Outcome",
+    "PolicyWatcher",
+    "PublishedFile",
+    "PublishedPolicy",
+    "Refused",
+    "Reloaded",
+    "Report",
     "Result",
     "Row",
     "Run",
     "RunRound",
     "Subject",
     "SweepPlan",
+    "Switched",
     "TypeResult",
     "UnknownPolicyError",
     "compare",
@@ -50,6 +62,7 @@ __all__ = [
     "policy_names",
     "register",
     "run_in_turns",
+    "serve",
     "static_silo",
     "subject_of",
     "sweep_static_backoff",

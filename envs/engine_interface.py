@@ -7,7 +7,20 @@ from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
 
-class EngineSession(Protocol):
+class PolicySession(Protocol):
+    """Whatever has a run going on that another policy can be given to."""
+
+    def switch_policy(self, policy: Any) -> None:
+        """Give the run that is going on, in another thread, another compiled policy.
+
+        Each worker takes it at its next transaction.
+
+        Raises:
+            ValueError: no run executes a policy, or it is for another workload.
+        """
+
+
+class EngineSession(PolicySession, Protocol):
     """One loaded database and its workers; see `engine.Session`."""
 
     @property
@@ -40,7 +53,7 @@ class EngineSession(Protocol):
         """The workload's consistency violations, empty when there are none."""
 
     def stop(self) -> None:
-        """End the workers and free the database."""
+        """End the current run early, from another thread."""
 
 
 class EngineModule(Protocol):

@@ -160,6 +160,26 @@ class Evaluator:
         raw = self._measure(subject, seconds, warmup, seed, timeline_events=events)
         return Timeline.from_result(raw, subject.name, self.signature)
 
+    def switch_policy(self, policy: Any) -> None:
+        """Give the run that is going on, in another thread, another policy; real cores only.
+
+        Args:
+            policy: compiled by the engine.
+
+        Raises:
+            ValueError: no run executes a policy, it is for another workload, or the machine is
+                virtual.
+        """
+        if self.repeatable:
+            raise ValueError(
+                "on virtual cores a run is made by a copy of the process, which no switch reaches; "
+                "take real ones"
+            )
+        session = self._session
+        if session is None:
+            raise ValueError("no policy is running: no database is loaded")
+        session.switch_policy(policy)
+
     def _measure(
         self, subject: Subject, seconds: float, warmup: float, seed: int, **wanted: Any
     ) -> dict[str, Any]:

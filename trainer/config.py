@@ -455,6 +455,33 @@ class NightlyConfig:
 
 
 @dataclass
+class ServeConfig:
+    """`heddle serve`.
+
+    Attributes:
+        policy: the file to follow, or the folder that `heddle nightly` calls state.
+        fallback: what runs until there is a policy.
+        workload: its name and options, as the engine takes them.
+        machine: real cores.
+        poll_seconds: how often the file is looked at.
+        report_seconds: of running, between two lines.
+        seconds: of running in all; null = until it is ended.
+        grown_mib_max: growth of the database, MiB, after which it is loaded anew.
+        seed: of the population and the inputs.
+    """
+
+    policy: str | None = None
+    fallback: str = "silo"
+    workload: dict[str, Any] = field(default_factory=dict)
+    machine: MachineConfig = field(default_factory=MachineConfig)
+    poll_seconds: float = 1.0
+    report_seconds: float = 10.0
+    seconds: float | None = None
+    grown_mib_max: int = 4096
+    seed: int = 1
+
+
+@dataclass
 class CheckConfig:
     """`heddle check`.
 
@@ -500,6 +527,7 @@ def register_schemas() -> None:
     store.store("check_schema", CheckConfig)
     store.store("fidelity_schema", FidelityConfig)
     store.store("nightly_schema", NightlyConfig)
+    store.store("serve_schema", ServeConfig)
     store.store("timeline_schema", TimelineConfig)
     store.store("train_schema", TrainConfig)
     store.store("evaluate_schema", EvaluateConfig)

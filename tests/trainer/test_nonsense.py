@@ -26,6 +26,10 @@ NUMBERS = {
     ],
     "evaluate": ["run.seconds", "run.warmup", "workload.warehouses"],
     "timeline": ["seconds", "warmup", "events", "until_us"],
+    "serve": [
+        *("seconds", "poll_seconds", "report_seconds", "grown_mib_max", "machine.cores", "seed"),
+        *("workload.records", "workload.theta", "workload.operations", "report_seconds"),
+    ],
     "fidelity": ["seconds", "rounds", "random", "mutated", "virtual_seconds"],
     "calibrate": ["seconds", "rounds", "virtual_seconds"],
 }
@@ -78,6 +82,15 @@ WORDS: dict[str, list[str]] = {
         *("output=null", "output=/proc/x", "picture=", "picture=dir"),
         *("draw_cores=[-1]", "draw_cores=[a]"),
         *("seconds=1e300", "warmup=1e300", "seconds=1e-300"),
+    ],
+    "serve": [
+        *("policy=", "policy=gone", "policy=gone/policy.json", "policy=null", "policy=./loop"),
+        *("policy=a,b", "policy=[a.json]", "policy=file/policy.json", "policy=dangling"),
+        *("fallback=", "fallback=none", "fallback=silo_tuned", "fallback=./dir"),
+        *("fallback=binary.json", "fallback=empty.json", "fallback=random:x"),
+        *("machine=virtual", "workload=", "workload.name=tpcc", "workload.record=1"),
+        *("seconds=1e300", "seconds=1e-300", "poll_seconds=0", "report_seconds=1e300"),
+        *("grown_mib_max=1e9", "seed=1,2", "seed=9999999999999999999", "output=x"),
     ],
     "fidelity": [
         *("policy=./dir", "reference=none", "reference=silo_tuned"),
@@ -141,6 +154,7 @@ SMALL = {
     "train": [*VIRTUAL, "validation.enabled=false"],
     "evaluate": ["policy=silo", "machine=virtual", "machine.cores=2"],
     "timeline": ["machine.cores=2"],
+    "serve": ["workload=ycsb", "workload.records=100", "policy=new.json", "seconds=0.01"],
     "fidelity": ["machine.cores=1", "random=1", "mutated=1"],
     "calibrate": ["rounds=1", "seconds=0.001"],
 }

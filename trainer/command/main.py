@@ -13,6 +13,7 @@ COMMANDS = {
     "train": "trainer.command.train:train",
     "evaluate": "trainer.command.evaluate:evaluate",
     "nightly": "trainer.command.nightly:nightly",
+    "serve": "trainer.command.serve:serve",
     "check": "trainer.command.check:check",
     "history": "trainer.command.history:history",
     "policy": "policies.command:policy",

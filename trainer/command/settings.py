@@ -25,6 +25,7 @@ from trainer.config import (
     EvaluateConfig,
     FidelityConfig,
     NightlyConfig,
+    ServeConfig,
     TimelineConfig,
     TrainConfig,
     register_schemas,
@@ -40,6 +41,7 @@ Settings = TypeVar(
     FidelityConfig,
     TimelineConfig,
     NightlyConfig,
+    ServeConfig,
 )
 
 CONFIGS = "configs"

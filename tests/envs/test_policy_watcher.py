@@ -1,0 +1,332 @@
+"""A session follows a file: first one that only listens, then the engine's under load."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engine
+from envs import (
+    NATIVE,
+    Evaluator,
+    Event,
+    Missing,
+    PolicyWatcher,
+    Refused,
+    Reloaded,
+    Report,
+    Result,
+    Subject,
+    Switched,
+    of_policy,
+    serve,
+)
+from policies import Signature, build_seed, save, to_json, workload_signature
+
+SMALL = {"name": "ycsb", "records": "200"}
+SOON_S = 60.0
+"""Longer than anything here takes on a machine that is busy with other things."""
+QUICK_S = 0.01
+
+
+def publish(path: Path, signature: Signature, name: str, seed: str = "ic3") -> None:
+    save(replace(build_seed(seed, signature), name=name), path)
+
+
+def wait_for(happened: Callable[[], bool]) -> None:
+    until = time.monotonic() + SOON_S
+    while not happened():
+        assert time.monotonic() < until, "it did not happen"
+        time.sleep(QUICK_S)
+
+
+def switched_to(events: list[Event]) -> list[str]:
+    return [event.policy.name for event in events if isinstance(event, Switched)]
+
+
+class Listening:
+    """A session that takes every policy, once it runs."""
+
+    def __init__(self) -> None:
+        self.runs = True
+        self.refuses = ""
+        self.taken: list[str] = []
+
+    def switch_policy(self, policy: Any) -> None:
+        if not self.runs:
+            raise ValueError("no policy is running: start a run with protocol policy_table")
+        if self.refuses:
+            raise ValueError(self.refuses)
+        self.taken.append(policy.name)
+
+
+@pytest.fixture(scope="module")
+def ycsb() -> Signature:
+    return workload_signature("ycsb")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "policy.json"
+
+
+@pytest.fixture
+def events() -> list[Event]:
+    return []
+
+
+@pytest.fixture
+def session() -> Listening:
+    return Listening()
+
+
+@pytest.fixture
+def watcher(path: Path, ycsb: Signature, session: Listening, events: list[Event]) -> PolicyWatcher:
+    return PolicyWatcher(path, ycsb, session, events.append, interval_s=QUICK_S)
+
+
+def test_each_policy_is_switched_to_by_itself(
+    watcher: PolicyWatcher,
+    path: Path,
+    ycsb: Signature,
+    session: Listening,
+    events: list[Event],
+) -> None:
+    publish(path, ycsb, "one")
+    with watcher:
+        assert session.taken == ["one"]  # before the thread's first look
+        publish(path, ycsb, "two")
+        wait_for(lambda: session.taken == ["one", "two"])
+        wait_for(lambda: switched_to(events) == ["one", "two"])
+    assert watcher.served is not None
+    assert watcher.policy.name == watcher.served.name == "two"
+    publish(path, ycsb, "three")
+    assert "policy-watcher" not in {thread.name for thread in threading.enumerate()}
+    assert session.taken == ["one", "two"]
+
+
+def test_a_bad_file_leaves_the_policy_as_it_is(
+    watcher: PolicyWatcher,
+    path: Path,
+    ycsb: Signature,
+    session: Listening,
+    events: list[Event],
+) -> None:
+    publish(path, ycsb, "one")
+    watcher.look()
+    path.write_text("{")
+    for _ in range(3):
+        watcher.look()
+    path.unlink()
+    for _ in range(3):
+        watcher.look()
+    assert [type(event) for event in events] == [Switched, Refused, Missing]
+    assert session.taken == ["one"]
+    assert watcher.policy.name == "one"
+    publish(path, ycsb, "two")
+    watcher.look()
+    assert session.taken == ["one", "two"]
+
+
+def test_a_policy_that_comes_while_nothing_runs_is_offered_again(
+    watcher: PolicyWatcher,
+    path: Path,
+    ycsb: Signature,
+    session: Listening,
+    events: list[Event],
+) -> None:
+    session.runs = False
+    publish(path, ycsb, "one")
+    watcher.look()
+    watcher.look()
+    assert events == []
+    assert watcher.policy.name == "one"  # the next run begins with it
+    session.runs = True
+    watcher.look()
+    watcher.look()
+    assert switched_to(events) == session.taken == ["one"]
+
+
+def test_a_policy_that_the_session_refuses_is_told_and_not_kept(
+    watcher: PolicyWatcher,
+    path: Path,
+    ycsb: Signature,
+    session: Listening,
+    events: list[Event],
+) -> None:
+    publish(path, ycsb, "one")
+    watcher.look()
+    session.refuses = "the policy is for another workload than the one running"
+    publish(path, ycsb, "two")
+    watcher.look()
+    watcher.look()
+    assert [type(event) for event in events] == [Switched, Refused]
+    assert watcher.policy.name == "one"
+
+
+def test_a_fault_of_whoever_is_told_does_not_end_the_watching(
+    path: Path, ycsb: Signature, session: Listening
+) -> None:
+    def fail(event: Event) -> None:
+        raise OSError(f"nobody hears {event}")
+
+    publish(path, ycsb, "one")
+    with PolicyWatcher(path, ycsb, session, fail, interval_s=QUICK_S):
+        publish(path, ycsb, "two")
+        wait_for(lambda: session.taken == ["one", "two"])
+
+
+@pytest.mark.parametrize("interval_s", [0.0, -1.0, float("nan"), float("inf")])
+def test_an_interval_that_makes_no_sense_is_named(
+    path: Path, ycsb: Signature, session: Listening, interval_s: float
+) -> None:
+    with pytest.raises(ValueError, match="interval_s"):
+        PolicyWatcher(path, ycsb, session, interval_s=interval_s)
+
+
+def test_virtual_cores_are_refused(path: Path, ycsb: Signature, events: list[Event]) -> None:
+    evaluator = Evaluator(SMALL, 2, machine={"kind": "virtual"})
+    publish(path, ycsb, "one")
+    PolicyWatcher(path, ycsb, evaluator, events.append).look()
+    (refused,) = events
+    assert isinstance(refused, Refused)
+    assert "virtual cores" in refused.reason
+
+
+def test_hundreds_of_replacements_under_load_end_with_the_last(
+    path: Path, ycsb: Signature, events: list[Event]
+) -> None:
+    """In one run of the engine's session, as in a program of somebody's own."""
+    session = engine.Session(SMALL, 2)
+    results: list[dict[str, Any]] = []
+    publish(path, ycsb, "first")
+    with PolicyWatcher(path, ycsb, session, events.append, interval_s=0.001) as watcher:
+
+        def run() -> None:
+            results.append(
+                session.run("policy_table", watcher.policy, "policy", 0.0, seconds=10 * SOON_S)
+            )
+
+        worker = threading.Thread(target=run)
+        worker.start()
+        try:
+            wait_for(lambda: switched_to(events) == ["first"])
+            texts = {
+                seed: to_json(replace(build_seed(seed, ycsb), name=seed)) for seed in ("occ", "ic3")
+            }
+            beside = path.with_suffix(".new")
+            for at in range(300):
+                beside.write_text(texts["occ" if at % 2 else "ic3"])
+                beside.replace(path)
+            publish(path, ycsb, "last")
+            wait_for(lambda: switched_to(events)[-1] == "last")
+        finally:
+            session.stop()
+            worker.join(SOON_S)
+    assert not worker.is_alive()
+    assert {type(event) for event in events} == {Switched}
+    assert results[0]["commits"] > 0
+    assert session.check() == []
+
+
+@pytest.fixture
+def evaluator() -> Iterator[Evaluator]:
+    evaluator = Evaluator(SMALL, 2)
+    yield evaluator
+    evaluator.close()
+
+
+def test_a_workload_is_served_from_the_fallback_to_the_published_policy(
+    evaluator: Evaluator, path: Path, ycsb: Signature, events: list[Event]
+) -> None:
+    reports: list[Report] = []
+    with PolicyWatcher(path, ycsb, evaluator, events.append, interval_s=QUICK_S) as watcher:
+        for told in serve(
+            evaluator,
+            watcher,
+            NATIVE["silo"],
+            seed=1,
+            report_seconds=0.05,
+            seconds=10 * SOON_S,
+            grown_bytes_max=1 << 40,
+        ):
+            assert isinstance(told, Report)
+            reports.append(told)
+            if len(reports) == 2:
+                publish(path, ycsb, "published")
+            if "published" in switched_to(events) and told.policies == ["published"]:
+                break
+    assert [report.policies for report in reports[:2]] == [["silo"], ["silo"]]
+    assert [type(event) for event in events] == [Missing, Switched]
+    assert all(report.throughput > 0 and 0 <= report.abort_rate < 1 for report in reports)
+
+
+def test_serving_ends_after_its_seconds_and_reports_all_of_them(
+    evaluator: Evaluator, path: Path, ycsb: Signature
+) -> None:
+    publish(path, ycsb, "one")
+    watcher = PolicyWatcher(path, ycsb, evaluator)
+    watcher.look()
+    told = list(
+        serve(
+            evaluator,
+            watcher,
+            NATIVE["silo"],
+            seed=1,
+            report_seconds=0.05,
+            seconds=0.12,
+            grown_bytes_max=1 << 40,
+        )
+    )
+    assert [each.policies for each in told if isinstance(each, Report)] == [["one"]] * 3
+
+
+def test_a_policy_runs_under_its_own_backoff_on_inputs_of_every_runs_own(
+    evaluator: Evaluator, path: Path, ycsb: Signature, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[tuple[Subject, int]] = []
+    measure = Evaluator.run
+
+    def run(self: Evaluator, subject: Subject, *arguments: Any, **named: Any) -> Result:
+        runs.append((subject, named["seed"]))
+        return measure(self, subject, *arguments, **named)
+
+    monkeypatch.setattr(Evaluator, "run", run)
+    watcher = PolicyWatcher(path, ycsb, evaluator)
+    for _ in serve(
+        evaluator,
+        watcher,
+        NATIVE["silo"],
+        seed=7,
+        report_seconds=0.01,
+        seconds=0.02,
+        grown_bytes_max=1 << 40,
+    ):
+        publish(path, ycsb, "one")
+        watcher.look()
+    assert runs == [(NATIVE["silo"], 7), (of_policy("one", path.read_text()), 8)]
+    assert runs[1][0].backoff == "policy"
+
+
+def test_a_database_that_has_grown_is_loaded_anew(
+    path: Path, ycsb: Signature, monkeypatch: pytest.MonkeyPatch, evaluator: Evaluator
+) -> None:
+    monkeypatch.setattr(Evaluator, "grown_bytes", 5)
+    told = list(
+        serve(
+            evaluator,
+            PolicyWatcher(path, ycsb, evaluator),
+            NATIVE["silo"],
+            seed=1,
+            report_seconds=1.0,
+            seconds=0.02,
+            grown_bytes_max=4,
+        )
+    )
+    assert [type(each) for each in told] == [Reloaded, Report]

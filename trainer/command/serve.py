@@ -1,0 +1,208 @@
+"""`heddle serve`: a workload under whatever policy is published."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from envs import (
+    TUNED,
+    Evaluator,
+    Event,
+    PolicyWatcher,
+    Refused,
+    Reloaded,
+    Report,
+    Subject,
+    Switched,
+    machine_words,
+    subject_of,
+)
+from envs import serve as run_on
+from envs.result import Machine
+from policies.errors import cut, shown, why_not_written
+from trainer.checkpoint import WritingError
+from trainer.command.errors import UsageError, one_message
+from trainer.command.evaluator import open_evaluator
+from trainer.command.settings import compose_settings, settings_text
+from trainer.config import ServeConfig, workload_options
+from trainer.nightly.state import StateFolder
+
+DIGEST_SHOWN = 12
+"""So many digits tell two policies apart."""
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@one_message
+def serve(settings: tuple[str, ...], show: bool) -> None:
+    r"""Run a workload on real cores under a policy file, and switch when the file is replaced.
+
+    policy= is a policy file, or the folder that `heddle nightly` calls state. A file that can't be
+    used is refused, and the policy before stays; without one, fallback= runs until it comes.
+
+    \b
+    Exit codes: 0 after seconds=, or ended by SIGTERM; 1 a run failed; 2 a setting is wrong;
+    130 Ctrl-C.
+
+    \b
+    Examples:
+      heddle serve workload=replay workload.trace=shop policy=served
+      heddle serve workload.warehouses=2 machine.cores=2 policy=served/policy.json
+      heddle serve policy=new.json fallback=ic3 report_seconds=60 seconds=3600
+    """
+    if show:
+        click.echo(settings_text("serve", settings), nl=False)
+        return
+    config = compose_settings("serve", settings, ServeConfig)
+    path = _published_file(config)
+    with _ended_by_sigterm():
+        evaluator = open_evaluator(
+            config.workload, config.machine, config.seed, config.grown_mib_max << 20
+        )
+        try:
+            _serve(config, path, evaluator, _fallback(config, evaluator))
+        finally:
+            evaluator.close()
+
+
+def _serve(config: ServeConfig, path: Path, evaluator: Evaluator, fallback: Subject) -> None:
+    name = workload_options(config.workload).get("name", "workload")
+    where = machine_words(Machine(evaluator.machine["kind"], evaluator.cores))
+    _say(f"{name} on {where}; the policy is {path}, {fallback.name} until there is one")
+
+    def tell(event: Event) -> None:
+        served = watcher.served
+        with contextlib.suppress(OSError, WritingError):  # the next report meets it too
+            _say(_event_words(event, fallback.name if served is None else _name(served.name)))
+
+    watcher = PolicyWatcher(
+        path,
+        evaluator.signature,
+        evaluator,
+        tell,
+        interval_s=config.poll_seconds,
+    )
+    with watcher:
+        for told in run_on(
+            evaluator,
+            watcher,
+            fallback,
+            seed=config.seed,
+            report_seconds=config.report_seconds,
+            seconds=config.seconds,
+            grown_bytes_max=config.grown_mib_max << 20,
+        ):
+            _say(_report_words(told))
+
+
+def _published_file(config: ServeConfig) -> Path:
+    """The file to follow.
+
+    Raises:
+        UsageError: there can be none.
+    """
+    if config.machine.kind != "threads":
+        raise UsageError(
+            f"machine={config.machine.kind}: a run on virtual cores is made by a copy of the "
+            "process, which a switch does not reach; leave it out. heddle evaluate measures there"
+        )
+    if config.policy is None:
+        raise UsageError("policy= names no file; such as policy=served/policy.json")
+    if "\0" in config.policy:
+        raise UsageError(f"policy={shown(config.policy)}: is no path")
+    path = Path(config.policy)
+    try:
+        if path.is_dir():
+            return StateFolder(path).policy
+        there = path.exists()
+        beside = path.parent.is_dir()
+    except OSError as error:
+        raise UsageError(
+            f"policy={cut(config.policy)}: can't be looked at: {error.strerror}"
+        ) from None
+    if not there and path.suffix != ".json":
+        raise UsageError(
+            f"policy={config.policy}: there is no such file or folder; name one that is there, or "
+            "a file that will be, which ends in .json"
+        )
+    if not beside:
+        raise UsageError(f"policy={config.policy}: there is no folder {path.parent}")
+    return path
+
+
+def _fallback(config: ServeConfig, evaluator: Evaluator) -> Subject:
+    if config.fallback == TUNED:
+        raise UsageError(f"fallback={TUNED}: its backoff takes a sweep; take silo")
+    return subject_of(config.fallback, evaluator.signature, lambda: 1.0)
+
+
+@contextlib.contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """SIGTERM is how a server is told that it is no longer needed: no failure."""
+    asked = False
+
+    def end(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        asked = True
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not asked:
+            raise
+        _say("ended by SIGTERM")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _say(text: str) -> None:
+    """A line, at once: it may go into a log that somebody follows.
+
+    Raises:
+        WritingError: it can't be written.
+        BrokenPipeError: nobody reads it any more; Click ends the command without a word.
+    """
+    # A file's name need not be text.
+    printable = text.encode(errors="backslashreplace").decode()
+    try:
+        click.echo(f"{datetime.now(UTC).isoformat(timespec='seconds')}  {printable}")
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise WritingError(
+            f"standard output: can't be written: {why_not_written(error)}"
+        ) from error
+
+
+def _event_words(event: Event, runs: str) -> str:
+    match event:
+        case Switched(policy):
+            return f"switched to {_name(policy.name)} ({policy.digest[:DIGEST_SHOWN]})"
+        case Refused(reason):
+            return f"refused, {runs} stays: {' '.join(reason.split())}"
+        case _:
+            return f"missing, {runs} stays: there is no file {event.path}"
+
+
+def _report_words(told: Report | Reloaded) -> str:
+    if isinstance(told, Reloaded):
+        return f"the database has grown by {told.grown_bytes >> 20} MiB and is loaded anew"
+    names = [_name(told.policies[0])]
+    if len(told.policies) > 1:
+        names.append(_name(told.policies[-1]))
+    return f"{' → '.join(names)}  {told.throughput:,.0f} commits/s  {told.abort_rate:.1%} aborts"
+
+
+def _name(name: str) -> str:
+    """A policy's name, which may be anything, on one line."""
+    return cut(name) if name.isprintable() else shown(name)
