@@ -30,6 +30,7 @@ class Backoff {
 
   /// The time to wait, in microseconds, after an abort with `prior_aborts` before it.
   double on_abort(int type, std::uint32_t prior_aborts, const CompiledPolicy* policy) {
+    follow(policy);
     double& us = us_[static_cast<std::size_t>(type)];
     switch (kind_) {
       case BackoffKind::none: return 0.0;
@@ -48,6 +49,7 @@ class Backoff {
   }
 
   void on_commit(int type, std::uint32_t prior_aborts, const CompiledPolicy* policy) {
+    follow(policy);
     double& us = us_[static_cast<std::size_t>(type)];
     if (us == kUnset) return;
     if (kind_ == BackoffKind::exponential) {
@@ -58,13 +60,18 @@ class Backoff {
     }
   }
 
-  /// Another policy starts from its own initial values.
-  void reset() { std::fill(us_.begin(), us_.end(), kUnset); }
-
  private:
   static constexpr double kUnset = -1.0;
   /// Silo's first backoff is 100 pauses, about half a microsecond when it was written.
   static constexpr double kExponentialUs = 0.5;
+
+  /// Another policy, taken up in the middle of a run, starts from its own initial values.
+  void follow(const CompiledPolicy* policy) {
+    if (policy == policy_) [[likely]]
+      return;
+    policy_ = policy;
+    std::fill(us_.begin(), us_.end(), kUnset);
+  }
 
   static std::size_t step(std::uint32_t prior_aborts) {
     return std::min<std::size_t>(prior_aborts, 2);
@@ -75,6 +82,7 @@ class Backoff {
 
   BackoffKind kind_;
   double constant_us_;
+  const CompiledPolicy* policy_ = nullptr;
   std::vector<double> us_;
 };
 

@@ -109,8 +109,10 @@ TEST(Backoff, AnotherPolicyStartsFromItsOwnInitialValue) {
   const CompiledPolicy second = policy_of({.initial_us = 2.0});
   Backoff backoff(BackoffKind::policy, 0.0, kTypes);
   EXPECT_EQ(backoff.on_abort(0, 0, &first), 16.0);
-  backoff.reset();
-  EXPECT_EQ(backoff.on_abort(0, 0, &second), 2.0);
+  EXPECT_EQ(backoff.on_abort(0, 0, &second), 2.0) << "by an abort";
+  EXPECT_EQ(backoff.on_abort(0, 0, &first), 16.0);
+  backoff.on_commit(0, 0, &second);
+  EXPECT_EQ(backoff.on_abort(0, 0, &second), 2.0) << "by a commit";
 }
 
 TEST(Backoff, KindsAreNamed) {
