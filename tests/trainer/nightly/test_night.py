@@ -201,6 +201,37 @@ def test_killed_after_it_was_served_it_is_served_once(
     assert list(state.numbers()) == [1]
 
 
+@pytest.mark.parametrize("where", ["publish", "keep"])
+def test_promoted_over_another_champion_than_was_judged_against(
+    state: StateFolder,
+    trace: Path,
+    trained: list[date],
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
+) -> None:
+    """Killed before or after it served its policy; then another night was had, or one went back."""
+    measured(monkeypatch, 110, 120, 130)
+    with monkeypatch.context() as patch:
+        patch.setattr(nights, "publish", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            have(state, trace, FIRST)
+    if where == "keep":
+        with monkeypatch.context() as patch:
+            patch.setattr(nights, "keep", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                have(state, trace, FIRST)
+    have(state, trace, SECOND)
+    served = state.served()
+    night = have(state, trace, FIRST)
+    assert night.outcome is Outcome.PROMOTED
+    if where == "keep":  # it had been served, and was replaced since
+        assert trained == [FIRST, SECOND]
+        assert state.served() == served
+    else:
+        assert trained == [FIRST, SECOND, FIRST]
+        assert night.numbers["opponent"] == "champion"
+
+
 def test_a_page_and_a_line_that_are_missing_are_written(
     state: StateFolder, trace: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
 ) -> None:
