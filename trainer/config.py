@@ -428,6 +428,8 @@ class NightlyConfig:
         day: which day of the trace; null = its last.
         threshold: train if the conflict rate differs by so much, relatively.
         keep_policies: so many policies that were served before are kept.
+        registered_model: the model in MLflow's registry whose alias `champion` is the policy that
+            is served; null = none.
         conflict: how the conflict rate is measured.
         held_out: what is judged on.
         workload: the workload `replay`; its part is the night's.
@@ -440,6 +442,7 @@ class NightlyConfig:
     day: str | None = None
     threshold: float = 0.15
     keep_policies: int = 10
+    registered_model: str | None = "heddle-policy"
     conflict: ConflictConfig = field(default_factory=ConflictConfig)
     held_out: HeldOutConfig = field(default_factory=HeldOutConfig)
     workload: dict[str, Any] = field(default_factory=dict)
