@@ -24,6 +24,7 @@ from trainer.nightly.conditions import Conditions, conditions_of
 from trainer.nightly.decision import Decision, decide
 from trainer.nightly.errors import BadDayError, NothingToJudgeError, SettingsError
 from trainer.nightly.held_out import Split, split
+from trainer.nightly.in_vain import trained_in_vain
 from trainer.nightly.judge import Verdict, judge
 from trainer.nightly.measuring import measure_blocks, subjects_of
 from trainer.nightly.nights import Night, keep, make_whole, read_night
@@ -127,11 +128,33 @@ def _decide(plan: Plan, numbers: dict[str, Any], display: Display) -> Night:
     signature = _checked_signature(plan.training_config(today.hours))
     prepared_program(plan.trace.folder, f"{plan.day}", today.hours).unlink(missing_ok=True)
     decision = decide(champion.target if champion else None, today, signature, config.threshold)
+    if decision.trains:
+        decision = _unless_in_vain(plan, decision, champion, today, signature)
     numbers |= _decision_numbers(champion, decision, config.threshold)
     if not decision.trains:
         return plan.night(Outcome.SKIPPED, decision.why, numbers)
     display.say(f"training: {decision.why}")
     return _train_and_judge(plan, today, signature, champion, numbers, display)
+
+
+def _unless_in_vain(
+    plan: Plan,
+    decision: Decision,
+    champion: Publication | None,
+    today: Conditions,
+    signature: Signature,
+) -> Decision:
+    """To train, unless that was done for such conditions not long ago, and served nobody."""
+    config = plan.config
+    before = trained_in_vain(
+        plan.state, champion, today, signature, config.threshold, config.retrain_after
+    )
+    if before is None:
+        return decision
+    ended = "kept the champion" if champion else "no candidate was better than the baselines"
+    again = "" if config.retrain_after is None else f"; again after {config.retrain_after} days"
+    why = f"trained for these conditions on {before} and {ended}{again}"
+    return replace(decision, trains=False, why=why)
 
 
 def _checked_signature(config: TrainConfig) -> Signature:

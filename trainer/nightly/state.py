@@ -122,6 +122,12 @@ class StateFolder:
         """The night after a day."""
         return NightFolder(self.path / "nights" / f"{day}")
 
+    def days(self) -> Iterator[date]:
+        """Of the nights that are kept."""
+        for path in self.night(date.min).path.parent.iterdir():
+            with contextlib.suppress(ValueError):
+                yield date.fromisoformat(path.name)
+
     def published(self, number: int) -> Path:
         """The policy of that number."""
         return self.path / "history" / f"{number:06}.json"

@@ -150,6 +150,23 @@ def test_a_peak_that_moved_is_trained_for_and_the_better_one_served(
     assert "| champion | 100 |" in page
 
 
+def test_a_training_in_vain_is_not_had_again_until_later(
+    state: StateFolder, tmp_path: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = two_days(tmp_path / "shop")
+    measured(monkeypatch, 90, 120, 100)
+    assert have(state, trace, FIRST).outcome is Outcome.KEPT
+    with monkeypatch.context() as patch:
+        patch.setattr(nights, "keep", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            have(state, trace, SECOND, "retrain_after=1")
+    assert trained == [FIRST, SECOND]
+    night = have(state, trace, SECOND)
+    assert night.outcome is Outcome.SKIPPED
+    assert night.why.startswith("trained for these conditions on 2026-03-01 and ")
+    assert trained == [FIRST, SECOND]
+
+
 def test_a_night_that_is_over_changes_nothing(
     state: StateFolder, trace: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -181,6 +181,8 @@ def test_what_is_really_judged_is_served_or_not(month: Month) -> None:
     assert served is not None
     assert served.conditions is not None
     assert served.conditions.day == day_of(trained_for)
+    for number in range(JUDGED + 1, len(RATES) + 1):  # trained for, be it in vain
+        assert month.night(number).outcome is Outcome.SKIPPED
 
 
 @pytest.mark.parametrize(
