@@ -11,8 +11,7 @@ from envs.result import Result
 from envs.subject import Subject, of_policy
 
 SLICE_S = 1.0
-"""The longest run, seconds: a native protocol gives way to a policy, and a policy's starting
-backoff takes effect, with the next run."""
+"""The longest run, seconds: a native protocol gives way to a policy with the next run."""
 
 LEFT_S = 1e-6
 """Less than this is no time left to run."""

@@ -427,7 +427,11 @@ class NightlyConfig:
         state: the folder that keeps the policy that is served, and what was decided.
         day: which day of the trace; null = its last.
         threshold: train if the conflict rate differs by so much, relatively.
+        retrain_after: days until it trains again for conditions like those of a training whose
+            candidate was not served; null = never.
         keep_policies: so many policies that were served before are kept.
+        registered_model: the model in MLflow's registry whose alias `champion` is the policy that
+            is served; null = none.
         conflict: how the conflict rate is measured.
         held_out: what is judged on.
         workload: the workload `replay`; its part is the night's.
@@ -439,7 +443,9 @@ class NightlyConfig:
     state: str | None = None
     day: str | None = None
     threshold: float = 0.15
+    retrain_after: int | None = 7
     keep_policies: int = 10
+    registered_model: str | None = "heddle-policy"
     conflict: ConflictConfig = field(default_factory=ConflictConfig)
     held_out: HeldOutConfig = field(default_factory=HeldOutConfig)
     workload: dict[str, Any] = field(default_factory=dict)

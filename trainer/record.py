@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import logging
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,9 +10,7 @@ from typing import Any
 
 from trainer.checkpoint import GenerationRecord
 from trainer.config import MlflowConfig
-
-UNREACHABLE_SECONDS = 10
-"""A tracking server that does not answer within this time is treated as absent."""
+from trainer.mlflow_store import MlflowStore, reason_of
 
 BATCH_MAX = 100
 """MLflow takes so many settings at a time."""
@@ -34,8 +29,8 @@ class Record:
         self._config = config
         self._say = say
         self._runs_dir = runs_dir.resolve()
-        self._local = config.uri is None
-        self.uri = config.uri or f"sqlite:///{self._runs_dir / 'mlflow.db'}"
+        self._store = MlflowStore(config.uri, self._runs_dir)
+        self.uri = self._store.uri
         self._client: Any = None
         self._experiment_id = ""
         self.run_id: str | None = None
@@ -51,7 +46,7 @@ class Record:
         if not self._config.enabled:
             return
         with self._tolerant("start a record"):
-            self._client = self._connect()
+            self._client = self._store.connect()
             experiment = self._client.get_experiment_by_name(self._config.experiment)
             self._experiment_id = experiment.experiment_id if experiment else self._create()
             if run_id is not None:
@@ -123,24 +118,8 @@ class Record:
             f"--backend-store-uri {self.uri}\n  then open http://127.0.0.1:5000/{page}"
         )
 
-    def _connect(self) -> Any:
-        os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", str(UNREACHABLE_SECONDS))
-        os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
-        # Takes seconds to import: only where it is used.
-        from mlflow import MlflowClient
-
-        for noisy in ("alembic", "mlflow.store.db.utils", "mlflow"):
-            logging.getLogger(noisy).setLevel(logging.ERROR)
-        if not self._local:
-            return MlflowClient(tracking_uri=self.uri)
-        self._runs_dir.mkdir(parents=True, exist_ok=True)
-        with _alone(self._runs_dir / ".mlflow.lock"):
-            client = MlflowClient(tracking_uri=self.uri)
-            client.search_experiments(max_results=1)
-            return client
-
     def _create(self) -> str:
-        place = (self._runs_dir / "mlartifacts").as_uri() if self._local else None
+        place = (self._runs_dir / "mlartifacts").as_uri() if self._store.is_local else None
         from mlflow.exceptions import MlflowException
 
         try:
@@ -158,19 +137,10 @@ class Record:
             yield
         except Exception as error:
             self.run_id = None
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
             self._say(
-                f"MLflow at {self.uri} could not {what} ({reason}). Training goes on without a "
-                "record; the policy and the checkpoints are saved all the same."
+                f"MLflow at {self.uri} could not {what} ({reason_of(error)}). Training goes on "
+                "without a record; the policy and the checkpoints are saved all the same."
             )
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Two processes that create the database at once break its migration."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _flatten(params: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

@@ -49,6 +49,7 @@ def measure(
     *,
     since: date | None = None,
     until: date | None = None,
+    damaged: Callable[[date, TraceError], None] | None = None,
 ) -> TraceStatistics:
     """Measure each day of a trace, in memory that its length does not matter for.
 
@@ -59,6 +60,8 @@ def measure(
         told: called after each day, with how many are done and which was the last.
         since: the first day that is measured, None for the trace's first …
         until: … and the last, None for the trace's last.
+        damaged: called with a day that can't be read and why; the day counts as one without
+            requests then. None where such a day is an error.
 
     Raises:
         TraceError: the trace is empty, lacks a type, or a file of it is damaged.
@@ -74,7 +77,13 @@ def measure(
         first = max(trace.days[0], since or trace.days[0])
         last = min(trace.days[-1], until or trace.days[-1])
         for day in days_between(first, last):
-            days.append(_measured(trace, day, counter))
+            try:
+                days.append(_measured(trace, day, counter))
+            except TraceError as error:
+                if damaged is None:
+                    raise
+                damaged(day, error)
+                days.append(Day(day, counter.count(day, ())))
             told(len(days), f"{day}")
     return TraceStatistics(
         trace.manifest.name, trace.manifest.synthetic, window_minutes, judged(days)

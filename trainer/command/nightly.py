@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from trainer.command.output import make_progress_console
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import NightlyConfig
 from trainer.lock import HeldError, held
+from trainer.mlflow_store import MlflowStore
 from trainer.nightly.conditions import chosen_day
 from trainer.nightly.errors import BadDayError, NightError
 from trainer.nightly.held_out import BLOCKS_MIN
@@ -23,6 +25,7 @@ from trainer.nightly.night import Plan, run_night
 from trainer.nightly.nights import log
 from trainer.nightly.outcome import Outcome
 from trainer.nightly.publish import roll_back
+from trainer.nightly.registry import align
 from trainer.nightly.state import StateFolder
 from trainer.progress import make_display
 
@@ -72,7 +75,7 @@ def nightly(settings: tuple[str, ...], rollback: bool, show: bool) -> None:
     state.make()
     try:
         with held(state.path):
-            code = _roll_back(state) if rollback else _have_night(config, state)
+            code = _roll_back(config, state) if rollback else _have_night(config, state)
     except HeldError as error:
         click.echo(f"error: {error}; its night goes on", err=True)
         code = AT_WORK
@@ -95,17 +98,25 @@ def _have_night(config: NightlyConfig, state: StateFolder) -> int:
     plan = Plan(config, state, trace, chosen_day(trace, config.day))
     with make_display(make_progress_console()) as display:
         night = run_night(plan, display)
+        _align(config, state, display.say)
     click.echo(night.line)
     return CODES.get(night.outcome, 0)
 
 
-def _roll_back(state: StateFolder) -> int:
+def _roll_back(config: NightlyConfig, state: StateFolder) -> int:
     before, served = roll_back(state)
     words = f"{served.words}, in place of {before.words}"
     at = datetime.now(UTC).isoformat(timespec="seconds")
     log(state, {"outcome": "rolled back", "why": words, "served": served.number, "at": at})
+    _align(config, state, lambda said: click.echo(said, err=True))
     click.echo(f"rolled back: {words}")
     return 0
+
+
+def _align(config: NightlyConfig, state: StateFolder, say: Callable[[str], None]) -> None:
+    """MLflow's alias points to what is served, after whatever ended."""
+    if config.mlflow.enabled and config.registered_model is not None:
+        align(MlflowStore(config.mlflow.uri, state.path), config.registered_model, state, say)
 
 
 def _refuse_missing(state: StateFolder) -> None:

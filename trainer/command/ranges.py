@@ -72,6 +72,7 @@ AT_MOST: dict[str, float] = {
     "random": 10_000,
     "mutated": 10_000,
     "keep_policies": 10_000,
+    "retrain_after": 10_000,
     "held_out.minutes": 59,
     "held_out.blocks": 59,
     "held_out.resamples": 100_000,
@@ -105,6 +106,7 @@ NOT_NEGATIVE = {
     "random",
     "mutated",
     "threshold",
+    "retrain_after",
 }
 
 

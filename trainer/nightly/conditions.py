@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any
@@ -72,15 +72,23 @@ def chosen_day(trace: Trace, typed: str | None) -> date:
 
 
 def conditions_of(
-    trace: Trace, day: date, window_minutes: int, types: Sequence[str] | None
+    trace: Trace,
+    day: date,
+    window_minutes: int,
+    types: Sequence[str] | None,
+    told: Callable[[str], None] = lambda words: None,
 ) -> Conditions:
     """Measure a day, as it looked on its evening: what came later is not looked at.
+
+    All of the day is read first, and every sum in it checked: what is measured reads on over
+    damage that still makes numbers. A day before it that is damaged is left out of what is usual.
 
     Args:
         trace: of which.
         day: which (UTC).
         window_minutes: of the conflict rate.
         types: the transaction types that count, None for all.
+        told: called with a message for people.
 
     Raises:
         BadDayError: the day is missing, damaged or invalid (`traces.statistics.days`), or the rows
@@ -88,8 +96,17 @@ def conditions_of(
     """
     if day not in trace.days:
         raise BadDayError(f"{trace.folder}: has no day {day}; import it, or name another with day=")
+
+    def left_out(of: date, error: TraceError) -> None:
+        if of == day:
+            raise error
+        told(f"{of} is left out of what is usual: {error}")
+
+    since = day - NEIGHBOURHOOD
     try:
-        found = measure(trace, window_minutes, types, since=day - NEIGHBOURHOOD, until=day)
+        for _ in trace.batches(days=[day]):
+            pass
+        found = measure(trace, window_minutes, types, since=since, until=day, damaged=left_out)
     except TraceError as error:
         raise BadDayError(f"{day}: {error}") from None
     measured = found.days[-1]

@@ -15,7 +15,7 @@ from typing import Any
 from envs import MeasuringError, machine_words
 from envs.engine_interface import load_engine
 from envs.workload import workload_signature
-from policies import Signature
+from policies import PolicyDocument, Signature
 from traces.errors import TraceError
 from traces.reader import Trace
 from traces.replay.prepared import prepared_program
@@ -24,11 +24,12 @@ from trainer.nightly.conditions import Conditions, conditions_of
 from trainer.nightly.decision import Decision, decide
 from trainer.nightly.errors import BadDayError, NothingToJudgeError, SettingsError
 from trainer.nightly.held_out import Split, split
+from trainer.nightly.in_vain import trained_in_vain
 from trainer.nightly.judge import Verdict, judge
 from trainer.nightly.measuring import measure_blocks, subjects_of
 from trainer.nightly.nights import Night, keep, make_whole, read_night
 from trainer.nightly.outcome import Outcome
-from trainer.nightly.publish import load_candidate, publish
+from trainer.nightly.publish import load_candidate, publication_of, publish
 from trainer.nightly.state import Publication, StateFolder
 from trainer.nightly.training import Trained, train_candidate
 from trainer.progress import Display
@@ -90,12 +91,15 @@ def run_night(plan: Plan, display: Display) -> Night:
         StateError: the policy that is served is damaged.
         WritingError: a file can't be written; the policy that was served is.
     """
+    plan.state.remove_unfinished(plan.day)
     before = read_night(plan.state.night(plan.day))
     if before is not None and before.outcome.decided:
         make_whole(plan.state, before)
         return before
     if before is not None and before.outcome is Outcome.PROMOTING:
-        return _promote(plan, before)
+        if _holds(plan, before):
+            return _promote(plan, before)
+        display.say(f"{plan.day}: another policy is served than was judged against; it begins anew")
     plan.state.night(plan.day).path.mkdir(exist_ok=True)
     numbers: dict[str, Any] = {}
     try:
@@ -117,16 +121,40 @@ def _decide(plan: Plan, numbers: dict[str, Any], display: Display) -> Night:
     config, champion = plan.config, plan.state.served()
     conflict = config.conflict
     display.say(f"measuring the peak hour of {plan.day}")
-    today = conditions_of(plan.trace, plan.day, conflict.window_minutes, conflict.types or None)
+    today = conditions_of(
+        plan.trace, plan.day, conflict.window_minutes, conflict.types or None, display.say
+    )
     numbers["conditions"] = today.as_dict()
     signature = _checked_signature(plan.training_config(today.hours))
     prepared_program(plan.trace.folder, f"{plan.day}", today.hours).unlink(missing_ok=True)
     decision = decide(champion.target if champion else None, today, signature, config.threshold)
+    if decision.trains:
+        decision = _unless_in_vain(plan, decision, champion, today, signature)
     numbers |= _decision_numbers(champion, decision, config.threshold)
     if not decision.trains:
         return plan.night(Outcome.SKIPPED, decision.why, numbers)
     display.say(f"training: {decision.why}")
     return _train_and_judge(plan, today, signature, champion, numbers, display)
+
+
+def _unless_in_vain(
+    plan: Plan,
+    decision: Decision,
+    champion: Publication | None,
+    today: Conditions,
+    signature: Signature,
+) -> Decision:
+    """To train, unless that was done for such conditions not long ago, and served nobody."""
+    config = plan.config
+    before = trained_in_vain(
+        plan.state, champion, today, signature, config.threshold, config.retrain_after
+    )
+    if before is None:
+        return decision
+    ended = "kept the champion" if champion else "no candidate was better than the baselines"
+    again = "" if config.retrain_after is None else f"; again after {config.retrain_after} days"
+    why = f"trained for these conditions on {before} and {ended}{again}"
+    return replace(decision, trains=False, why=why)
 
 
 def _checked_signature(config: TrainConfig) -> Signature:
@@ -190,13 +218,22 @@ def _train_and_judge(
     return plan.night(outcome, _verdict_words(verdict, held_out.confidence), numbers)
 
 
+def _holds(plan: Plan, night: Night) -> bool:
+    """Whether what was judged better still is: it was served, or who lost to it is served."""
+    served = plan.state.served()
+    if night.numbers.get("champion") == (served.digest if served else None):
+        return True
+    return publication_of(plan.state, *_judged_better(plan, night)) is not None
+
+
+def _judged_better(plan: Plan, night: Night) -> tuple[PolicyDocument, Conditions]:
+    candidate = load_candidate(plan.state.night(plan.day).candidate)
+    return candidate, Conditions.from_dict(night.numbers["conditions"])
+
+
 def _promote(plan: Plan, night: Night) -> Night:
     """Serve the candidate; asked again after it was killed, it does so once."""
-    folder = plan.state.night(plan.day)
-    conditions = Conditions.from_dict(night.numbers["conditions"])
-    served = publish(
-        plan.state, load_candidate(folder.candidate), conditions, plan.config.keep_policies
-    )
+    served = publish(plan.state, *_judged_better(plan, night), plan.config.keep_policies)
     numbers = {**night.numbers, "served": served.number}
     promoted = replace(night, outcome=Outcome.PROMOTED, numbers=numbers)
     keep(plan.state, promoted)
@@ -238,6 +275,7 @@ def _judged_numbers(
         "opponent": verdict.opponent,
         "standings": [one.as_dict() for one in verdict.standings],
         "throughput": verdict.throughput,
+        "champion": champion.digest if champion else None,
         "again": _again(plan, parts),
     }
 

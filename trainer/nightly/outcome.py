@@ -9,7 +9,7 @@ class Outcome(StrEnum):
     """How a night ended, or where it stands."""
 
     SKIPPED = "skipped"
-    """The peak did not move: nothing was trained."""
+    """The peak did not move, or was trained for in vain not long ago: nothing was trained."""
     PROMOTED = "promoted"
     """The candidate is served."""
     KEPT = "kept"

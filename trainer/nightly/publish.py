@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from policies import PolicyDocument, PolicyFileError, load, save
@@ -16,9 +17,10 @@ from trainer.nightly.state import PROVENANCE, Publication, StateFolder, read_pub
 def publish(
     state: StateFolder, candidate: PolicyDocument, conditions: Conditions, keep: int
 ) -> Publication:
-    """Serve a policy in place of the one that is served; once for a day, however often it is asked.
+    """Serve a policy in place of the one that is served; once, however often it is asked.
 
-    The history gets it first: what is served can always be found there.
+    The history gets it first: what is served can always be found there. One that was served and
+    replaced since is not served again.
 
     Args:
         state: where.
@@ -30,20 +32,34 @@ def publish(
         StateError: the policy that is served is damaged.
         WritingError: it can't be written; the one before is served.
     """
+    if (found := publication_of(state, candidate, conditions)) is not None:
+        return found
     before = state.served()
-    if before is not None and before.conditions == conditions:
-        return before
     if before is not None and not before.number:
         before = _adopted(state, before)
-    number = max(state.numbers(), default=0) + 1
+    newest = max(state.numbers(), default=0)
     replaces = before.number if before else None
-    known = {"number": number, "replaces": replaces, "trained_for": conditions.as_dict()}
-    document = replace(candidate, provenance={**candidate.provenance, PROVENANCE: known})
-    _save(document, state.published(number))
-    _save(document, state.policy)
-    found = Publication(document, number, replaces, conditions)
+    found = _numbered(candidate, newest, replaces, conditions)
+    if state.kept(newest) != found:  # else a process was killed before it served it
+        found = _numbered(candidate, newest + 1, replaces, conditions)
+        _save(found.document, state.published(found.number))
+    _save(found.document, state.policy)
     _forget(state, found, keep)
     return found
+
+
+def publication_of(
+    state: StateFolder, candidate: PolicyDocument, conditions: Conditions
+) -> Publication | None:
+    """A candidate as it is or was served; None if it was not.
+
+    Raises:
+        StateError: the policy that is served is damaged.
+    """
+    for one in state.lineage():
+        if one == _numbered(candidate, one.number, one.replaces, conditions):
+            return one
+    return None
 
 
 def roll_back(state: StateFolder) -> tuple[Publication, Publication]:
@@ -72,25 +88,29 @@ def roll_back(state: StateFolder) -> tuple[Publication, Publication]:
     return served, before
 
 
+def _numbered(
+    candidate: PolicyDocument, number: int, replaces: int | None, conditions: Conditions
+) -> Publication:
+    """A candidate as it is published."""
+    known = {"number": number, "replaces": replaces, "trained_for": conditions.as_dict()}
+    document = replace(candidate, provenance={**candidate.provenance, PROVENANCE: known})
+    return Publication(document, number, replaces, conditions)
+
+
 def _adopted(state: StateFolder, found: Publication) -> Publication:
     """A policy that was put there by other means, in the history."""
-    number = max(state.numbers(), default=0) + 1
+    numbers = sorted(state.numbers())
+    for number in numbers:
+        if state.kept(number) == found:  # a process was killed after it had adopted it
+            return replace(found, number=number)
+    number = max(numbers, default=0) + 1
     _save(found.document, state.published(number))
     return replace(found, number=number)
 
 
 def _forget(state: StateFolder, served: Publication, keep: int) -> None:
-    """Remove what can't be gone back to in so many steps."""
-    kept = {served.number}
-    at: Publication | None = served
-    for _ in range(keep):
-        if at is None or at.replaces is None or not state.published(at.replaces).exists():
-            break
-        kept.add(at.replaces)
-        try:
-            at = read_publication(state.published(at.replaces))
-        except StateError:  # it can still be looked at
-            at = None
+    """Remove what can't be gone back to in so many steps; what is damaged can be looked at."""
+    kept = {one.replaces for one in islice(state.lineage(), keep)} | {served.number}
     for number in set(state.numbers()) - kept:
         with contextlib.suppress(OSError):
             state.published(number).unlink()

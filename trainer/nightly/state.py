@@ -11,6 +11,8 @@ before or the one after. Its provenance says what it was trained for and which o
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,9 +20,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from policies import PolicyDocument, PolicyFileError, load
+from policies import PolicyDocument, PolicyFileError, load, to_json
 from policies.errors import why_not_written
-from trainer.checkpoint import WritingError
+from trainer.checkpoint import WritingError, remove_unfinished
 from trainer.nightly.conditions import Conditions
 from trainer.nightly.decision import Target
 from trainer.nightly.errors import StateError
@@ -52,6 +54,11 @@ class Publication:
     def target(self) -> Target:
         """What it was trained for."""
         return Target(self.conditions, self.document.signature)
+
+    @property
+    def digest(self) -> str:
+        """Names its content."""
+        return hashlib.blake2b(to_json(self.document).encode(), digest_size=16).hexdigest()
 
     @property
     def words(self) -> str:
@@ -115,6 +122,12 @@ class StateFolder:
         """The night after a day."""
         return NightFolder(self.path / "nights" / f"{day}")
 
+    def days(self) -> Iterator[date]:
+        """Of the nights that are kept."""
+        for path in self.night(date.min).path.parent.iterdir():
+            with contextlib.suppress(ValueError):
+                yield date.fromisoformat(path.name)
+
     def published(self, number: int) -> Path:
         """The policy of that number."""
         return self.path / "history" / f"{number:06}.json"
@@ -138,6 +151,34 @@ class StateFolder:
             raise WritingError(
                 f"state={self.path}: no folder can be made there: {why_not_written(error)}"
             ) from error
+
+    def remove_unfinished(self, day: date) -> None:
+        """Remove what a process that was killed in the middle of a write left; hold the folder."""
+        for folder in (self.path, self.published(0).parent, self.night(day).path):
+            with contextlib.suppress(OSError):  # it takes room, and is in nobody's way
+                remove_unfinished(folder)
+
+    def lineage(self) -> Iterator[Publication]:
+        """What is served, the one that it replaced, and so on, as far as they are kept and whole.
+
+        Raises:
+            StateError: the policy that is served is damaged.
+        """
+        at = self.served()
+        while at is not None:
+            yield at
+            # None that is older has a higher number, whoever wrote these files.
+            if at.replaces is None or at.replaces >= at.number:
+                return
+            at = self.kept(at.replaces)
+
+    def kept(self, number: int) -> Publication | None:
+        """The policy of that number; None if it is no longer there, or damaged."""
+        path = self.published(number)
+        try:
+            return read_publication(path) if path.exists() else None
+        except StateError:
+            return None
 
     def served(self) -> Publication | None:
         """The policy that is served; None if none is.

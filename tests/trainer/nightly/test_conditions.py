@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from policies import Encoding, Signature
@@ -30,6 +32,36 @@ def test_a_day_with_far_fewer_requests_than_before_is_invalid(tmp_path: Path) ->
     with pytest.raises(BadDayError, match="2026-03-02 can't be used: 100 requests"):
         conditions_of(trace, SECOND, 5, None)
     assert conditions_of(trace, FIRST, 5, None).requests == 600  # what came later is not looked at
+
+
+def damage(folder: Path, day: date, column: str) -> None:
+    """Flip a byte in the middle of a column of a day."""
+    (file,) = (folder / f"day={day}").glob("*.parquet")
+    found = pq.ParquetFile(file).metadata.row_group(0)
+    chunks = [found.column(at) for at in range(found.num_columns)]
+    chunk = next(one for one in chunks if one.path_in_schema.split(".")[0] == column)
+    content = bytearray(file.read_bytes())
+    content[chunk.data_page_offset + chunk.total_compressed_size // 2] ^= 0xFF
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("column", ["accesses", "parameters"])
+def test_damage_is_found_wherever_it_is(tmp_path: Path, column: str) -> None:
+    """Parameters take no part in a conflict rate; they say that the file is not what it was."""
+    folder = two_days(tmp_path / "shop")
+    damage(folder, SECOND, column)
+    with pytest.raises(BadDayError, match=r"2026-03-02: .* is damaged"):
+        conditions_of(open_trace(folder), SECOND, 5, None)
+
+
+def test_a_damaged_day_before_is_left_out_of_what_is_usual(tmp_path: Path) -> None:
+    folder = two_days(tmp_path / "shop")
+    damage(folder, FIRST, "accesses")
+    told: list[str] = []
+    found = conditions_of(open_trace(folder), SECOND, 5, None, told.append)
+    assert (found.requests, found.conflict_rate) == (600, 1.0)
+    (words,) = told
+    assert words.startswith("2026-03-01 is left out of what is usual: ")
 
 
 def test_unknown_accesses_have_no_conflict_rate(tmp_path: Path) -> None:

@@ -150,6 +150,23 @@ def test_a_peak_that_moved_is_trained_for_and_the_better_one_served(
     assert "| champion | 100 |" in page
 
 
+def test_a_training_in_vain_is_not_had_again_until_later(
+    state: StateFolder, tmp_path: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = two_days(tmp_path / "shop")
+    measured(monkeypatch, 90, 120, 100)
+    assert have(state, trace, FIRST).outcome is Outcome.KEPT
+    with monkeypatch.context() as patch:
+        patch.setattr(nights, "keep", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            have(state, trace, SECOND, "retrain_after=1")
+    assert trained == [FIRST, SECOND]
+    night = have(state, trace, SECOND)
+    assert night.outcome is Outcome.SKIPPED
+    assert night.why.startswith("trained for these conditions on 2026-03-01 and ")
+    assert trained == [FIRST, SECOND]
+
+
 def test_a_night_that_is_over_changes_nothing(
     state: StateFolder, trace: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +216,37 @@ def test_killed_after_it_was_served_it_is_served_once(
             have(state, trace, FIRST)
     assert have(state, trace, FIRST).outcome is Outcome.PROMOTED
     assert list(state.numbers()) == [1]
+
+
+@pytest.mark.parametrize("where", ["publish", "keep"])
+def test_promoted_over_another_champion_than_was_judged_against(
+    state: StateFolder,
+    trace: Path,
+    trained: list[date],
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
+) -> None:
+    """Killed before or after it served its policy; then another night was had, or one went back."""
+    measured(monkeypatch, 110, 120, 130)
+    with monkeypatch.context() as patch:
+        patch.setattr(nights, "publish", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            have(state, trace, FIRST)
+    if where == "keep":
+        with monkeypatch.context() as patch:
+            patch.setattr(nights, "keep", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                have(state, trace, FIRST)
+    have(state, trace, SECOND)
+    served = state.served()
+    night = have(state, trace, FIRST)
+    assert night.outcome is Outcome.PROMOTED
+    if where == "keep":  # it had been served, and was replaced since
+        assert trained == [FIRST, SECOND]
+        assert state.served() == served
+    else:
+        assert trained == [FIRST, SECOND, FIRST]
+        assert night.numbers["opponent"] == "champion"
 
 
 def test_a_page_and_a_line_that_are_missing_are_written(

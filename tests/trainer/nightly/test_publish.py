@@ -20,6 +20,10 @@ def serve(state: StateFolder, signature: Signature, day: int, keep: int = 10) ->
     return publish(state, document, peak(of=FIRST + timedelta(days=day)), keep)
 
 
+def dies(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def name_served(state: StateFolder) -> str:
     served = state.served()
     assert served is not None
@@ -94,20 +98,52 @@ def test_killed_before_the_rename_the_old_one_is_served(
     serve(state, signature, 0)
     real = publishing.save
 
-    def dies(document: object, path: object) -> None:
+    def dies_serving(document: object, path: object) -> None:
         if path == state.policy:
-            raise KeyboardInterrupt
+            dies()
         real(document, path)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(publishing, "save", dies)
+    monkeypatch.setattr(publishing, "save", dies_serving)
     with pytest.raises(KeyboardInterrupt):
         serve(state, signature, 1)
     monkeypatch.undo()
     assert name_served(state) == "day 0"
-    assert serve(state, signature, 1).replaces == 1
+    assert sorted(state.numbers()) == [1, 2]
+    found = serve(state, signature, 1)
+    assert (found.number, found.replaces) == (2, 1)
     assert name_served(state) == "day 1"
     roll_back(state)
     assert name_served(state) == "day 0"
+
+
+def test_killed_after_one_put_there_by_hand_was_adopted(
+    state: StateFolder, signature: Signature, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(replace(table(signature, "ic3"), name="by hand"), state.policy)
+    with monkeypatch.context() as patch:
+        patch.setattr(publishing, "_numbered", dies)
+        with pytest.raises(KeyboardInterrupt):
+            serve(state, signature, 0)
+    assert name_served(state) == "by hand"
+    serve(state, signature, 0)
+    assert sorted(state.numbers()) == [1, 2]
+
+
+def test_what_was_replaced_since_is_not_served_again(
+    state: StateFolder, signature: Signature
+) -> None:
+    first = serve(state, signature, 0)
+    serve(state, signature, 1)
+    assert serve(state, signature, 0) == first
+    assert name_served(state) == "day 1"
+
+
+def test_another_candidate_for_the_same_conditions_is_served(
+    state: StateFolder, signature: Signature
+) -> None:
+    serve(state, signature, 0)
+    found = publish(state, replace(table(signature, "ic3"), name="again"), peak(), 10)
+    assert (found.number, name_served(state)) == (2, "again")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]"])

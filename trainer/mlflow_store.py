@@ -1,0 +1,72 @@
+"""MLflow's store: where it is, and a client of it."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+UNREACHABLE_SECONDS = 10
+"""A tracking server that does not answer within this time is treated as absent."""
+
+
+@dataclass(frozen=True)
+class MlflowStore:
+    """An MLflow server, or an SQLite file of our own.
+
+    Attributes:
+        configured: its URI; None for the file in `folder`.
+        folder: holds the file.
+    """
+
+    configured: str | None
+    folder: Path
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is the file."""
+        return self.configured is None
+
+    @property
+    def uri(self) -> str:
+        """As MLflow takes it."""
+        return self.configured or f"sqlite:///{self.folder.resolve() / 'mlflow.db'}"
+
+    def connect(self) -> Any:
+        """A client; the file is made if it is not there.
+
+        Raises:
+            Exception: any, as MLflow and its libraries raise them.
+        """
+        os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", str(UNREACHABLE_SECONDS))
+        os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
+        # Takes seconds to import: only where it is used.
+        from mlflow import MlflowClient
+
+        for noisy in ("alembic", "mlflow.store.db.utils", "mlflow"):
+            logging.getLogger(noisy).setLevel(logging.ERROR)
+        if not self.is_local:
+            return MlflowClient(tracking_uri=self.uri, registry_uri=self.uri)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with _alone(self.folder / ".mlflow.lock"):
+            client = MlflowClient(tracking_uri=self.uri, registry_uri=self.uri)
+            client.search_experiments(max_results=1)
+            return client
+
+
+def reason_of(error: Exception) -> str:
+    """Why it failed, in a line."""
+    return str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Two processes that create the database at once break its migration."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
