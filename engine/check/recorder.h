@@ -9,6 +9,7 @@
 #include "check/digest.h"
 #include "check/history.h"
 #include "check/notes.h"
+#include "check/own_writes.h"
 #include "protocol/access_set.h"
 #include "protocol/outcome.h"
 #include "protocol/row.h"
@@ -79,7 +80,7 @@ class Recorder {
   template <class, class>
   friend class RecordingTransaction;
 
-  static constexpr std::uint32_t kNoEntry = ~std::uint32_t{0};
+  static constexpr std::uint32_t kNoEntry = OwnWrites::kNoEntry;
 
   /// An operation on an entry of the access set, which is asked once more when the attempt is over.
   struct Note {
@@ -236,12 +237,13 @@ class Recorder {
   /// that the transaction itself wrote?
   void check_own_rows(std::size_t range, std::uint64_t first, std::uint64_t last) {
     const std::uint8_t table = log_.operations[range].table;
-    for (const Note& note : writes_) {
-      const Operation& own = *note.operation;
-      if (own.table != table || own.key < first || own.key > last) continue;
-      if (note.entry == kNoEntry || own_[note.entry].deleted || shows(range, own.key)) continue;
+    if (!writes_.may_be_between(table, first, last)) return;
+    writes_.look_through([&](const Operation& own, std::uint32_t entry) {
+      if (own.table != table || own.key < first || own.key > last) return true;
+      if (entry == kNoEntry || own_[entry].deleted || shows(range, own.key)) return true;
       note_broken(Fault::own_write, table, own.key);
-    }
+      return true;
+    });
   }
 
   /// Whether a row is among those noted since a range was.
@@ -261,7 +263,7 @@ class Recorder {
     if (entry == kNoEntry || !is_row_of(txn.accesses()[entry], table, key)) [[unlikely]] {
       entry = find(txn, table.number(), word_of(key));
       if (entry == kNoEntry) {
-        writes_.add({&add(Kind::write, table.number(), word_of(key)), kNoEntry});
+        writes_.add(add(Kind::write, table.number(), word_of(key)), kNoEntry);
         return;
       }
     }
@@ -284,7 +286,7 @@ class Recorder {
     if (own.pass == pass_) return *own.operation;
     Operation& write = add(Kind::write, table, key);
     own = {.operation = &write, .pass = pass_};
-    writes_.add({&write, entry});
+    writes_.add(write, entry);
     return write;
   }
   [[gnu::cold, gnu::noinline]] void make_room_for(std::uint32_t entry) {
@@ -327,9 +329,10 @@ class Recorder {
       forget_own_misses();
     if (attempt_.end == End::committed) {
       const std::uint64_t version = txn.last_version();
-      for (const Note& note : writes_) name_write(txn, note.entry, version, *note.operation);
+      writes_.settle(
+          [&](Operation& write, std::uint32_t entry) { name_write(txn, entry, version, write); });
     } else {
-      for (const Note& note : writes_) take_back(txn, note.entry, *note.operation);
+      writes_.settle([&](Operation& write, std::uint32_t entry) { take_back(txn, entry, write); });
     }
     if (drops_) [[unlikely]]
       move_together();
@@ -354,13 +357,13 @@ class Recorder {
   void forget_own_misses() {
     for (std::size_t at = attempt_.first; at < log_.operations.size(); ++at) {
       Operation& miss = log_.operations[at];
-      const auto removes_it = [&](const Note& note) {
-        const Operation& one = *note.operation;
-        return one.kind == Kind::remove && one.table == miss.table && one.key == miss.key;
-      };
-      if (miss.kind == Kind::miss && std::any_of(writes_.begin(), writes_.end(), removes_it)) {
-        drop(miss);
-      }
+      if (miss.kind != Kind::miss) continue;
+      writes_.look_through([&](const Operation& own, std::uint32_t /*entry*/) {
+        const bool removes_it =
+            own.kind == Kind::remove && own.table == miss.table && own.key == miss.key;
+        if (removes_it) drop(miss);
+        return !removes_it;
+      });
     }
   }
 
@@ -471,7 +474,7 @@ class Recorder {
   std::uint64_t incarnation_ = 0;
   std::uint64_t pass_ = 0;  ///< counts the procedure's beginnings
   Notes<Note> reads_;
-  Notes<Note> writes_;
+  OwnWrites writes_;
   Notes<Operation*> refused_;   ///< inserts: the row is there, in whatever version
   std::unique_ptr<Own[]> own_;  ///< by entry:
   std::uint32_t owns_ = 0;      ///< so many
