@@ -123,6 +123,17 @@ TEST(Replay, TheSignatureIsTheTracesTypesAndAccesses) {
                           {"restock", "goods", AccessKind::read_modify_write, true}}}}}));
 }
 
+TEST(Replay, TheReadOfADeletedRowIsNamedLikeNoOtherAccess) {
+  std::string shop = kShop;
+  const std::string list = R"("name": "list")";
+  shop.replace(shop.find(list), list.size(), R"("name": "drop_read")");
+  const ProgramFile file(shop, 3, kDay, kBorn);
+  const Signature signature = Replay<ThreadsMachine>::signature(options_of(file));
+  EXPECT_EQ(signature.types[1].accesses[0].name, "drop_read");
+  EXPECT_EQ(signature.types[1].accesses[1].name, "drop_read_first");
+  EXPECT_EQ(signature.types[1].accesses[2].name, "drop");
+}
+
 TEST(Replay, MakesTheRecordedAccessesInTheirOrder) {
   const ProgramFile file(kShop, 3, kDay, kBorn);
   Alone<Replay> replay(options_of(file));

@@ -78,9 +78,17 @@ std::string name_once(const Field& field, std::set<std::string>& seen) {
   return name;
 }
 
+/// What the read of the row that an access deletes is called: as no access of its type is.
+std::string name_of_read(const std::string& name, const std::set<std::string>& declared) {
+  std::string read = name + "_read";
+  while (declared.contains(read)) read += "_first";
+  return read;
+}
+
 /// The states of an access, all of which may come again and again: what a trace declares of a type
 /// says nothing of its loops, and a policy for one day must fit the next.
-void describe(TypeSpec& spec, const std::string& name, const std::string& table, Act act) {
+void describe(TypeSpec& spec, const std::string& name, const std::set<std::string>& declared,
+              const std::string& table, Act act) {
   const auto add = [&](const std::string& state, AccessKind kind) {
     spec.accesses.push_back({state, table, kind, true});
   };
@@ -88,7 +96,9 @@ void describe(TypeSpec& spec, const std::string& name, const std::string& table,
     case Act::read: return add(name, AccessKind::read);
     case Act::update: return add(name, AccessKind::read_modify_write);
     case Act::insert: return add(name, AccessKind::insert);
-    case Act::remove: add(name + "_read", AccessKind::read); return add(name, AccessKind::remove);
+    case Act::remove:
+      add(name_of_read(name, declared), AccessKind::read);
+      return add(name, AccessKind::remove);
     case Act::scan: return add(name, AccessKind::scan);
   }
 }
@@ -120,13 +130,16 @@ void read_type(const Field& type, std::set<std::string>& type_names, Header& hea
   std::vector<Step> steps;
   std::set<std::string> names;
   for (const Field& access : type.at("accesses").items()) {
+    (void)name_once(access.at("name"), names);
+  }
+  for (const Field& access : type.at("accesses").items()) {
     const std::size_t state = first + spec.accesses.size();
     if (state >= kMostStates) access.wrong("one of fewer than 32768 states");
     const Step step{access.at("kind").act(), table_of(access, header),
                     static_cast<AccessId>(state)};
     TableSpec& table = header.tables[step.table];
     if (step.act == Act::scan) table.ordered = true;
-    describe(spec, name_once(access.at("name"), names), table.name, step.act);
+    describe(spec, access.at("name").text(), names, table.name, step.act);
     steps.push_back(step);
   }
   if (steps.empty()) type.at("accesses").wrong("a list that is not empty");
