@@ -41,12 +41,14 @@ class EngineSession(PolicySession, Protocol):
         on_copy: bool = False,
         check: bool = False,
         timeline_events: int = 0,
+        trace_bytes: int = 0,
     ) -> dict[str, Any]:
         """Run the workload for `seconds` after `warmup`; the result as a dictionary.
 
         `on_copy` leaves the database as it was loaded (virtual machine only); `check` adds the
         consistency violations after the run; `timeline_events` (virtual machine only) so many of
-        the things that happened, at most.
+        the things that happened, at most; `trace_bytes` (real cores only) so much, at most, of what
+        transactions asked for, the end of which ends the run.
         """
 
     def check(self) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from envs.engine_interface import EngineSession, load_engine
 from envs.errors import Interrupted, MeasuringError
+from envs.recorded_trace import RecordedTrace
 from envs.result import Result
 from envs.round import Outcome, run_in_turns
 from envs.subject import Subject
@@ -159,6 +160,28 @@ class Evaluator:
             raise ValueError("what happens on real cores can't be recorded; take virtual ones")
         raw = self._measure(subject, seconds, warmup, seed, timeline_events=events)
         return Timeline.from_result(raw, subject.name, self.signature)
+
+    def record_trace(
+        self, subject: Subject, seconds: float, *, seed: int, bytes_max: int
+    ) -> tuple[Result, RecordedTrace]:
+        """What every transaction asks for in a run on real cores.
+
+        Args:
+            subject: what to run.
+            seconds: of running.
+            seed: of the inputs.
+            bytes_max: memory for what is recorded; a run that needs more ends before its time.
+
+        Raises:
+            ValueError: the machine is a virtual one.
+            PolicyError, MeasuringError: as `run`.
+            Interrupted: Ctrl-C; nothing is kept of the trace.
+        """
+        if self.repeatable:
+            raise ValueError("a trace is recorded on real cores; take machine=threads")
+        raw = self._measure(subject, seconds, 0.0, seed, trace_bytes=bytes_max)
+        recorded = raw.pop("trace")
+        return Result.from_dict(raw), RecordedTrace(recorded, self.signature, tuple(raw["types"]))
 
     def switch_policy(self, policy: Any) -> None:
         """Give the run that is going on, in another thread, another policy; real cores only.

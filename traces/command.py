@@ -25,6 +25,7 @@ COMMANDS = {
     "predict": "traces.statistics.command:predict",
     "synth": "traces.synthesis.command:synth",
     "replay": "traces.replay.command:replay",
+    "record": "trainer.command.record:record",
 }
 """The commands below `heddle trace`, and where each is. To add one, write it and name it here."""
 

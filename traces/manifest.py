@@ -14,6 +14,9 @@ from traces.schema import ACCESS_KINDS, SCHEMA_VERSION
 
 FILE_NAME = "trace.json"
 
+RECORDER = "heddle trace record"
+"""The source of a trace that the engine wrote."""
+
 
 def _heddle_version() -> str:
     try:

@@ -6,7 +6,7 @@ import click
 from rich.table import Table
 
 from traces.command import one_message
-from traces.manifest import Manifest
+from traces.manifest import RECORDER, Manifest
 from traces.output import bar, counts_table, print_table
 from traces.reader import Trace, open_trace
 from traces.tally import COLUMNS, Tally
@@ -51,6 +51,8 @@ def _count(trace: Trace) -> Tally:
 def _source_words(manifest: Manifest) -> str:
     source = manifest.source
     made = "made up by" if manifest.synthetic else "imported as"
+    if source.importer == RECORDER:
+        made = "written by"
     files = f" from {', '.join(source.files)}" if source.files else ""
     return f"{made} {source.importer}{files}, with Heddle {manifest.heddle_version}"
 

@@ -488,6 +488,35 @@ class ServeConfig:
 
 
 @dataclass
+class RecordConfig:
+    """`heddle trace record`.
+
+    Attributes:
+        output: the folder of the trace.
+        policy: what runs.
+        workload: its name and options, as the engine takes them.
+        machine: real cores.
+        seconds: of running.
+        sessions: a worker is taken to serve so many clients in turn.
+        mib_max: memory for what is recorded, MiB; a run that needs more ends before its time.
+        seed: of the population and the inputs.
+        name: the trace's; null = that of its folder.
+        replace: whether output may be a trace already.
+    """
+
+    output: str | None = None
+    policy: str = "silo"
+    workload: dict[str, Any] = field(default_factory=dict)
+    machine: MachineConfig = field(default_factory=MachineConfig)
+    seconds: float = 5.0
+    sessions: int = 64
+    mib_max: int = 2048
+    seed: int = 1
+    name: str | None = None
+    replace: bool = False
+
+
+@dataclass
 class CheckConfig:
     """`heddle check`.
 
@@ -534,6 +563,7 @@ def register_schemas() -> None:
     store.store("fidelity_schema", FidelityConfig)
     store.store("nightly_schema", NightlyConfig)
     store.store("serve_schema", ServeConfig)
+    store.store("trace_record_schema", RecordConfig)
     store.store("timeline_schema", TimelineConfig)
     store.store("train_schema", TrainConfig)
     store.store("evaluate_schema", EvaluateConfig)

@@ -4,8 +4,8 @@
 //   heddle_run_workload name=tpcc warehouses=1 mix=full -- protocol=silo workers=1 seconds=1
 //
 // Before `--`: the workload's options. After it: machine, protocol, backoff, backoff_us, workers,
-// seconds, warmup, seed, policy (a policy file), history_mib (to record), and the machine's own
-// options (skew_ns=0). seconds=0 loads the database and runs nothing.
+// seconds, warmup, seed, policy (a policy file), history_mib or trace_mib (to record), and the
+// machine's own options (skew_ns=0). seconds=0 loads the database and runs nothing.
 
 #include <cstdio>
 #include <exception>
@@ -71,6 +71,7 @@ int run(int count, char** words) {
   options.warmup = std::stod(take(run, "warmup", "0"));
   options.seed = std::stoull(take(run, "seed", "1"));
   options.history_bytes = std::stoull(take(run, "history_mib", "0")) << 20;
+  options.trace_bytes = std::stoull(take(run, "trace_mib", "0")) << 20;
   run["kind"] = take(run, "machine", "threads");
   const heddle::MachineOptions machine = heddle::parse_machine(run);
 

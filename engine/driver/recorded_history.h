@@ -1,15 +1,13 @@
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "check/history.h"
 #include "check/recorder.h"
+#include "driver/log_sizes.h"
 #include "protocol/outcome.h"
 #include "storage/storage.h"
 #include "storage/tid.h"
@@ -23,7 +21,7 @@ class RecordedHistory {
   template <class M>
   RecordedHistory(int workers, std::size_t most, Storage<M>& storage,
                   std::vector<std::string> types)
-      : most_(most), sizes_(new Size[static_cast<std::size_t>(workers)]) {
+      : sizes_(workers, most) {
     history_.workers.resize(static_cast<std::size_t>(workers));
     for (const auto* table : storage.tables()) history_.tables.push_back(table->name());
     history_.types = std::move(types);
@@ -31,8 +29,7 @@ class RecordedHistory {
     history_.first_version = tid::first_of_epoch(storage.epochs().current());
     if constexpr (!M::kSingleThreaded) {
       // On real cores the run would wait for memory.
-      const std::size_t share = std::min(most, kReserved) / history_.workers.size();
-      for (check::WorkerLog& log : history_.workers) log.reserve(share);
+      for (check::WorkerLog& log : history_.workers) log.reserve(sizes_.reserved_each());
     }
   }
 
@@ -44,42 +41,29 @@ class RecordedHistory {
         : check::Recorder<M>(history.history_.workers[static_cast<std::size_t>(worker)],
                              history.order_),
           log_(history.history_.workers[static_cast<std::size_t>(worker)]),
-          size_(history.sizes_[worker].bytes) {}
+          sizes_(history.sizes_),
+          worker_(worker) {}
 
     void begin(int type, bool of_the_past) {
-      // relaxed: a hint for who decides when there is enough.
-      size_.store(log_.bytes(), std::memory_order_relaxed);
+      sizes_.tell(worker_, log_.bytes());
       check::Recorder<M>::begin(type, of_the_past);
     }
 
    private:
     const check::WorkerLog& log_;
-    std::atomic<std::size_t>& size_;
+    LogSizes& sizes_;
+    int worker_;
   };
 
-  [[nodiscard]] bool full() const {
-    std::size_t bytes = 0;
-    for (std::size_t worker = 0; worker < history_.workers.size(); ++worker) {
-      bytes += sizes_[worker].bytes.load(std::memory_order_relaxed);  // relaxed: as above
-    }
-    return bytes >= most_;
-  }
+  [[nodiscard]] bool full() const { return sizes_.full(); }
 
   /// Once the workers have ended.
   [[nodiscard]] const check::History& history() const { return history_; }
 
  private:
-  /// How much memory is made ready before the run.
-  static constexpr std::size_t kReserved = std::size_t{1} << 30;
-
-  struct alignas(64) Size {
-    std::atomic<std::size_t> bytes{0};
-  };
-
-  std::size_t most_;
+  LogSizes sizes_;
   check::History history_;
   std::uint64_t order_ = 0;
-  std::unique_ptr<Size[]> sizes_;
 };
 
 }  // namespace heddle

@@ -8,22 +8,22 @@
 
 namespace heddle {
 
-template <class M, class W, class P>
-void run_recorded_worker(const WorkerSetup<M, W, P>& setup, RecordedHistory& history,
+template <class M, class W, class P, class Record>
+void run_recorded_worker(const WorkerSetup<M, W, P>& setup, Record& record,
                          std::shared_ptr<void>& keeper) {
-  using Observer = RecordedHistory::Observer<M>;
+  using Observer = typename Record::template Observer<M>;
   const auto loop =
-      std::make_shared<Worker<M, W, P, Observer>>(setup, Observer(history, setup.member.worker()));
+      std::make_shared<Worker<M, W, P, Observer>>(setup, Observer(record, setup.member.worker()));
   keeper = loop;
   loop->run();
 }
 
 /// Naming a function makes the compiler write it down: a workload's, under every protocol.
-template <class M, template <class> class W>
+template <class M, template <class> class W, class Record>
 struct RecordedWorkers {
   template <class... Ps>
   static auto under_all(Registry<Ps...>) {
-    return std::tuple{&run_recorded_worker<M, W<M>, Ps>...};
+    return std::tuple{&run_recorded_worker<M, W<M>, Ps, Record>...};
   }
 };
 

@@ -11,6 +11,8 @@
 
 namespace heddle {
 
+class RecordedTrace;
+
 /// Latency of one type from its first attempt to its commit, aborts and backoff included, in µs.
 struct LatencyResult {
   double mean = 0, p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
@@ -63,6 +65,8 @@ struct Result {
   std::shared_ptr<const RecordedTimeline> timeline;
   /// What every transaction read and wrote, where it was recorded. Not part of the JSON.
   std::shared_ptr<const check::History> history;
+  /// What every transaction asked for, likewise.
+  std::shared_ptr<const RecordedTrace> trace;
 
   [[nodiscard]] std::string to_json() const;
 };

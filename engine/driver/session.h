@@ -34,6 +34,9 @@ struct RunOptions {
   /// How many bytes of history are recorded at most (engine/check/history.h), warm-up included; a
   /// run ends when there are as many. 0: none are.
   std::size_t history_bytes = 0;
+  /// How many bytes of a trace are recorded at most (driver/recorded_trace.h), likewise. Real cores
+  /// only.
+  std::size_t trace_bytes = 0;
 };
 
 /// A worker made no progress: the message says who waited for whom.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "driver/recorded_history.h"
+#include "driver/recorded_trace.h"
 #include "driver/recorded_worker.h"
 #include "driver/session.h"
 #include "driver/worker.h"
@@ -114,6 +115,11 @@ class WorkloadSession final : public Session {
         history = std::make_shared<RecordedHistory>(session.workers_, options.history_bytes,
                                                     body->storage, W::type_names(session.parsed_));
       }
+      if constexpr (!M::kSingleThreaded) {
+        if (options.trace_bytes != 0) {
+          trace = std::make_shared<RecordedTrace>(session.workers_, options.trace_bytes, M::now());
+        }
+      }
     }
     std::shared_ptr<Body> body;
     RunState<M> state;
@@ -125,6 +131,7 @@ class WorkloadSession final : public Session {
     std::vector<std::shared_ptr<void>> loops;
     std::shared_ptr<RecordedTimeline> timeline;  ///< nullptr: not wanted
     std::shared_ptr<RecordedHistory> history;    ///< likewise
+    std::shared_ptr<RecordedTrace> trace;        ///< likewise
   };
 
   [[nodiscard]] int type_count() const { return static_cast<int>(W::type_names(parsed_).size()); }
@@ -161,6 +168,12 @@ class WorkloadSession final : public Session {
     if (options.timeline_events != 0 && !M::kRecords) {
       refuse("what happens on real cores can't be recorded; open the session on machine virtual");
     }
+    if (options.trace_bytes != 0 && M::kSingleThreaded) {
+      refuse("a trace is recorded on real cores; open the session on machine threads");
+    }
+    if (options.trace_bytes != 0 && options.history_bytes != 0) {
+      refuse("a run records its history or a trace, not both");
+    }
     if (options.policy != nullptr && options.policy->policy().signature != signature_) {
       refuse("the policy is for another workload: its signature differs");
     }
@@ -193,6 +206,11 @@ class WorkloadSession final : public Session {
                                        .backoff = Backoff(backoff, options.backoff_us, types)};
       if (run->history != nullptr) {
         return run_recorded_worker(setup, *run->history, run->loops[at]);
+      }
+      if constexpr (!M::kSingleThreaded) {
+        if (run->trace != nullptr) {
+          return run_recorded_worker(setup, *run->trace, run->loops[at]);
+        }
       }
       const auto loop = std::make_shared<Worker<M, W, P, Unobserved>>(setup, Unobserved{});
       run->loops[at] = loop;
@@ -242,7 +260,8 @@ class WorkloadSession final : public Session {
       if (!measuring_ && now >= warm_until_) start_measuring(now);
       look_for_stuck(now);
       const bool full = (run_.timeline != nullptr && run_.timeline->full()) ||
-                        (run_.history != nullptr && run_.history->full());
+                        (run_.history != nullptr && run_.history->full()) ||
+                        (run_.trace != nullptr && run_.trace->full());
       if (!interrupted && !stuck() && !full && !(measuring_ && now >= measure_until_)) return true;
       run_.state.measured_until.store(now, std::memory_order_relaxed);  // set_phase() releases it
       set_phase(Phase::over);
@@ -379,6 +398,7 @@ class WorkloadSession final : public Session {
       // Shares its owner: the history is a part of it.
       result.history = {run.history, &run.history->history()};
     }
+    result.trace = run.trace;
     const auto attempts = static_cast<double>(aborts + result.commits);
     result.abort_rate = attempts == 0 ? 0 : static_cast<double>(aborts) / attempts;
     return result;

@@ -17,6 +17,7 @@
 #include "protocol/compiled_policy.h"
 #include "protocol/policy_json.h"
 #include "python/history.h"
+#include "python/recorded_trace.h"
 
 namespace py = pybind11;
 
@@ -71,6 +72,7 @@ struct SessionHandle {
 
   py::object run(const RunOptions& options, bool on_copy, bool check) {
     std::string json;
+    std::shared_ptr<const RecordedTrace> trace;
     bool signalled = false;
     {
       const py::gil_scoped_release release;
@@ -88,9 +90,11 @@ struct SessionHandle {
           (void)interrupted();
         }
         json = measured.to_json();
+        trace = measured.trace;
       }
     }
     py::object result = json.empty() ? py::none() : from_json(json);
+    if (trace != nullptr) result["trace"] = RecordedTraceHandle{std::move(trace)};
     if (signalled) {
       const py::object type = py::module_::import("engine._engine").attr("Interrupted");
       py::object error = type("the run was interrupted");
@@ -169,23 +173,25 @@ void bind_session(py::module_& module) {
           [](SessionHandle& self, const std::string& protocol, const PolicyHandle* policy,
              const std::string& backoff, double backoff_us, double seconds, double warmup,
              std::uint64_t seed, std::map<std::string, std::string> options, double watchdog_s,
-             bool on_copy, bool check, std::size_t timeline_events) {
-            return self.run(make_options(protocol, policy, backoff, backoff_us, seconds, warmup,
-                                         seed, std::move(options), watchdog_s, timeline_events),
-                            on_copy, check);
+             bool on_copy, bool check, std::size_t timeline_events, std::size_t trace_bytes) {
+            RunOptions run = make_options(protocol, policy, backoff, backoff_us, seconds, warmup,
+                                          seed, std::move(options), watchdog_s, timeline_events);
+            run.trace_bytes = trace_bytes;
+            return self.run(run, on_copy, check);
           },
           py::arg("protocol"), py::arg("policy") = nullptr, py::arg("backoff") = "exponential",
           py::arg("backoff_us") = 0.0, py::arg("seconds") = 1.0, py::arg("warmup") = 0.0,
           py::arg("seed") = 1, py::arg("options") = std::map<std::string, std::string>{},
           py::arg("watchdog_s") = 10.0, py::arg("on_copy") = false, py::arg("check") = false,
-          py::arg("timeline_events") = 0,
+          py::arg("timeline_events") = 0, py::arg("trace_bytes") = 0,
           "Runs the workload for a measured window and returns its result (DESIGN §5).\n\n"
           "Times in seconds, `backoff_us` in microseconds. The interpreter lock is released.\n"
           "`on_copy` (virtual machine only) leaves the database as it was loaded: the same run "
           "gives the same result. `check` adds `violations`, the consistency conditions that do "
           "not hold after the run. `timeline_events` (virtual machine only) adds `timeline`, what "
           "happened in the window, so many events of it at most: see "
-          "engine/driver/recorded_timeline.h.\n\n"
+          "engine/driver/recorded_timeline.h. `trace_bytes` (real cores only) adds `trace`, a "
+          "RecordedTrace, warm-up included; the run ends early when that has so many bytes.\n\n"
           "Raises:\n    Interrupted: Ctrl-C; `.result` holds what was measured.\n"
           "    EngineError: a worker made no progress; the message says who waits for whom.\n"
           "    ValueError: options that make no sense.")
@@ -302,6 +308,7 @@ PYBIND11_MODULE(_engine, module) {
   bind_policy(module);
   bind_session(module);
   bind_history(module);
+  bind_recorded_trace(module);
   bind_trial(module);
   bind_probe(module);
   module.def("workloads", &workload_names, "The workloads this build can run.");

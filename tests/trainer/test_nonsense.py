@@ -30,6 +30,7 @@ NUMBERS = {
         *("seconds", "poll_seconds", "report_seconds", "grown_mib_max", "machine.cores", "seed"),
         *("workload.records", "workload.theta", "workload.operations", "report_seconds"),
     ],
+    "trace record": ["seconds", "sessions", "mib_max", "machine.cores", "seed", "workload.records"],
     "fidelity": ["seconds", "rounds", "random", "mutated", "virtual_seconds"],
     "calibrate": ["seconds", "rounds", "virtual_seconds"],
 }
@@ -91,6 +92,18 @@ WORDS: dict[str, list[str]] = {
         *("machine=virtual", "workload=", "workload.name=tpcc", "workload.record=1"),
         *("seconds=1e300", "seconds=1e-300", "poll_seconds=0", "report_seconds=1e300"),
         *("grown_mib_max=1e9", "seed=1,2", "seed=9999999999999999999", "output=x"),
+    ],
+    "trace record": [
+        *(
+            "output=",
+            "output=file",
+            "output=dir",
+            "output=dangling",
+            "output=loop",
+            "output=file/x",
+        ),
+        *("output=/proc/x", "output=\udcff", "output=a,b", "policy=./dir", "policy=none"),
+        *("machine=virtual", "workload=", "seconds=1e300", "seconds=1e-300", "name=", "warmup=1"),
     ],
     "fidelity": [
         *("policy=./dir", "reference=none", "reference=silo_tuned"),
@@ -155,6 +168,10 @@ SMALL = {
     "evaluate": ["policy=silo", "machine=virtual", "machine.cores=2"],
     "timeline": ["machine.cores=2"],
     "serve": ["workload=ycsb", "workload.records=100", "policy=new.json", "seconds=0.01"],
+    "trace record": [
+        *("workload=ycsb", "workload.records=100", "machine.cores=1", "seconds=0.01"),
+        "output=trace",
+    ],
     "fidelity": ["machine.cores=1", "random=1", "mutated=1"],
     "calibrate": ["rounds=1", "seconds=0.001"],
 }
@@ -166,13 +183,15 @@ def test_a_number_that_is_none_is_named(command: str) -> None:
     """Every setting with one of the values, every value with some of the settings."""
     for number, key in enumerate(NUMBERS[command]):
         value = NO_NUMBERS[number % len(NO_NUMBERS)]
-        assert key.rpartition(".")[2] in refusal(command, *SMALL[command], f"{key}={value}")
+        assert key.rpartition(".")[2] in refusal(
+            *command.split(), *SMALL[command], f"{key}={value}"
+        )
 
 
 @pytest.mark.parametrize("command", WORDS)
 def test_a_setting_that_makes_no_sense_is_named(command: str) -> None:
     for text in WORDS[command]:
-        said = refusal(command, *SMALL[command], text)
+        said = refusal(*command.split(), *SMALL[command], text)
         key, _, value = text.encode(errors="backslashreplace").decode().partition("=")
         words = (key.rpartition(".")[2], value.strip("./[]")[:20])
         assert not any(words) or any(word and word in said for word in words), said

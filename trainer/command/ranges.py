@@ -36,6 +36,8 @@ AT_LEAST_ONE = {
     "validation.tuning.final_rounds",
     "keep_policies",
     "grown_mib_max",
+    "sessions",
+    "mib_max",
     "held_out.minutes",
     "held_out.blocks",
     "held_out.resamples",

@@ -25,6 +25,7 @@ from trainer.config import (
     EvaluateConfig,
     FidelityConfig,
     NightlyConfig,
+    RecordConfig,
     ServeConfig,
     TimelineConfig,
     TrainConfig,
@@ -42,6 +43,7 @@ Settings = TypeVar(
     TimelineConfig,
     NightlyConfig,
     ServeConfig,
+    RecordConfig,
 )
 
 CONFIGS = "configs"

@@ -1,0 +1,199 @@
+"""A trace that the engine wrote down while it ran, in the trace schema.
+
+What is written down is what the stored procedures asked for (`engine/driver/recorded_trace.h`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from policies import Signature
+from traces.importers.columns import access_lists, transaction_table, words_column
+from traces.manifest import Access, TransactionType
+from traces.order import begins_of
+from traces.schema import ACCESS_KINDS, OUTCOMES, TRANSACTION
+
+KINDS = {
+    "read": "read",
+    "update": "update",
+    "insert": "insert",
+    "remove": "delete",
+    "scan": "scan",
+    "read_modify_write": "update",
+}
+"""What a trace calls an access of a signature."""
+
+BLOCK = 1 << 17
+"""So many transactions are made a table at a time."""
+
+
+class EngineTrace(Protocol):
+    """`engine._engine.RecordedTrace`."""
+
+    @property
+    def began_us(self) -> int:
+        """When it began, microseconds since 1970 (UTC)."""
+
+    @property
+    def workers(self) -> int:
+        """How many workers there are."""
+
+    def transactions(self, worker: int) -> np.ndarray:
+        """A worker's transactions, in order.
+
+        `began_us` (since the trace began), `accesses` (how many of the worker's accesses are its
+        own: the next so many), `type`, `rolled_back`, `of_the_past` (it read a snapshot, and its
+        accesses are not known).
+        """
+
+    def accesses(self, worker: int, first: int, count: int) -> np.ndarray:
+        """Some of a worker's accesses: `key`, `state`."""
+
+
+@dataclass(frozen=True)
+class RecordedTrace:
+    """What every transaction of a run on real cores asked for.
+
+    Attributes:
+        recorded: by the engine.
+        signature: of the workload.
+        type_names: of all transaction types, those that only read snapshots included, in the
+            engine's order: the signature's come first.
+    """
+
+    recorded: EngineTrace
+    signature: Signature
+    type_names: tuple[str, ...]
+
+    @property
+    def types(self) -> tuple[TransactionType, ...]:
+        """As a trace's manifest has them."""
+        declared = [
+            TransactionType(
+                kind.name,
+                tuple(
+                    Access(number, one.name, one.table, KINDS[one.kind])
+                    for number, one in enumerate(kind.accesses)
+                ),
+            )
+            for kind in self.signature.types
+        ]
+        others = [TransactionType(name) for name in self.type_names[len(declared) :]]
+        return (*declared, *others)
+
+    def tables(self, sessions: int) -> Iterator[pa.Table]:
+        """All transactions in the trace schema, in the order of `begin`, block by block.
+
+        Args:
+            sessions: a worker is taken to serve so many clients in turn, a session each.
+        """
+        workers = [_Worker(self.recorded, number) for number in range(self.recorded.workers)]
+        begins = np.sort(np.concatenate([worker.began_us for worker in workers]))
+        done = 0
+        while done < len(begins):
+            last = begins[min(done + BLOCK, len(begins)) - 1]
+            parts = [
+                part
+                for number, worker in enumerate(workers)
+                if (part := self._table(worker, last, number * sessions, sessions)).num_rows
+            ]
+            block = pa.concat_tables(parts)
+            order = np.argsort(begins_of(block), kind="stable")
+            ids = pa.array(np.arange(done, done + len(order)))
+            yield block.take(order).set_column(0, TRANSACTION.field("transaction"), ids)
+            done += len(order)
+
+    def _table(self, worker: _Worker, last_us: int, first_session: int, sessions: int) -> pa.Table:
+        """A worker's next transactions, up to those that began then; ids are not theirs yet."""
+        first, rows, accesses = worker.until(last_us)
+        types = rows["type"].astype(np.int64)
+        known = rows["of_the_past"] == 0
+        begin = self.recorded.began_us + rows["began_us"].astype(np.int64)
+        outcome = np.where(
+            rows["rolled_back"] != 0, OUTCOMES.index("rolled_back"), OUTCOMES.index("committed")
+        )
+        return transaction_table(
+            {
+                "transaction": np.zeros(len(rows), np.int64),
+                "begin": pa.array(begin).cast(TRANSACTION.field("begin").type),
+                "session": first_session + (first + np.arange(len(rows))) % sessions,
+                "type": words_column(types, self.type_names, "type"),
+                "accesses": self._accesses(rows["accesses"].astype(np.int64), known, accesses),
+                "outcome": words_column(outcome, OUTCOMES, "outcome"),
+            }
+        )
+
+    def _accesses(self, counts: np.ndarray, known: np.ndarray, made: np.ndarray) -> pa.Array:
+        """The column `accesses`, of so many each; null where they are not known."""
+        declared = self.signature.accesses
+        tables = sorted({one.table for one in declared})
+        state = made["state"].astype(np.int64)
+        key = made["key"].view(np.int64) if len(made) else made["key"].astype(np.int64)
+        kept = ~self._read_before_write(state, key, counts)
+        ends = np.cumsum(counts)
+        kept_before = np.concatenate([[0], np.cumsum(kept)])
+        offsets = kept_before[np.concatenate([[0], ends])]
+        state, key = state[kept], key[kept]
+        column = access_lists(
+            offsets,
+            self._access_numbers()[state],
+            (np.array([tables.index(one.table) for one in declared])[state], tables),
+            key,
+            np.array([ACCESS_KINDS.index(KINDS[one.kind]) for one in declared])[state],
+        )
+        if known.all():
+            return column
+        starts = pa.array(offsets, pa.int32(), mask=np.append(~known, False))
+        return pa.ListArray.from_arrays(starts, column.values, type=column.type)
+
+    def _access_numbers(self) -> np.ndarray:
+        """By state, its number within its type."""
+        return np.array([n for kind in self.signature.types for n in range(len(kind.accesses))])
+
+    def _read_before_write(
+        self, state: np.ndarray, key: np.ndarray, counts: np.ndarray
+    ) -> np.ndarray:
+        """Which accesses only read a row that the next access, of the same state, updates.
+
+        In a trace, as in the signature, the two are one.
+        """
+        is_both = np.array([one.kind == "read_modify_write" for one in self.signature.accesses])
+        found = np.zeros(len(state), bool)
+        found[:-1] = is_both[state[:-1]] & (state[:-1] == state[1:]) & (key[:-1] == key[1:])
+        last_of_each = np.cumsum(counts)[counts > 0] - 1
+        found[last_of_each] = False
+        return found
+
+
+class _Worker:
+    """One worker's part, taken piece by piece."""
+
+    def __init__(self, recorded: EngineTrace, number: int) -> None:
+        self._recorded = recorded
+        self._number = number
+        self._transactions = recorded.transactions(number)
+        self._next = 0
+        self._next_access = 0
+
+    @property
+    def began_us(self) -> np.ndarray:
+        return self._transactions["began_us"]
+
+    def until(self, last_us: int) -> tuple[int, np.ndarray, np.ndarray]:
+        """Take the next transactions, up to those that began at `last_us`.
+
+        Returns:
+            The number of the first, the transactions, their accesses.
+        """
+        first = self._next
+        self._next = int(np.searchsorted(self.began_us, last_us, side="right"))
+        rows = self._transactions[first : self._next]
+        count = int(rows["accesses"].sum(dtype=np.int64))
+        accesses = self._recorded.accesses(self._number, self._next_access, count)
+        self._next_access += count
+        return first, rows, accesses
