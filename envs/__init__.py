@@ -13,7 +13,7 @@ from envs.evaluator import THREADS, Evaluation, Evaluator
 from envs.policy_watcher import Event, PolicyWatcher, Switched
 from envs.published_policy import Missing, PublishedFile, PublishedPolicy, Refused
 from envs.registration import register
-from envs.result import Latency, Machine, Result, TypeResult
+from envs.result import Arrivals, Latency, Machine, Result, TypeResult
 from envs.round import Outcome, Run, RunRound, finished, run_in_turns
 from envs.serving import Reloaded, Report, serve
 from envs.subject import NATIVE, Subject, of_policy, static_silo
@@ -27,6 +27,7 @@ __all__ = [
     "NATIVE",
     "THREADS",
     "TUNED",
+    "Arrivals",
     "BackoffSweep",
     "Comparison",
     "ComparisonPlan",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from random import Random
 from typing import Any
 
 from envs.errors import Interrupted, MeasuringError
-from envs.result import Latency, Machine, Result
+from envs.result import Arrivals, Latency, Machine, Result
 from envs.round import Outcome, RunRound, finished
 from envs.subject import Subject
 
@@ -76,6 +76,29 @@ class Row:
         return statistics.median(result.abort_rate for result in self.repeats)
 
     @property
+    def arrivals(self) -> Arrivals | None:
+        """In an open loop, each figure's median over the repeats."""
+        runs = [result.arrivals for result in self.repeats if result.arrivals is not None]
+        if not runs:
+            return None
+        return Arrivals(
+            offered=statistics.median(one.offered for one in runs),
+            backlog=statistics.median_high(one.backlog for one in runs),
+            lag_us=statistics.median(one.lag_us for one in runs),
+            idle_s=statistics.median(one.idle_s for one in runs),
+        )
+
+    @property
+    def kept_up(self) -> float | None:
+        """`Result.kept_up`, its median over the repeats that have one."""
+        return _median(result.kept_up for result in self.repeats)
+
+    @property
+    def busy(self) -> float | None:
+        """`Result.busy`, likewise."""
+        return _median(result.busy for result in self.repeats)
+
+    @property
     def types(self) -> list[str]:
         """The transaction types, in the engine's order."""
         return list(self.repeats[0].types)
@@ -102,6 +125,10 @@ class Row:
     def as_dict(self) -> dict[str, Any]:
         """The row as `heddle evaluate` writes it."""
         low, high = self.quartiles
+        of_open_loop: dict[str, Any] = {}
+        if self.arrivals is not None:
+            told = asdict(self.arrivals)
+            of_open_loop["arrivals"] = told | {"kept_up": self.kept_up, "busy": self.busy}
         return {
             "policy": self.subject.name,
             "throughput": self.throughput,
@@ -110,6 +137,7 @@ class Row:
             "throughput_by_type": {name: self.throughput_of(name) for name in self.types},
             "abort_rate": self.abort_rate,
             "latency_us": {name: _main_figures(self.latency_of(name)) for name in self.types},
+            **of_open_loop,
             "machine": {"kind": self.machine.kind, "cores": self.machine.cores},
             "protocol": self.subject.protocol,
             "backoff": self.subject.backoff,
@@ -239,6 +267,11 @@ def _blamed(subject: Subject, result: Result) -> list[str]:
     """Whose violations they are: on virtual cores each run had a database of its own."""
     blame = f"{subject.name}: " if result.machine.kind == "virtual" else ""
     return [f"{blame}{one}" for one in result.violations]
+
+
+def _median(figures: Iterable[float | None]) -> float | None:
+    there = [figure for figure in figures if figure is not None]
+    return statistics.median(there) if there else None
 
 
 def _main_figures(latency: Latency) -> Mapping[str, float]:

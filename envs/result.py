@@ -11,7 +11,10 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Latency:
-    """Latency of one type in µs, from first start to commit, aborts and backoff included."""
+    """Latency of one type in µs, from first start to commit, aborts and backoff included.
+
+    In an open loop it is from arrival to commit.
+    """
 
     mean: float = 0.0
     p50: float = 0.0
@@ -57,6 +60,33 @@ class Machine:
 
 
 @dataclass(frozen=True)
+class Arrivals:
+    """How an open loop, whose transactions arrive by a clock of their own, was kept up with.
+
+    Attributes:
+        offered: transactions that arrived in the window, a second.
+        backlog: how many had arrived by its end and were not begun.
+        lag_us: how long the oldest of these had been there, µs; 0: there was none.
+        idle_s: seconds in which workers had nothing to do, summed over workers.
+    """
+
+    offered: float = 0.0
+    backlog: int = 0
+    lag_us: float = 0.0
+    idle_s: float = 0.0
+
+    @classmethod
+    def from_dict(cls, source: Mapping[str, Any]) -> Arrivals:
+        """Read the engine's `arrivals`."""
+        return cls(
+            offered=float(source.get("offered", 0.0)),
+            backlog=int(source.get("backlog", 0)),
+            lag_us=float(source.get("lag_us", 0.0)),
+            idle_s=float(source.get("idle_s", 0.0)),
+        )
+
+
+@dataclass(frozen=True)
 class Result:
     """One measured run.
 
@@ -70,7 +100,8 @@ class Result:
         commits: transactions committed in the window.
         throughput: commits a second.
         mixed_throughput: commits a second if every type went on at its pace in the workload's own
-            mix, which a short window may not show; 0 if some type has no commit.
+            mix, which a short window may not show; 0 if some type has no commit. In an open loop,
+            `throughput`.
         abort_rate: aborted attempts ÷ all attempts, 0..1.
         types: by transaction type.
         aborts_by_reason: aborted attempts by reason.
@@ -79,6 +110,7 @@ class Result:
             `wasted`, `backoff`, `commit`).
         waiting_by_state_s: seconds waited before each state's access, summed over workers.
         violations: consistency violations after the run, where they were asked for.
+        arrivals: of an open loop; None for a closed one.
     """
 
     protocol: str
@@ -97,6 +129,22 @@ class Result:
     waiting_by_state_s: list[float]
     violations: list[str] = field(default_factory=list)
     mixed_throughput: float = 0.0
+    arrivals: Arrivals | None = None
+
+    @property
+    def kept_up(self) -> float | None:
+        """Commits ÷ arrivals in the window; None for a closed loop, or if nothing arrived."""
+        if self.arrivals is None or self.arrivals.offered == 0.0:
+            return None
+        return self.throughput / self.arrivals.offered
+
+    @property
+    def busy(self) -> float | None:
+        """The share of the workers' time, 0..1, in which they had something to do; likewise."""
+        available = self.machine.cores * self.duration_s
+        if self.arrivals is None or available == 0.0:
+            return None
+        return max(0.0, 1 - self.arrivals.idle_s / available)
 
     @property
     def fitness(self) -> float:
@@ -122,6 +170,7 @@ class Result:
             )
         machine = source.get("machine", {})
         aborts = source.get("aborts", {})
+        arrivals = source.get("arrivals")
         return cls(
             protocol=str(source.get("protocol", "")),
             policy=str(source.get("policy", "")),
@@ -139,6 +188,7 @@ class Result:
             time_s={k: float(v) for k, v in source.get("time_s", {}).items()},
             waiting_by_state_s=[float(s) for s in source.get("waiting_by_state_s", [])],
             violations=[str(line) for line in source.get("violations", [])],
+            arrivals=None if arrivals is None else Arrivals.from_dict(arrivals),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -146,4 +196,6 @@ class Result:
         plain = asdict(self)
         reasons, states = plain.pop("aborts_by_reason"), plain.pop("aborts_by_state")
         aborts = {"by_reason": reasons, "by_state": states}
+        if self.arrivals is None:
+            del plain["arrivals"]
         return {"schema_version": SCHEMA_VERSION, **plain, "aborts": aborts}

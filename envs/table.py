@@ -6,7 +6,10 @@ from rich import box
 from rich.table import Table
 
 from envs.comparison import Comparison, Row
-from envs.result import Machine
+from envs.result import Arrivals, Machine
+
+FEW_ARRIVALS = 100
+"""With fewer arrivals in a run than this, its figures say little."""
 
 WIDE_TYPES = 5
 """With more transaction types than this, latency is shown for the slowest one only."""
@@ -15,7 +18,8 @@ WIDE_TYPES = 5
 def comparison_table(comparison: Comparison, title: str) -> Table:
     """A row a policy: throughput with its spread, ratio to the first, aborts, latency by type.
 
-    The best throughput is bold. Latencies are p50 and p99 in µs.
+    The best throughput is bold. Latencies are p50 and p99 in µs. Of an open loop also: commits ÷
+    arrivals, how late the latest transaction was at the end, and how busy the workers were.
     """
     rows = comparison.rows
     types = rows[0].types if rows else []
@@ -27,6 +31,9 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
     first = rows[0].subject.name if rows else "first"
     table.add_column(f"× {first}", justify="right")
     table.add_column("aborts", justify="right", no_wrap=True)
+    open_loop = any(row.arrivals is not None for row in rows)
+    for name in ("of offered", "lag ms", "busy") if open_loop else ():
+        table.add_column(name, justify="right", no_wrap=True)
     for name in shown or ["slowest type"]:
         table.add_column(f"{name}\np50 / p99 µs", justify="right")
     best = max((row.throughput for row in rows), default=0.0)
@@ -37,6 +44,7 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
             f"± {row.spread:.1%}",
             "–" if row.ratio is None else f"{row.ratio:.3f}",
             f"{row.abort_rate:.1%}",
+            *(_keeping_up(row) if open_loop else ()),
             *(_latencies(row, shown)),
             style="bold" if row.throughput == best else None,
         )
@@ -60,6 +68,12 @@ def _label(row: Row) -> str:
     )
 
 
+def _keeping_up(row: Row) -> list[str]:
+    arrivals = row.arrivals or Arrivals()
+    shares = ["–" if share is None else f"{share:.1%}" for share in (row.kept_up, row.busy)]
+    return [shares[0], f"{arrivals.lag_us / 1000:,.2f}", shares[1]]
+
+
 def _latencies(row: Row, types: list[str]) -> list[str]:
     if not types:
         slowest = max(row.types, key=lambda name: row.latency_of(name).p99)
@@ -78,8 +92,24 @@ def _caption(comparison: Comparison) -> str:
         f"median of {count} interleaved runs of {seconds:.2g} s each; spread: half the distance "
         "between the quartiles"
     ]
-    if comparison.rows[0].machine.kind == "virtual":
+    arrivals = comparison.rows[0].arrivals
+    if arrivals is not None:
+        parts.append(_offered(arrivals, seconds))
+    elif comparison.rows[0].machine.kind == "virtual":
         parts.append("commits/s in the workload's own mix of types")
     if comparison.interrupted:
         parts.append("interrupted: not all runs were made")
     return "; ".join(parts)
+
+
+def _offered(arrivals: Arrivals, seconds: float) -> str:
+    words = (
+        f"{arrivals.offered:,.0f} transactions a second arrived; lag: how long the oldest that was "
+        "not begun had waited at the end; latencies are from arrival to commit"
+    )
+    count = round(arrivals.offered * seconds)
+    if count < FEW_ARRIVALS:
+        words += (
+            f"; only {count} arrived in a run: take a higher workload.speed, or more run.seconds"
+        )
+    return words

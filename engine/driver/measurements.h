@@ -20,7 +20,7 @@ struct alignas(64) Measurements {
     std::uint64_t rollbacks = 0;
     std::uint64_t aborts = 0;
     std::uint64_t unfinished = 0;  ///< begun, and not committed when the run ended
-    Ticks time = 0;                ///< spent on this type, from each beginning, unfinished included
+    Ticks time = 0;                ///< from each arrival to the end, unfinished included
     Histogram latency;
   };
 
@@ -60,6 +60,7 @@ struct alignas(64) Measurements {
   std::vector<std::uint64_t> aborts_by_state;
   std::uint64_t partial_retries = 0;
   Ticks useful = 0, waiting = 0, wasted = 0, backoff = 0, commit = 0;
+  Ticks idle = 0;  ///< in an open loop: until transactions arrived
   Ticks start = 0, end = 0;
 };
 

@@ -22,7 +22,7 @@ std::string Result::to_json() const {
                                {"p999", latency.p999},
                                {"max", latency.max}}}};
   }
-  const Json json = {
+  Json json = {
       {"schema_version", 1},
       {"protocol", protocol},
       {"policy", policy},
@@ -47,6 +47,12 @@ std::string Result::to_json() const {
       {"interrupted", interrupted},
       {"violations", violations},
   };
+  if (arrivals) {
+    json["arrivals"] = {{"offered", arrivals->offered},
+                        {"backlog", arrivals->backlog},
+                        {"lag_us", arrivals->lag_us},
+                        {"idle_s", arrivals->idle_s}};
+  }
   std::string text = json.dump();
   if (timeline != nullptr) {
     text.back() = ',';

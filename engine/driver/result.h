@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ namespace heddle {
 
 class RecordedTrace;
 
-/// Latency of one type from its first attempt to its commit, aborts and backoff included, in µs.
+/// Latency of one type from its first attempt to its commit, aborts and backoff included, in µs;
+/// in an open loop from its arrival.
 struct LatencyResult {
   double mean = 0, p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
 };
@@ -36,6 +38,14 @@ struct TimeResult {
   double commit = 0;  ///< the commit protocol of attempts that committed
 };
 
+/// How an open loop, whose transactions arrive by a clock of their own, was kept up with.
+struct ArrivalResult {
+  double offered = 0;         ///< transactions that arrived in the window, a second
+  std::uint64_t backlog = 0;  ///< had arrived at its end, and were not begun
+  double lag_us = 0;          ///< how long the oldest of these had been there by then
+  double idle_s = 0;          ///< in which workers had nothing to do, summed over them
+};
+
 /// What a run measured (DESIGN §5): one schema from here to JSON and the experiment record.
 struct Result {
   std::string protocol;
@@ -49,7 +59,7 @@ struct Result {
   double throughput = 0;
   /// Commits a second if every type went on at its pace in the mix the workload draws: what a
   /// window too short for that mix to come through promises of a long one. 0 if some type has no
-  /// commit.
+  /// commit. In an open loop, where the pace is not the workers', `throughput`.
   double mixed_throughput = 0;
   double abort_rate = 0;  ///< aborted attempts of all attempts
   std::uint64_t partial_retries = 0;
@@ -58,6 +68,7 @@ struct Result {
   std::vector<std::uint64_t> aborts_by_state;  ///< one a state, then those of no state
   std::vector<double> waiting_by_state_s;      ///< one a state, then at commit
   TimeResult time_s;
+  std::optional<ArrivalResult> arrivals;  ///< of an open loop
   bool interrupted = false;
   /// The workload's consistency conditions that the database violates after the run, where asked.
   std::vector<std::string> violations;

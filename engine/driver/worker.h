@@ -1,8 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
+#include "driver/arrivals.h"
 #include "driver/backoff.h"
 #include "driver/measurements.h"
 #include "machine/shared.h"
@@ -24,6 +27,8 @@ struct RunState {
   Shared<M, typename M::Ticks> measured_from;
   Shared<M, typename M::Ticks> measured_until;
   alignas(64) Shared<M, std::uint64_t> stop{0};
+  /// Where transactions arrive by a clock: that. Set before the workers start.
+  ArrivalClock<M> arrivals;
 };
 
 /// Counts a worker's attempts, so that the watchdog sees that it lives.
@@ -49,6 +54,10 @@ struct WorkerSetup {
 
 /// One worker: draws transactions from the workload and runs each until it commits.
 ///
+/// Where transactions arrive by a clock of their own, it waits for the next one, and what it begins
+/// late counts from its arrival, or the queue in front of a slow engine would not be measured
+/// ("coordinated omission").
+///
 /// An aborted transaction is retried with the same input until it commits or the run ends; a worker
 /// never drops it for an easier one (Polyjuice §7.1), or training would learn to starve a type.
 ///
@@ -71,6 +80,7 @@ class Worker {
         heartbeat_(setup.heartbeat),
         measurements_(setup.measurements),
         backoff_(setup.backoff),
+        open_loop_(is_open_loop(workload_)),
         observer_(std::move(observer)),
         executor_(runtime_, storage_, worker_),
         snapshot_(storage_, worker_) {}
@@ -92,20 +102,59 @@ class Worker {
         now = pass_turn();
         continue;
       }
+      if constexpr (HasArrivals<W>) {
+        if (open_loop_) {
+          due_ = state_.arrivals.due(workload_.next_arrival_us(worker_));
+          if (now < due_) {
+            now = await_arrival(now);
+            continue;
+          }
+          idle_from_ = kNotIdle;
+        }
+      }
       M::on_transaction();
       workload_.generate(random_, worker_, workers_,
                          static_cast<std::uint64_t>(M::microseconds(now)), input_);
       now = run_to_the_end(now);
     }
-    if (phase == Phase::warm_up) measurements_.start = now;
     // relaxed: the phase's acquire has brought it.
-    measurements_.end =
-        member_.crowded() ? state_.measured_until.load(std::memory_order_relaxed) : now;
+    measurements_.end = may_be_late() ? state_.measured_until.load(std::memory_order_relaxed) : now;
+    if (phase == Phase::warm_up) measurements_.start = measurements_.end;
     storage_.leave(worker_);
   }
 
  private:
   using Ticks = typename M::Ticks;
+
+  static bool is_open_loop([[maybe_unused]] const W& workload) {
+    if constexpr (HasArrivals<W>) return workload.open_loop();
+    return false;
+  }
+
+  /// Its own boundaries are exact; but a worker that waits, for its turn or for a transaction,
+  /// notices late that the window is open or closed, and its waiting counts.
+  [[nodiscard]] bool may_be_late() const {
+    if constexpr (HasArrivals<W>) return member_.crowded() || open_loop_;
+    return member_.crowded();
+  }
+
+  /// Idles until a transaction arrives, but not for long.
+  Ticks await_arrival(Ticks now) {
+    const Ticks left = due_ - now;
+    // Don't hold the epoch back; boundary() re-enters. A rest may end with a wait for a turn.
+    if (left > M::ticks(kLongUs) || member_.crowded()) storage_.leave(worker_);
+    beat();
+    member_.rest(std::min(left, M::ticks(kLongestRestUs)), state_.stop.raw());
+    const Ticks end = M::now();
+    idle_from_ = now;
+    measurements_.idle += std::min(end, due_) - now;
+    return end;
+  }
+
+  void beat() {
+    // relaxed: only counted.
+    heartbeat_.beats.store(heartbeat_.beats.peek() + 1, std::memory_order_relaxed);
+  }
 
   /// Lets another worker have the core.
   Ticks pass_turn() {
@@ -118,34 +167,44 @@ class Worker {
     const auto types = static_cast<int>(measurements_.by_type.size());
     const auto states = static_cast<int>(measurements_.aborts_by_state.size()) - 1;
     measurements_ = Measurements<M>(types, states);
-    // Its own boundaries are exact; but a worker that waits for its turn notices the window late,
-    // and its waiting counts. relaxed: the phase's acquire has brought the time.
+    // relaxed: the phase's acquire has brought the time.
     measurements_.start =
-        member_.crowded() ? state_.measured_from.load(std::memory_order_relaxed) : now;
+        may_be_late() ? state_.measured_from.load(std::memory_order_relaxed) : now;
+    if constexpr (HasArrivals<W>) {
+      const Ticks idle_from = std::max(idle_from_, measurements_.start);
+      const Ticks idle_until = std::min(now, due_);
+      if (idle_from < idle_until) measurements_.idle = idle_until - idle_from;
+    }
     if constexpr (requires { runtime_.wait_times; }) {
       runtime_.wait_times[static_cast<std::size_t>(worker_)].reset();
     }
   }
 
+  /// When a transaction arrived that is begun now.
+  [[nodiscard]] Ticks arrival(Ticks now) const {
+    if constexpr (HasArrivals<W>) return open_loop_ ? due_ : now;
+    return now;
+  }
+
   /// Runs one transaction until it ends. Returns the time it ended.
   Ticks run_to_the_end(const Ticks first_start) {
+    const Ticks arrived = arrival(first_start);
     const int type = W::type_of(input_);
     Ticks start = first_start;
     for (std::uint32_t prior_aborts = 0;; ++prior_aborts) {
       storage_.boundary(worker_, start);
-      // relaxed: only counted.
-      heartbeat_.beats.store(heartbeat_.beats.peek() + 1, std::memory_order_relaxed);
+      beat();
       timeline::tell<M>(timeline::What::attempt, static_cast<std::uint32_t>(type), prior_aborts);
       const Attempt<M> attempt = run_once(type, prior_aborts);
       tell_end(attempt);
       const Ticks end = M::now();
       if (attempt.outcome != Outcome::abort) [[likely]] {
-        measurements_.count_end(type, attempt, end - start, end - first_start);
+        measurements_.count_end(type, attempt, end - start, end - arrived);
         backoff_.on_commit(type, prior_aborts, executor_.policy());
         return end;
       }
       if (over()) {
-        measurements_.count_unfinished(type, end - first_start);
+        measurements_.count_unfinished(type, end - arrived);
         return end;
       }
       measurements_.count_abort(type, attempt, end - start);
@@ -193,6 +252,9 @@ class Worker {
 
   static constexpr double kWorthWaitingUs = 0.25;
   static constexpr double kLongUs = 100;
+  /// It lives, and says so before any watchdog barks.
+  static constexpr double kLongestRestUs = 2'000;
+  static constexpr Ticks kNotIdle = std::numeric_limits<Ticks>::max();
 
   typename M::Member& member_;
   int worker_;
@@ -205,6 +267,9 @@ class Worker {
   Heartbeat<M>& heartbeat_;
   Measurements<M>& measurements_;
   Backoff backoff_;
+  bool open_loop_;
+  Ticks due_ = 0;               ///< in an open loop: when the transaction arrives that is next
+  Ticks idle_from_ = kNotIdle;  ///< likewise: when it last began to wait for one
   Observer observer_;
   Executor executor_;
   SnapshotTransaction<M, Observer::kRecords> snapshot_;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "driver/arrivals.h"
 #include "driver/recorded_history.h"
 #include "driver/recorded_trace.h"
 #include "driver/recorded_worker.h"
@@ -86,6 +87,9 @@ class WorkloadSession final : public Session {
   }
 
  private:
+  using Ticks = typename M::Ticks;
+  static constexpr double kMostCounted = 1e15;
+
   /// What the workers use. Shared, because a stuck worker keeps it for good.
   struct Body {
     Body(int workers, const typename W::Options& options)
@@ -219,6 +223,7 @@ class WorkloadSession final : public Session {
     if constexpr (M::kRecords) {
       M::record_into(run->timeline == nullptr ? nullptr : &run->timeline->events());
     }
+    start_arrivals(run->state);
     Monitor<P> monitor(*run, options, workers_);
     bool was_interrupted = false;
     const typename M::Crew crew =
@@ -357,6 +362,46 @@ class WorkloadSession final : public Session {
     }
   }
 
+  /// The workload's clock goes on from the first transaction that is not begun yet: what a run
+  /// left behind is not late in the next one.
+  void start_arrivals([[maybe_unused]] RunState<M>& state) const {
+    if constexpr (HasArrivals<W>) {
+      const W& workload = body_->workload;
+      if (!workload.open_loop()) return;
+      double first = workload.next_arrival_us(0);
+      for (int worker = 1; worker < workers_; ++worker) {
+        first = std::min(first, workload.next_arrival_us(worker));
+      }
+      state.arrivals = {M::now(), first};
+    }
+  }
+
+  /// How a run kept up with what arrived.
+  template <class P>
+  [[nodiscard]] ArrivalResult arrivals_of(const Run<P>& run) const
+    requires HasArrivals<W>
+  {
+    const W& workload = body_->workload;
+    const ArrivalClock<M>& clock = run.state.arrivals;
+    // The window is every worker's: see Worker::may_be_late().
+    const Measurements<M>& window = run.measurements.front();
+    const double from = clock.shows(window.start);
+    const double until = clock.shows(window.end);
+    ArrivalResult result;
+    if (until > from) {
+      result.offered = (workload.arrived(until) - workload.arrived(from)) * 1e6 / (until - from);
+    }
+    // What was begun after the window's end may make it negative.
+    const double backlog = std::max(0.0, workload.arrived(until) - workload.begun());
+    result.backlog = static_cast<std::uint64_t>(std::min(backlog, kMostCounted));
+    for (int worker = 0; worker < workers_; ++worker) {
+      result.lag_us = std::max(result.lag_us, until - workload.next_arrival_us(worker));
+      const Ticks idle = run.measurements[static_cast<std::size_t>(worker)].idle;
+      result.idle_s += M::microseconds(std::min(idle, window.end - window.start)) / 1e6;
+    }
+    return result;
+  }
+
   void withdraw_switch() {
     const std::lock_guard lock(switch_mutex_);
     switch_policy_ = nullptr;
@@ -393,6 +438,12 @@ class WorkloadSession final : public Session {
       aborts += result.types[type].aborts;
     }
     result.mixed_throughput = mixed_throughput(run.measurements);
+    if constexpr (HasArrivals<W>) {
+      if (body_->workload.open_loop()) {
+        result.arrivals = arrivals_of(run);
+        result.mixed_throughput = result.throughput;
+      }
+    }
     result.timeline = run.timeline;
     if (run.history != nullptr) {
       // Shares its owner: the history is a part of it.

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <climits>
 #include <condition_variable>
@@ -30,6 +31,8 @@ constexpr double kTurnUs = 2000;
 constexpr double kCalibrationUs = 5000;
 // Below this a sleep costs more than it saves.
 constexpr double kShortestSleepUs = 60;
+// A timer may go off 50 µs late by the kernel's leave, and the core must wake up, too.
+constexpr double kAwakeUs = 150;
 
 const bool ThreadsMachine::invariant_tsc_ = ThreadsMachine::detect_invariant_tsc();
 const double ThreadsMachine::ticks_per_us_ = ThreadsMachine::calibrate();
@@ -158,7 +161,7 @@ class Turns {
     start(member);
   }
 
-  /// Ends the last turn of a worker.
+  /// Ends a worker's turn.
   void leave() {
     const std::lock_guard lock(mutex_);
     hand_over();
@@ -213,6 +216,21 @@ struct Roll {
 }  // namespace
 
 void CrewMember::pass_turn() { turns_->pass(*this); }
+
+void CrewMember::rest(std::uint64_t duration, const std::atomic<std::uint64_t>& stop) {
+  if (crowded()) {
+    turns_->leave();
+    ThreadsMachine::idle(duration, stop);
+    turns_->take(*this);
+    return;
+  }
+  // With a core to itself it stays awake long enough to be on time.
+  const auto awake = ThreadsMachine::ticks(kAwakeUs);
+  ThreadsMachine::idle(duration > awake
+                           ? duration - awake
+                           : std::min(duration, ThreadsMachine::ticks(kShortestSleepUs)),
+                       stop);
+}
 
 int ThreadsMachine::cores() noexcept { return static_cast<int>(usable_cores().size()); }
 

@@ -44,6 +44,9 @@ class CrewMember {
   [[nodiscard]] bool turn_over(std::uint64_t now) const { return crowded() && now >= turn_end_; }
   /// Lets another worker run, and waits for its own next turn. It must hold nothing.
   void pass_turn();
+  /// Lets `duration` pass, or a part of it, in which another worker may have its turn. It must hold
+  /// nothing. Returns early once `stop` is set.
+  void rest(std::uint64_t duration, const std::atomic<std::uint64_t>& stop);
 
  private:
   friend class Turns;

@@ -130,6 +130,10 @@ void VirtualMachine::idle(Ticks duration, const std::atomic<std::uint64_t>& stop
   at_work()->idle(stop, duration);
 }
 
+void VirtualCrewMember::rest(std::uint64_t duration, const std::atomic<std::uint64_t>& stop) {
+  VirtualMachine::idle(duration, stop);
+}
+
 namespace {
 
 /// The cores for a run, at work from here to the end of the scope, but while the monitor looks on.

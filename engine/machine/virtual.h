@@ -30,6 +30,8 @@ class VirtualCrewMember {
   [[nodiscard]] static bool crowded() { return false; }
   [[nodiscard]] static bool turn_over(std::uint64_t /*now*/) { return false; }
   static void pass_turn() {}
+  /// As `VirtualMachine::idle`.
+  static void rest(std::uint64_t duration, const std::atomic<std::uint64_t>& stop);
 
  private:
   int worker_;

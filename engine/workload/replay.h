@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -18,6 +19,7 @@
 #include "storage/storage.h"
 #include "storage/table.h"
 #include "workload/random.h"
+#include "workload/replay/arrivals.h"
 #include "workload/replay/options.h"
 #include "workload/replay/program.h"
 #include "workload/replay/shares.h"
@@ -26,7 +28,7 @@
 namespace heddle {
 
 /// A part of a trace, replayed: the recorded transactions with their recorded inputs, as fast as
-/// the workers can (Polyjuice, OSDI 2021, §7.6 and §9).
+/// the workers can (Polyjuice, OSDI 2021, §7.6 and §9), or when they arrived in the trace.
 ///
 /// A worker replays its sessions over and over, in rounds. A row that an insert of the trace brings
 /// is another row in every round, so that the insert is one in every round. What is done to a row
@@ -56,6 +58,7 @@ class Replay {
       : program_(options.program),
         scan_length_(options.scan_length),
         shares_(*program_, storage.max_workers()) {
+    if (options.recorded_arrivals) arrivals_.emplace(program_, options.speed);
     for (const replay::TableSpec& spec : program_->tables()) tables_.emplace_back(storage, spec);
   }
 
@@ -78,6 +81,14 @@ class Replay {
     input.round = turn.round;
     input.type = program_->type(turn.transaction);
   }
+
+  /// See HasArrivals, driver/arrivals.h.
+  [[nodiscard]] bool open_loop() const { return arrivals_.has_value(); }
+  [[nodiscard]] double next_arrival_us(int worker) const {
+    return arrivals_->at_us(shares_.upcoming(worker));
+  }
+  [[nodiscard]] double arrived(double us) const { return arrivals_->before(us); }
+  [[nodiscard]] double begun() const { return static_cast<double>(shares_.given()); }
 
   static int type_of(const Input& input) { return input.type; }
   [[nodiscard]] static bool is_snapshot(int) { return false; }
@@ -208,6 +219,7 @@ class Replay {
   std::shared_ptr<const replay::Program> program_;
   std::uint32_t scan_length_;
   replay::Shares shares_;
+  std::optional<replay::Arrivals> arrivals_;
   std::vector<Rows> tables_;
 };
 

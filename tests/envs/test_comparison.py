@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial as partial_round
 from types import ModuleType
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from envs import (
     NATIVE,
+    Arrivals,
     Comparison,
     ComparisonPlan,
     Evaluator,
@@ -54,6 +56,33 @@ def test_the_order_changes_between_repeats(evaluator: Evaluator) -> None:
     repeats = {tuple(order[i : i + 3]) for i in range(0, len(order), 3)}
     assert len(repeats) > 2
     assert all(len(set(repeat)) == 3 for repeat in repeats)
+
+
+def with_arrivals(comparison: Comparison, offered: float) -> Comparison:
+    told = Arrivals(offered=offered, backlog=7, lag_us=2500.0, idle_s=0.05)
+    for row in comparison.rows:
+        row.repeats = [replace(result, arrivals=told) for result in row.repeats]
+    return comparison
+
+
+def test_how_an_open_loop_was_kept_up_with_is_shown(evaluator: Evaluator) -> None:
+    closed = compare(evaluator.run_round, SUBJECTS[:1], PLAN, seed=1)
+    assert "of offered" not in as_text(comparison_table(closed, ""))
+    assert "arrivals" not in closed.rows[0].as_dict()
+    comparison = with_arrivals(closed, 2 * closed.rows[0].repeats[0].throughput)
+    words = " ".join(as_text(comparison_table(comparison, "")).split())
+    assert "of offered lag ms busy" in words
+    assert "50.0% 2.50 75.0%" in words
+    assert "arrived in a run" not in words
+    row = comparison.rows[0].as_dict()
+    assert row["arrivals"]["kept_up"] == pytest.approx(0.5)
+    assert row["arrivals"]["backlog"] == 7
+
+
+def test_few_arrivals_are_told_with_the_cure(evaluator: Evaluator) -> None:
+    comparison = compare(evaluator.run_round, SUBJECTS[:1], PLAN, seed=1)
+    words = " ".join(as_text(comparison_table(with_arrivals(comparison, 50.0), "")).split())
+    assert "only 5 arrived in a run: take a higher workload.speed, or more run.seconds" in words
 
 
 def test_the_json_has_what_the_format_names(evaluator: Evaluator) -> None:

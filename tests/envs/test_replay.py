@@ -86,6 +86,54 @@ def test_every_history_is_serializable(
     assert verdict.transactions > 500
 
 
+def on_time(workload: dict[str, str], speed: str) -> dict[str, str]:
+    """The trace has a transaction a second."""
+    return workload | {"arrivals": "recorded", "speed": speed}
+
+
+def test_recorded_arrivals_are_served_at_their_rate(workload: dict[str, str]) -> None:
+    for speed, keeps_up in (("200000", True), ("20000000", False)):
+        evaluator = Evaluator(on_time(workload, speed), CORES, machine=VIRTUAL)
+        result = measured(evaluator, "silo")
+        evaluator.close()
+        assert result.arrivals is not None
+        assert result.kept_up is not None
+        assert result.arrivals.offered == pytest.approx(float(speed), rel=0.02)
+        assert (result.kept_up > 0.98) == keeps_up
+        assert (result.arrivals.lag_us > 1000) != keeps_up
+        assert result.fitness == result.throughput
+        assert not result.violations
+
+
+@pytest.mark.parametrize("kind", ["virtual", "threads"])
+@pytest.mark.parametrize("name", ["silo", "two_phase_locking", "random:5"])
+def test_histories_of_recorded_arrivals_are_serializable(
+    evaluator: Evaluator, workload: dict[str, str], name: str, kind: str
+) -> None:
+    subject = named(name, evaluator.signature)
+    seconds = 0.002 if kind == "virtual" else 0.05
+    trial = Trial(on_time(workload, "300000"), CORES, 1, {"kind": kind}, subject, seconds=seconds)
+    verdict = run_trial(trial)
+    assert verdict.findings == ()
+    assert verdict.transactions > 100
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"speed": "2"}, "option 'speed' is '2'.*add arrivals=recorded"),
+        ({"arrivals": "recorded", "speed": "0"}, "option 'speed' is '0'; allowed: a number from"),
+        ({"arrivals": "recorded", "speed": "nan"}, "option 'speed' is 'nan'; allowed: a number"),
+        ({"arrivals": "late"}, "option 'arrivals' is 'late'; allowed: one of closed, recorded"),
+    ],
+)
+def test_wrong_arrivals_are_told(
+    workload: dict[str, str], options: dict[str, str], words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        Evaluator(workload | options, CORES, machine=VIRTUAL)
+
+
 def test_a_program_can_be_named_itself(evaluator: Evaluator, workload: dict[str, str]) -> None:
     program = engine_workload(workload)["program"]
     by_program = Evaluator({"name": "replay", "program": program}, CORES, machine=VIRTUAL)

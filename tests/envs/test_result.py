@@ -37,6 +37,28 @@ def test_only_on_virtual_cores_fitness_is_of_the_whole_mix(kind: str, fitness: f
     assert Result.from_dict({**raw, "machine": {"kind": kind, "cores": 2}}).fitness == fitness
 
 
+def test_an_open_loop_says_how_it_was_kept_up_with() -> None:
+    raw = {
+        "schema_version": 1,
+        "throughput": 90.0,
+        "duration_s": 2.0,
+        "machine": {"kind": "virtual", "cores": 4},
+        "arrivals": {"offered": 120.0, "backlog": 60, "lag_us": 5e5, "idle_s": 2.0},
+    }
+    result = Result.from_dict(raw)
+    assert result.arrivals is not None
+    assert (result.arrivals.backlog, result.arrivals.lag_us) == (60, 5e5)
+    assert (result.kept_up, result.busy) == (0.75, 0.75)
+    assert result.as_dict()["arrivals"] == raw["arrivals"]
+    assert Result.from_dict(result.as_dict()) == result
+
+
+def test_a_closed_loop_has_no_arrivals() -> None:
+    result = Result.from_dict({"schema_version": 1, "throughput": 90.0})
+    assert (result.arrivals, result.kept_up, result.busy) == (None, None, None)
+    assert "arrivals" not in result.as_dict()
+
+
 def test_results_of_earlier_versions_are_read(fake_engine: ModuleType) -> None:
     raw = fake_engine.Session({"name": "tpcc"}, 2).run("silo", None, "none", 0.0, 0.5, 0.0, 7, {})
     new = {"mixed_throughput", "violations"}

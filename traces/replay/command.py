@@ -10,7 +10,13 @@ from traces.command import one_message
 from traces.output import counted, print_table
 from traces.output_file import refuse_bad_output
 from traces.reader import open_trace
-from traces.replay.likeness import conflict_words, likeness_tables, recorded, replayed
+from traces.replay.likeness import (
+    arrival_words,
+    conflict_words,
+    likeness_tables,
+    recorded,
+    replayed,
+)
 from traces.replay.part import choose_part
 from traces.replay.prepared import make_shown, prepared_program
 from traces.replay.program import read_program
@@ -57,6 +63,7 @@ def replay(trace: Path, day: str | None, hours: str | None, output: Path | None)
     for table in likeness_tables(*likeness):
         print_table(table)
     click.echo(conflict_words(*likeness))
+    click.echo(arrival_words(program))
     for reason, count in program.header["left_out"].items():
         click.echo(f"left out: {counted(count, 'transaction')} {reason}")
     click.echo(f"program: {output}")

@@ -30,6 +30,9 @@ SELECT type, count(*) FROM read_parquet($files, hive_partitioning = false)
 WHERE epoch_us("begin") >= $first AND epoch_us("begin") < $end GROUP BY ALL
 """
 
+EXAMPLE_RATE = 10_000
+"""Arrivals a second at which a core or two have something to do."""
+
 WINDOW_US = 5 * 60_000_000
 """The paper's n = 5 minutes."""
 
@@ -78,6 +81,9 @@ SELECT "table", sum(accesses)::BIGINT, any_value(rows)::BIGINT, max(accesses)::B
     sum(accesses) FILTER (rank <= greatest(1, rows // 100))::BIGINT
 FROM ranked GROUP BY ALL
 """
+
+
+SECOND_US = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -173,6 +179,22 @@ def conflict_words(trace: Likeness, replay: Likeness) -> str:
     return (
         f"Conflict rate, by session, in five minutes: {trace.conflict_rate:.2%} recorded, "
         f"{replay.conflict_rate:.2%} replayed"
+    )
+
+
+def arrival_words(program: Program) -> str:
+    """When the transactions of a round arrive, and what that means for `workload.speed`."""
+    begins = program.arrays["begin"]
+    seconds = (int(begins[-1]) - int(begins[0])) / SECOND_US
+    if seconds == 0:
+        return "Arrivals: all at the same moment; workload.arrivals=recorded needs a longer part"
+    rate = (len(begins) - 1) / seconds
+    _, by_second = np.unique(begins // np.uint64(SECOND_US), return_counts=True)
+    speed = max(1, round(EXAMPLE_RATE / rate))
+    return (
+        f"Arrivals: {rate:,.4g} a second in {seconds:,.4g} s, {by_second.max():,} in the busiest "
+        f"second. With workload.arrivals=recorded workload.speed={speed} they are "
+        f"{speed * rate:,.0f} a second, and a round takes {seconds / speed:,.3g} s"
     )
 
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@ class ProgramFile {
     std::uint16_t type;
     std::vector<Access> accesses;
     bool rolls_back = false;
+    std::optional<std::uint64_t> begin_us = {};  ///< by default a millisecond after the one before
   };
 
   /// `born`: a byte for every row of every table.
@@ -36,7 +38,7 @@ class ProgramFile {
     std::vector<std::uint16_t> access, type;
     std::vector<std::uint8_t> rolls_back;
     for (const Transaction& one : transactions) {
-      begin.push_back(begin.size() * 1000);
+      begin.push_back(one.begin_us.value_or(begin.empty() ? 0 : begin.back() + 1000));
       first.push_back(first.back() + one.accesses.size());
       session.push_back(one.session);
       type.push_back(one.type);

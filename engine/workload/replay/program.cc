@@ -119,6 +119,9 @@ void Program::check_transactions(const Reader& reader) const {
     if (i != 0 && begin_[i] < begin_[i - 1]) {
       reader.refuse(begin_, i, "begin", "it is below the one before it");
     }
+    if (begin_[i] > kLatestBegin) {
+      reader.refuse(begin_, i, "begin", "it is more than 142 years after the first");
+    }
     if (session_[i] >= header_.sessions) {
       reader.refuse(
           session_, i, "session",

@@ -44,6 +44,8 @@ class Program {
  public:
   static constexpr std::string_view kMagic = "HDLREPLY";
   static constexpr std::uint32_t kVersion = 1;
+  /// No transaction begins later: 142 years, and microseconds that a double tells apart.
+  static constexpr std::uint64_t kLatestBegin = std::uint64_t{1} << 52;
 
   /// Reads all of a file and finds whatever is wrong with it. Throws std::invalid_argument, which
   /// names the file, the byte and the field.
@@ -60,6 +62,7 @@ class Program {
   }
   /// Microseconds after the first transaction began.
   [[nodiscard]] std::uint64_t begin(std::size_t transaction) const { return begin_[transaction]; }
+  [[nodiscard]] std::span<const std::uint64_t> begins() const { return begin_; }
   [[nodiscard]] bool rolls_back(std::size_t transaction) const {
     return rolls_back_[transaction] != 0;
   }

@@ -25,6 +25,24 @@ class Shares {
   /// Throws std::invalid_argument if there are fewer sessions than workers.
   Shares(const Program& program, int workers);
 
+  /// The turn that `next` gives a worker, which alone asks for it.
+  [[nodiscard]] Turn upcoming(int worker) const {
+    const Share& share = shares_[static_cast<std::size_t>(worker)];
+    if (share.next == share.transactions.size()) {
+      return {share.transactions.front(), share.round + 1};
+    }
+    return {share.transactions[share.next], share.round};
+  }
+
+  /// How many turns were given, to all workers. Quiescent only.
+  [[nodiscard]] std::uint64_t given() const {
+    std::uint64_t turns = 0;
+    for (const Share& share : shares_) {
+      turns += share.round * share.transactions.size() + share.next;
+    }
+    return turns;
+  }
+
   /// The next turn of a worker, which alone asks for it.
   [[nodiscard]] Turn next(int worker) const {
     Share& share = shares_[static_cast<std::size_t>(worker)];

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,19 @@ def test_the_report_has_mix_and_skew_and_conflict_rate(folder: Path) -> None:
     skew = next(line for line in result.output.splitlines() if "goods" in line)
     cells = [cell.strip() for cell in skew.replace("┃", "│").split("│")[2:-1]]
     assert cells[:3] == cells[3:]
+
+
+def test_the_report_has_the_rate_of_arrivals(tmp_path: Path, folder: Path) -> None:
+    lines = run(str(folder)).output.splitlines()
+    assert (
+        "Arrivals: 1 a second in 299 s, 1 in the busiest second. With workload.arrivals=recorded "
+        "workload.speed=10000 they are 10,000 a second, and a round takes 0.0299 s"
+    ) in lines
+    bursts = [order(n, n, begin=NOON + timedelta(seconds=n // 4)) for n in range(41)]
+    words = run(str(shop(tmp_path / "bursts", *bursts))).output
+    assert "Arrivals: 4 a second in 10 s, 4 in the busiest second." in words
+    at_once = run(str(shop(tmp_path / "at once", order(1, 1), order(2, 2)))).output
+    assert "Arrivals: all at the same moment" in at_once
 
 
 def test_a_program_is_written_where_one_wants_it(folder: Path, tmp_path: Path) -> None:
