@@ -77,6 +77,8 @@ def _caption(comparison: Comparison) -> str:
     parts = [
         f"median of {count} interleaved runs of {seconds:.2g} s each; spread: half the distance "
         "between the quartiles"
+        if max(repeats) > 1
+        else f"one run of {seconds:.2g} s each"
     ]
     if comparison.rows[0].machine.kind == "virtual":
         parts.append("commits/s in the workload's own mix of types")
