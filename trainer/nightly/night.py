@@ -59,17 +59,8 @@ class Plan:
         config = self.config
         part = {"trace": str(self.trace.folder), "day": f"{self.day}", "hours": hours}
         return TrainConfig(
-            workload=config.workload | part,
-            machine=config.machine,
-            search=config.search,
-            evaluation=config.evaluation,
-            tuning=config.tuning,
-            champion=config.champion,
-            run=config.run,
-            baselines=config.baselines,
-            seed=config.seed,
+            **config.shared() | {"workload": config.workload | part},
             runs_dir=str(self.state.path),
-            mlflow=config.mlflow,
         )
 
     def night(self, outcome: Outcome, why: str, numbers: dict[str, Any]) -> Night:
