@@ -25,7 +25,7 @@ PAGE = Path(__file__).parents[4] / "docs" / "postgresql-tutorial.md"
 RESTART = "sudo systemctl restart postgresql"
 
 COMPARING = [one for one in TINY if one.startswith(("tuning.", "run.seconds", "run.warmup"))]
-KEPT = ("machine", "baselines", "run.repeats", "validation")
+KEPT = ("machine", "baselines", "validation")
 """Of a training: its cores, what it is compared with, and that it is made on real cores too."""
 
 TRAINING = [
