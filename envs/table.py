@@ -91,6 +91,8 @@ def _caption(comparison: Comparison) -> str:
     parts = [
         f"median of {count} interleaved runs of {seconds:.2g} s each; spread: half the distance "
         "between the quartiles"
+        if max(repeats) > 1
+        else f"one run of {seconds:.2g} s each"
     ]
     arrivals = comparison.rows[0].arrivals
     if arrivals is not None:

@@ -32,6 +32,7 @@ Examples:
   heddle policy show runs/2026-11-21/policy.json
   heddle policy show ic3
   heddle policy show ic3 --workload ycsb -o operations=16
+  heddle policy show ic3 --like runs/2026-11-21/policy.json
   heddle policy show two_phase_locking_star --json > start.json
 """
 
@@ -106,6 +107,7 @@ def policy() -> None:
 @policy.command(epilog=SHOW_EXAMPLES)
 @click.argument("policy_name", metavar="POLICY")
 @click.option("--json", "as_json", is_flag=True, help="Write the policy file's text instead.")
+@click.option("--like", metavar="FILE", help="Fit the workload that this policy file is for.")
 @workload_options("tpcc")
 @click.pass_context
 @one_message
@@ -113,11 +115,18 @@ def show(
     context: click.Context,
     policy_name: str,
     as_json: bool,
+    like: str | None,
     workload: str,
     options: tuple[str, ...],
 ) -> None:
     """Draw a policy as a table: a row an access, the waits by name."""
-    document = _open(policy_name, _wanted(context, workload, options))
+    wanted = _wanted(context, workload, options)
+    if like is None:
+        document = _open(policy_name, wanted)
+    elif wanted.given:
+        raise PolicyFileError(f"--like {like}: names the workload already; leave out --workload")
+    else:
+        document = resolve(policy_name, load(checked_path(like)).signature)
     if as_json:
         click.echo(to_json(document), nl=False)
     else:

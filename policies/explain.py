@@ -45,14 +45,26 @@ def render(document: PolicyDocument) -> RenderableType:
     signature = document.signature
     heading = Text.assemble(
         (document.name, "bold"),
-        f"  for {signature.workload}: {len(signature.types)} types, {signature.state_count} states",
+        f"  for {signature.workload}: {_counted(len(signature.types), 'type')}, "
+        f"{_counted(signature.state_count, 'state')}",
     )
     parts: list[RenderableType] = [heading, cc_table(document), backoff_table(document)]
     for title, fields in (("schedule", document.schedule), ("provenance", document.provenance)):
         if fields:
-            words = ", ".join(f"{key} {value}" for key, value in fields.items())
-            parts.append(Text.assemble((f"{title}: ", "bold"), words))
+            lines = "".join(f"\n  {key}: {_plain(value)}" for key, value in fields.items())
+            parts.append(Text.assemble((f"{title}:", "bold"), lines))
     return Group(*parts)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _plain(value: object) -> str:
+    """A value of JSON without its brackets and quotes."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_plain(inner)}" for key, inner in value.items())
+    return str(value)
 
 
 def cc_table(document: PolicyDocument) -> Table:

@@ -13,7 +13,7 @@ from traces.importers.base import Importer, LeftOut
 from traces.importers.registry import FORMATS, find_format
 from traces.manifest import Manifest, Source
 from traces.new_folder import refuse_existing
-from traces.output import bar, counted, counts_table, print_table
+from traces.output import bar, counted, left_out_table, print_table
 from traces.tally import Tally
 from traces.writer import TraceWriter
 
@@ -106,10 +106,7 @@ def _write(importer: Importer, writer: TraceWriter, tally: Tally) -> None:
 def _report(out: Path, tally: Tally, left_out: LeftOut) -> None:
     print_table(tally.table())
     if left_out.counts:
-        table = counts_table("", "left out", "rows")
-        for reason, count in left_out.counts.most_common():
-            table.add_row(reason, f"{count:,}")
-        print_table(table)
+        print_table(left_out_table(left_out.counts))
     _name_bad_rows(left_out)
     click.echo(f"{out}: {tally.transactions_text()}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console, RenderableType
@@ -33,6 +33,14 @@ def counts_table(title: str, *columns: str) -> Table:
     table.add_column(columns[0])
     for column in columns[1:]:
         table.add_column(column, justify="right")
+    return table
+
+
+def left_out_table(counts: Mapping[str, int]) -> Table:
+    """What of a log did not become a transaction: rows by reason, the most first."""
+    table = counts_table("", "left out", "rows")
+    for reason, count in sorted(counts.items(), key=lambda one: -one[1]):
+        table.add_row(reason, f"{count:,}")
     return table
 
 

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from traces.command import one_message
 from traces.manifest import RECORDER, Manifest
-from traces.output import bar, counts_table, print_table
+from traces.output import bar, left_out_table, print_table
 from traces.reader import Trace, open_trace
 from traces.tally import COLUMNS, Tally
 
@@ -35,7 +35,7 @@ def show(folder: str) -> None:
     if any(one.accesses for one in manifest.types):
         print_table(_types_table(manifest))
     if manifest.source.left_out:
-        print_table(_left_out_table(manifest))
+        print_table(left_out_table(manifest.source.left_out))
 
 
 def _count(trace: Trace) -> Tally:
@@ -65,11 +65,4 @@ def _types_table(manifest: Manifest) -> Table:
         table.add_section()
         for made in one.accesses:
             table.add_row(one.name, str(made.access), made.name, made.table, made.kind)
-    return table
-
-
-def _left_out_table(manifest: Manifest) -> Table:
-    table = counts_table("", "left out", "rows")
-    for reason, count in manifest.source.left_out.items():
-        table.add_row(reason, f"{count:,}")
     return table

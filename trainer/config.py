@@ -5,7 +5,7 @@ A search adds its own settings: see `trainer.search.registry`.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
@@ -244,8 +244,8 @@ class MlflowConfig:
 
 
 @dataclass
-class TrainConfig:
-    """`heddle train`.
+class TrainingConfig:
+    """What every training needs, by whichever command.
 
     Attributes:
         workload: what to train for: its name and options, as the engine takes them.
@@ -254,12 +254,9 @@ class TrainConfig:
         evaluation: how candidates are measured.
         tuning: the sweep of `silo_tuned`, which fitness is relative to.
         champion: how the best policy is chosen.
-        run: the closing comparison.
-        validation: after a search on virtual cores, the comparison on real ones.
+        run: how policies are compared.
         baselines: what the learned policy is compared with.
         seed: of the search, the population and the inputs.
-        resume: a run to go on with: its name in `runs_dir`, or its folder.
-        runs_dir: where runs are kept.
         mlflow: the record.
     """
 
@@ -270,12 +267,28 @@ class TrainConfig:
     tuning: TuningConfig = field(default_factory=TuningConfig)
     champion: ChampionConfig = field(default_factory=ChampionConfig)
     run: RunConfig = field(default_factory=RunConfig)
-    validation: ValidationConfig = field(default_factory=ValidationConfig)
     baselines: list[str] = field(default_factory=lambda: list(BASELINES))
     seed: int = 1
+    mlflow: MlflowConfig = field(default_factory=MlflowConfig)
+
+    def shared(self) -> dict[str, Any]:
+        """These settings by name, of a command that has more."""
+        return {one.name: getattr(self, one.name) for one in fields(TrainingConfig)}
+
+
+@dataclass
+class TrainConfig(TrainingConfig):
+    """`heddle train`; `run` is the closing comparison.
+
+    Attributes:
+        validation: after a search on virtual cores, the comparison on real ones.
+        resume: a run to go on with: its name in `runs_dir`, or its folder.
+        runs_dir: where runs are kept.
+    """
+
+    validation: ValidationConfig = field(default_factory=ValidationConfig)
     resume: str | None = None
     runs_dir: str = "runs"
-    mlflow: MlflowConfig = field(default_factory=MlflowConfig)
 
 
 @dataclass
@@ -419,8 +432,8 @@ class HeldOutConfig:
 
 
 @dataclass
-class NightlyConfig:
-    """`heddle nightly`.
+class NightConfig:
+    """What a night needs beyond a training.
 
     Attributes:
         trace: the folder of the trace.
@@ -434,9 +447,6 @@ class NightlyConfig:
             is served; null = none.
         conflict: how the conflict rate is measured.
         held_out: what is judged on.
-        workload: the workload `replay`; its part is the night's.
-        machine, search, evaluation, tuning, champion, run, baselines, seed, mlflow: as of
-            `heddle train`; `run` is measured on each block.
     """
 
     trace: str | None = None
@@ -448,16 +458,11 @@ class NightlyConfig:
     registered_model: str | None = "heddle-policy"
     conflict: ConflictConfig = field(default_factory=ConflictConfig)
     held_out: HeldOutConfig = field(default_factory=HeldOutConfig)
-    workload: dict[str, Any] = field(default_factory=dict)
-    machine: MachineConfig = field(default_factory=MachineConfig)
-    search: SearchConfig = field(default_factory=SearchConfig)
-    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
-    tuning: TuningConfig = field(default_factory=TuningConfig)
-    champion: ChampionConfig = field(default_factory=ChampionConfig)
-    run: RunConfig = field(default_factory=RunConfig)
-    baselines: list[str] = field(default_factory=lambda: list(BASELINES))
-    seed: int = 1
-    mlflow: MlflowConfig = field(default_factory=MlflowConfig)
+
+
+@dataclass
+class NightlyConfig(TrainingConfig, NightConfig):  # in this order, what is the night's own is first
+    """`heddle nightly`; the workload is `replay`, its part the night's; `run` is of each block."""
 
 
 @dataclass

@@ -35,10 +35,6 @@ SOON_S = 60.0
 QUICK_S = 0.01
 
 
-def publish(path: Path, signature: Signature, name: str, seed: str = "ic3") -> None:
-    save(replace(build_seed(seed, signature), name=name), path)
-
-
 def wait_for(happened: Callable[[], bool]) -> None:
     until = time.monotonic() + SOON_S
     while not happened():
@@ -46,8 +42,32 @@ def wait_for(happened: Callable[[], bool]) -> None:
         time.sleep(QUICK_S)
 
 
+def served(
+    evaluator: Evaluator,
+    watcher: PolicyWatcher,
+    *,
+    seed: int = 1,
+    report_seconds: float = 0.05,
+    seconds: float = 10 * SOON_S,
+    grown_bytes_max: int = 1 << 40,
+) -> Iterator[Report | Reloaded]:
+    """What is told of a workload that is served, from Silo on."""
+    return serve(
+        evaluator,
+        watcher,
+        NATIVE["silo"],
+        seed=seed,
+        report_seconds=report_seconds,
+        seconds=seconds,
+        grown_bytes_max=grown_bytes_max,
+    )
+
+
 def switched_to(events: list[Event]) -> list[str]:
     return [event.policy.name for event in events if isinstance(event, Switched)]
+
+
+Publish = Callable[[str], None]
 
 
 class Listening:
@@ -77,6 +97,16 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def publish(path: Path, ycsb: Signature) -> Publish:
+    """Puts a policy of that name where it is looked for."""
+
+    def put(name: str) -> None:
+        save(replace(build_seed("ic3", ycsb), name=name), path)
+
+    return put
+
+
+@pytest.fixture
 def events() -> list[Event]:
     return []
 
@@ -93,32 +123,31 @@ def watcher(path: Path, ycsb: Signature, session: Listening, events: list[Event]
 
 def test_each_policy_is_switched_to_by_itself(
     watcher: PolicyWatcher,
-    path: Path,
-    ycsb: Signature,
+    publish: Publish,
     session: Listening,
     events: list[Event],
 ) -> None:
-    publish(path, ycsb, "one")
+    publish("one")
     with watcher:
         assert session.taken == ["one"]  # before the thread's first look
-        publish(path, ycsb, "two")
+        publish("two")
         wait_for(lambda: session.taken == ["one", "two"])
         wait_for(lambda: switched_to(events) == ["one", "two"])
     assert watcher.served is not None
     assert watcher.policy.name == watcher.served.name == "two"
-    publish(path, ycsb, "three")
+    publish("three")
     assert "policy-watcher" not in {thread.name for thread in threading.enumerate()}
     assert session.taken == ["one", "two"]
 
 
 def test_a_bad_file_leaves_the_policy_as_it_is(
     watcher: PolicyWatcher,
+    publish: Publish,
     path: Path,
-    ycsb: Signature,
     session: Listening,
     events: list[Event],
 ) -> None:
-    publish(path, ycsb, "one")
+    publish("one")
     watcher.look()
     path.write_text("{")
     for _ in range(3):
@@ -129,20 +158,19 @@ def test_a_bad_file_leaves_the_policy_as_it_is(
     assert [type(event) for event in events] == [Switched, Refused, Missing]
     assert session.taken == ["one"]
     assert watcher.policy.name == "one"
-    publish(path, ycsb, "two")
+    publish("two")
     watcher.look()
     assert session.taken == ["one", "two"]
 
 
 def test_a_policy_that_comes_while_nothing_runs_is_offered_again(
     watcher: PolicyWatcher,
-    path: Path,
-    ycsb: Signature,
+    publish: Publish,
     session: Listening,
     events: list[Event],
 ) -> None:
     session.runs = False
-    publish(path, ycsb, "one")
+    publish("one")
     watcher.look()
     watcher.look()
     assert events == []
@@ -155,15 +183,14 @@ def test_a_policy_that_comes_while_nothing_runs_is_offered_again(
 
 def test_a_policy_that_the_session_refuses_is_told_and_not_kept(
     watcher: PolicyWatcher,
-    path: Path,
-    ycsb: Signature,
+    publish: Publish,
     session: Listening,
     events: list[Event],
 ) -> None:
-    publish(path, ycsb, "one")
+    publish("one")
     watcher.look()
     session.refuses = "the policy is for another workload than the one running"
-    publish(path, ycsb, "two")
+    publish("two")
     watcher.look()
     watcher.look()
     assert [type(event) for event in events] == [Switched, Refused]
@@ -171,14 +198,14 @@ def test_a_policy_that_the_session_refuses_is_told_and_not_kept(
 
 
 def test_a_fault_of_whoever_is_told_does_not_end_the_watching(
-    path: Path, ycsb: Signature, session: Listening
+    publish: Publish, path: Path, ycsb: Signature, session: Listening
 ) -> None:
     def fail(event: Event) -> None:
         raise OSError(f"nobody hears {event}")
 
-    publish(path, ycsb, "one")
+    publish("one")
     with PolicyWatcher(path, ycsb, session, fail, interval_s=QUICK_S):
-        publish(path, ycsb, "two")
+        publish("two")
         wait_for(lambda: session.taken == ["one", "two"])
 
 
@@ -190,9 +217,11 @@ def test_an_interval_that_makes_no_sense_is_named(
         PolicyWatcher(path, ycsb, session, interval_s=interval_s)
 
 
-def test_virtual_cores_are_refused(path: Path, ycsb: Signature, events: list[Event]) -> None:
+def test_virtual_cores_are_refused(
+    publish: Publish, path: Path, ycsb: Signature, events: list[Event]
+) -> None:
     evaluator = Evaluator(SMALL, 2, machine={"kind": "virtual"})
-    publish(path, ycsb, "one")
+    publish("one")
     PolicyWatcher(path, ycsb, evaluator, events.append).look()
     (refused,) = events
     assert isinstance(refused, Refused)
@@ -200,12 +229,12 @@ def test_virtual_cores_are_refused(path: Path, ycsb: Signature, events: list[Eve
 
 
 def test_hundreds_of_replacements_under_load_end_with_the_last(
-    path: Path, ycsb: Signature, events: list[Event]
+    publish: Publish, path: Path, ycsb: Signature, events: list[Event]
 ) -> None:
     """In one run of the engine's session, as in a program of somebody's own."""
     session = engine.Session(SMALL, 2)
     results: list[dict[str, Any]] = []
-    publish(path, ycsb, "first")
+    publish("first")
     with PolicyWatcher(path, ycsb, session, events.append, interval_s=0.001) as watcher:
 
         def run() -> None:
@@ -224,7 +253,7 @@ def test_hundreds_of_replacements_under_load_end_with_the_last(
             for at in range(300):
                 beside.write_text(texts["occ" if at % 2 else "ic3"])
                 beside.replace(path)
-            publish(path, ycsb, "last")
+            publish("last")
             wait_for(lambda: switched_to(events)[-1] == "last")
         finally:
             session.stop()
@@ -243,23 +272,15 @@ def evaluator() -> Iterator[Evaluator]:
 
 
 def test_a_workload_is_served_from_the_fallback_to_the_published_policy(
-    evaluator: Evaluator, path: Path, ycsb: Signature, events: list[Event]
+    evaluator: Evaluator, publish: Publish, path: Path, ycsb: Signature, events: list[Event]
 ) -> None:
     reports: list[Report] = []
     with PolicyWatcher(path, ycsb, evaluator, events.append, interval_s=QUICK_S) as watcher:
-        for told in serve(
-            evaluator,
-            watcher,
-            NATIVE["silo"],
-            seed=1,
-            report_seconds=0.05,
-            seconds=10 * SOON_S,
-            grown_bytes_max=1 << 40,
-        ):
+        for told in served(evaluator, watcher):
             assert isinstance(told, Report)
             reports.append(told)
             if len(reports) == 2:
-                publish(path, ycsb, "published")
+                publish("published")
             if "published" in switched_to(events) and told.policies == ["published"]:
                 break
     assert [report.policies for report in reports[:2]] == [["silo"], ["silo"]]
@@ -268,27 +289,21 @@ def test_a_workload_is_served_from_the_fallback_to_the_published_policy(
 
 
 def test_serving_ends_after_its_seconds_and_reports_all_of_them(
-    evaluator: Evaluator, path: Path, ycsb: Signature
+    evaluator: Evaluator, publish: Publish, path: Path, ycsb: Signature
 ) -> None:
-    publish(path, ycsb, "one")
+    publish("one")
     watcher = PolicyWatcher(path, ycsb, evaluator)
     watcher.look()
-    told = list(
-        serve(
-            evaluator,
-            watcher,
-            NATIVE["silo"],
-            seed=1,
-            report_seconds=0.05,
-            seconds=0.12,
-            grown_bytes_max=1 << 40,
-        )
-    )
+    told = list(served(evaluator, watcher, seconds=0.12))
     assert [each.policies for each in told if isinstance(each, Report)] == [["one"]] * 3
 
 
 def test_a_policy_runs_under_its_own_backoff_on_inputs_of_every_runs_own(
-    evaluator: Evaluator, path: Path, ycsb: Signature, monkeypatch: pytest.MonkeyPatch
+    evaluator: Evaluator,
+    publish: Publish,
+    path: Path,
+    ycsb: Signature,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     runs: list[tuple[Subject, int]] = []
     measure = Evaluator.run
@@ -299,16 +314,8 @@ def test_a_policy_runs_under_its_own_backoff_on_inputs_of_every_runs_own(
 
     monkeypatch.setattr(Evaluator, "run", run)
     watcher = PolicyWatcher(path, ycsb, evaluator)
-    for _ in serve(
-        evaluator,
-        watcher,
-        NATIVE["silo"],
-        seed=7,
-        report_seconds=0.01,
-        seconds=0.02,
-        grown_bytes_max=1 << 40,
-    ):
-        publish(path, ycsb, "one")
+    for _ in served(evaluator, watcher, seed=7, report_seconds=0.01, seconds=0.02):
+        publish("one")
         watcher.look()
     assert runs == [(NATIVE["silo"], 7), (of_policy("one", path.read_text()), 8)]
     assert runs[1][0].backoff == "policy"
@@ -318,15 +325,6 @@ def test_a_database_that_has_grown_is_loaded_anew(
     path: Path, ycsb: Signature, monkeypatch: pytest.MonkeyPatch, evaluator: Evaluator
 ) -> None:
     monkeypatch.setattr(Evaluator, "grown_bytes", 5)
-    told = list(
-        serve(
-            evaluator,
-            PolicyWatcher(path, ycsb, evaluator),
-            NATIVE["silo"],
-            seed=1,
-            report_seconds=1.0,
-            seconds=0.02,
-            grown_bytes_max=4,
-        )
-    )
+    watcher = PolicyWatcher(path, ycsb, evaluator)
+    told = list(served(evaluator, watcher, report_seconds=1.0, seconds=0.02, grown_bytes_max=4))
     assert [type(each) for each in told] == [Reloaded, Report]

@@ -53,6 +53,17 @@ def test_show_takes_a_workload() -> None:
     assert "random:4" in result.stdout
 
 
+def test_show_takes_the_workload_of_another_file(tmp_path: Path, tpcc: Signature) -> None:
+    """A seed for a workload that the command could not name, such as a trace."""
+    signature = replace(tpcc, workload="mine", types=tpcc.types[:1])
+    path = tmp_path / "mine.json"
+    save(build_seed("occ", signature), path)
+    shown = run("show", "ic3", "--like", path).stdout
+    assert shown.startswith("ic3  for mine: 1 type, 11 states\n")
+    assert "ic3.json" in fails("show", tmp_path / "ic3.json", "--like", path)
+    assert "leave out --workload" in fails("show", "ic3", "--like", path, "--workload", "tpcc")
+
+
 def test_show_json_is_the_file(ic3: Path) -> None:
     assert run("show", ic3, "--json").stdout == ic3.read_text()
     assert from_json(run("show", "occ", "--json", "-o", "warehouses=4").stdout).name == "occ"

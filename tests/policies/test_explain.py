@@ -42,6 +42,14 @@ def test_a_row_an_access_with_its_name_and_waits(tpcc: Signature) -> None:
     assert len(by_state) == 26
 
 
+def test_provenance_is_a_line_a_field(tpcc: Signature) -> None:
+    known = {"search": "evolution", "scores": {"silo": 1.5, "ic3": 2.0}, "of": {"a": {"b": 1}}}
+    lines = drawn(render(replace(build_seed("ic3", tpcc), provenance=known)))
+    assert lines[0] == "ic3  for tpcc: 3 types, 26 states"
+    told = ["provenance:", "  search: evolution", "  scores: silo 1.5, ic3 2.0", "  of: a b 1"]
+    assert lines[-4:] == told
+
+
 def test_every_policy_of_every_workload_can_be_drawn(signature: Signature) -> None:
     for name in ("occ", "two_phase_locking_star", "ic3", "random:3"):
         lines = drawn(render(build_seed(name, signature)))

@@ -15,6 +15,7 @@ from trainer.command.settings import (
 from trainer.config import (
     CostsConfig,
     EvaluateConfig,
+    NightlyConfig,
     TrainConfig,
     ValidationConfig,
     VirtualConfig,
@@ -38,6 +39,23 @@ def test_settings_are_typed() -> None:
         "warehouses": "2",
         "mix": "read_write",
     }
+
+
+def repeats(command: str, kind: type, *overrides: str) -> list[int]:
+    config = compose_settings(command, ["machine=virtual", *overrides], kind)
+    found = [config.run.repeats, config.tuning.rounds, config.tuning.final_rounds]
+    return [*found, config.champion.rounds] if hasattr(config, "champion") else found
+
+
+def test_a_replay_on_virtual_cores_is_not_repeated() -> None:
+    assert repeats("nightly", NightlyConfig) == [1, 1, 1, 1]
+    assert repeats("train", TrainConfig, "workload=replay", "run.repeats=7") == [1, 1, 1, 1]
+    assert repeats("evaluate", EvaluateConfig, "workload=replay", "run.repeats=7") == [1, 1, 1]
+    assert train("machine=virtual", "workload=replay").validation.repeats == 21
+    # What is drawn, or measured, differs from run to run.
+    assert repeats("train", TrainConfig, "run.repeats=7")[0] == 7
+    assert repeats("nightly", NightlyConfig, "machine=threads")[0] == 2
+    assert repeats("nightly", NightlyConfig, "machine.schedule=delays")[0] == 2
 
 
 def test_a_machine_is_what_the_engine_takes() -> None:

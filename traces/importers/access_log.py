@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from traces.errors import TraceError
 from traces.importers.access_log_mapping import Word, load_mapping
-from traces.importers.base import Format, Importer, LeftOut
+from traces.importers.base import Format, LeftOut
 from traces.importers.columns import (
     access_lists,
     parameters_column,
@@ -21,11 +21,12 @@ from traces.importers.columns import (
     words_column,
 )
 from traces.importers.csv_rows import csv_rows
+from traces.importers.file_importer import FileImporter
 from traces.importers.grouping import Grouping, Groups
 from traces.importers.jsonl_rows import jsonl_rows
 from traces.importers.log_rows import LogRows, as_text, mask_of, not_empty
 from traces.importers.parquet_rows import parquet_rows
-from traces.importers.source_file import SourceFile, check_source, open_source, unpacked_suffix
+from traces.importers.source_file import SourceFile, unpacked_suffix
 from traces.importers.statements import Statements
 from traces.importers.words import Words
 from traces.keys import combined_keys
@@ -42,7 +43,7 @@ SUFFIXES = {
 }
 
 
-class AccessLogImporter(Importer):
+class AccessLogImporter(FileImporter):
     """Makes transactions of a log's rows, as a mapping says.
 
     Args:
@@ -57,16 +58,12 @@ class AccessLogImporter(Importer):
     def __init__(
         self, sources: tuple[Path, ...], left_out: LeftOut, mapping: Path | None = None
     ) -> None:
-        super().__init__(sources, left_out)
         if mapping is None:
             raise TraceError("--mapping: access-log needs the file that says which column is what")
+        super().__init__(sources, left_out, "the files of the log")
         self._mapping = load_mapping(mapping)
-        if not sources:
-            raise TraceError("SOURCE: access-log needs the files of the log")
         for path in sources:
-            check_source(path)
             self._log_of(path)
-        self.bytes_total = sum(path.stat().st_size for path in sources)
         self._grouping = Grouping(round(self._mapping.gap_ms * 1000))
         self._types, self._tables = Words("type"), Words("table")
         self._statement_names, self._statements = Words("statement"), Statements()
@@ -81,12 +78,9 @@ class AccessLogImporter(Importer):
     def tables(self) -> Iterator[pa.Table]:
         """The transactions, as they become complete."""
         for path in self.sources:
-            before = self.bytes_read
-            with open_source(path) as file:
+            with self.opened(path) as file:
                 for rows in self._rows(file):
-                    self.bytes_read = before + file.bytes_read()
                     yield self._table(self._grouping.add(self._normal(self._usable(rows))))
-            self.bytes_read = before + path.stat().st_size
         rest = self._grouping.finish()
         if rest is not None:
             yield self._table(rest)

@@ -69,14 +69,18 @@ class Importer(ABC):
 
     Attributes:
         bytes_total: how much there is to read; None if that is not known.
-        bytes_read: how much of it was read.
     """
+
+    bytes_total: int | None = None
 
     def __init__(self, sources: tuple[Path, ...], left_out: LeftOut) -> None:
         self.sources = sources
         self.left_out = left_out
-        self.bytes_total: int | None = None
-        self.bytes_read = 0
+
+    @property
+    def bytes_read(self) -> int:
+        """How much of `bytes_total` was read."""
+        return 0
 
     @abstractmethod
     def tables(self) -> Iterator[pa.Table]:

@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traces.errors import TraceError
-from traces.importers.base import Format, Importer, LeftOut
+from traces.importers.base import Format, LeftOut
 from traces.importers.columns import (
     fixed_access_lists,
     parameters_column,
@@ -25,8 +24,8 @@ from traces.importers.columns import (
     words_column,
 )
 from traces.importers.csv_rows import csv_rows
+from traces.importers.file_importer import FileImporter
 from traces.importers.log_rows import LogRows, as_text, mask_of, not_empty
-from traces.importers.source_file import check_source, open_source
 from traces.keys import keys_of
 from traces.manifest import Access, TransactionType
 
@@ -56,7 +55,7 @@ SKIPPED = {"view": "views, which only read", "remove_from_cart": "removals from 
 """Events that are no transactions here, and how that is said."""
 
 
-class EcommerceImporter(Importer):
+class EcommerceImporter(FileImporter):
     """Makes transactions of the shop's events; see the module.
 
     Args:
@@ -71,12 +70,7 @@ class EcommerceImporter(Importer):
     def __init__(
         self, sources: tuple[Path, ...], left_out: LeftOut, with_views: bool = False
     ) -> None:
-        super().__init__(sources, left_out)
-        if not sources:
-            raise TraceError("SOURCE: ecommerce needs the CSV files of the log")
-        for path in sources:
-            check_source(path)
-        self.bytes_total = sum(path.stat().st_size for path in sources)
+        super().__init__(sources, left_out, "the CSV files of the log")
         self._types = (CART, PURCHASE, VIEW) if with_views else (CART, PURCHASE)
         self._made = 0
 
@@ -87,12 +81,9 @@ class EcommerceImporter(Importer):
     def tables(self) -> Iterator[pa.Table]:
         """A table of each few megabytes of log; an event's id is its number among those kept."""
         for path in self.sources:
-            before = self.bytes_read
-            with open_source(path) as file:
+            with self.opened(path) as file:
                 for rows in csv_rows(file, COLUMNS, self.left_out):
-                    self.bytes_read = before + file.bytes_read()
                     yield self._table(rows)
-            self.bytes_read = before + path.stat().st_size
 
     def _table(self, rows: LogRows) -> pa.Table:
         rows = self._usable(self._chosen(rows))

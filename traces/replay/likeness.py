@@ -112,8 +112,8 @@ class Likeness:
         skew: by table.
         conflict_rate: share of the transactions that access a row which a transaction of another
             session accesses within the same five minutes, one of the two writing it; the mean over
-            the windows from the part's beginning to its last transaction. As in section 7.6.1,
-            with sessions in place of users: a replay keeps apart sessions, not users.
+            the windows from that of the first transaction to that of the last. As in section
+            7.6.1, with sessions in place of users: a replay keeps apart sessions, not users.
     """
 
     mix: dict[str, int]
@@ -147,7 +147,8 @@ def recorded(trace: Trace, part: Part) -> Likeness:
         for table, accesses, touched, hottest, percent in rows
     }
     rates = [conflicting.get(span, 0) / count for span, count in requests.items()]
-    return Likeness(mix, skew, sum(rates) / (max(requests) + 1) if requests else 0.0)
+    windows_between = max(requests) - min(requests) + 1 if requests else 1
+    return Likeness(mix, skew, sum(rates) / windows_between)
 
 
 def replayed(program: Program, part: Part) -> Likeness:
@@ -208,7 +209,7 @@ def _conflict_rates(program: Program, part: Part) -> Iterator[float]:
     rows = np.array([table["rows"] for table in header["tables"]])
     before = header["first_us"] - part.first_us
     last = int(arrays["begin"][-1]) + before
-    for window in range(last // WINDOW_US + 1):
+    for window in range(before // WINDOW_US, last // WINDOW_US + 1):
         edges = np.array([window, window + 1]) * WINDOW_US - before
         first, end = np.searchsorted(arrays["begin"], np.maximum(edges, 0))
         if first == end:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -22,10 +21,9 @@ from trainer.nightly.conditions import chosen_day
 from trainer.nightly.errors import BadDayError, NightError
 from trainer.nightly.held_out import BLOCKS_MIN
 from trainer.nightly.night import Plan, run_night
-from trainer.nightly.nights import log
 from trainer.nightly.outcome import Outcome
-from trainer.nightly.publish import roll_back
 from trainer.nightly.registry import align
+from trainer.nightly.rollback import roll_back
 from trainer.nightly.state import StateFolder
 from trainer.progress import make_display
 
@@ -104,12 +102,9 @@ def _have_night(config: NightlyConfig, state: StateFolder) -> int:
 
 
 def _roll_back(config: NightlyConfig, state: StateFolder) -> int:
-    before, served = roll_back(state)
-    words = f"{served.words}, in place of {before.words}"
-    at = datetime.now(UTC).isoformat(timespec="seconds")
-    log(state, {"outcome": "rolled back", "why": words, "served": served.number, "at": at})
+    done = roll_back(state)
     _align(config, state, lambda said: click.echo(said, err=True))
-    click.echo(f"rolled back: {words}")
+    click.echo(f"rolled back: {done.why}")
     return 0
 
 

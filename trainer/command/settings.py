@@ -31,6 +31,7 @@ from trainer.config import (
     TrainConfig,
     register_schemas,
 )
+from trainer.repeats import leave_out_repeats
 from trainer.search import register_searches
 
 Settings = TypeVar(
@@ -84,6 +85,7 @@ def to_settings(config: DictConfig, kind: type[Settings]) -> Settings:
     check_ranges(settings)
     if not isinstance(settings, CalibrateConfig):
         check_cores(settings.machine)
+    leave_out_repeats(settings)
     return settings
 
 

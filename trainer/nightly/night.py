@@ -15,7 +15,7 @@ from typing import Any
 from envs import MeasuringError, machine_words
 from envs.engine_interface import load_engine
 from envs.workload import workload_signature
-from policies import PolicyDocument, Signature
+from policies import Signature
 from traces.errors import TraceError
 from traces.reader import Trace
 from traces.replay.prepared import prepared_program
@@ -29,7 +29,8 @@ from trainer.nightly.judge import Verdict, judge
 from trainer.nightly.measuring import measure_blocks, subjects_of
 from trainer.nightly.nights import Night, keep, make_whole, read_night
 from trainer.nightly.outcome import Outcome
-from trainer.nightly.publish import load_candidate, publication_of, publish
+from trainer.nightly.promotion import promote, served_by
+from trainer.nightly.rollback import end_killed
 from trainer.nightly.state import Publication, StateFolder
 from trainer.nightly.training import Trained, train_candidate
 from trainer.progress import Display
@@ -58,17 +59,8 @@ class Plan:
         config = self.config
         part = {"trace": str(self.trace.folder), "day": f"{self.day}", "hours": hours}
         return TrainConfig(
-            workload=config.workload | part,
-            machine=config.machine,
-            search=config.search,
-            evaluation=config.evaluation,
-            tuning=config.tuning,
-            champion=config.champion,
-            run=config.run,
-            baselines=config.baselines,
-            seed=config.seed,
+            **config.shared() | {"workload": config.workload | part},
             runs_dir=str(self.state.path),
-            mlflow=config.mlflow,
         )
 
     def night(self, outcome: Outcome, why: str, numbers: dict[str, Any]) -> Night:
@@ -92,13 +84,14 @@ def run_night(plan: Plan, display: Display) -> Night:
         WritingError: a file can't be written; the policy that was served is.
     """
     plan.state.remove_unfinished(plan.day)
+    end_killed(plan.state)
     before = read_night(plan.state.night(plan.day))
     if before is not None and before.outcome.decided:
         make_whole(plan.state, before)
         return before
     if before is not None and before.outcome is Outcome.PROMOTING:
         if _holds(plan, before):
-            return _promote(plan, before)
+            return promote(plan.state, before, plan.config.keep_policies)
         display.say(f"{plan.day}: another policy is served than was judged against; it begins anew")
     plan.state.night(plan.day).path.mkdir(exist_ok=True)
     numbers: dict[str, Any] = {}
@@ -113,7 +106,9 @@ def run_night(plan: Plan, display: Display) -> Night:
     except MeasuringError as error:
         night = plan.night(Outcome.FAILED, str(error), numbers)
     keep(plan.state, night)
-    return _promote(plan, night) if night.outcome is Outcome.PROMOTING else night
+    if night.outcome is not Outcome.PROMOTING:
+        return night
+    return promote(plan.state, night, plan.config.keep_policies)
 
 
 def _decide(plan: Plan, numbers: dict[str, Any], display: Display) -> Night:
@@ -223,21 +218,7 @@ def _holds(plan: Plan, night: Night) -> bool:
     served = plan.state.served()
     if night.numbers.get("champion") == (served.digest if served else None):
         return True
-    return publication_of(plan.state, *_judged_better(plan, night)) is not None
-
-
-def _judged_better(plan: Plan, night: Night) -> tuple[PolicyDocument, Conditions]:
-    candidate = load_candidate(plan.state.night(plan.day).candidate)
-    return candidate, Conditions.from_dict(night.numbers["conditions"])
-
-
-def _promote(plan: Plan, night: Night) -> Night:
-    """Serve the candidate; asked again after it was killed, it does so once."""
-    served = publish(plan.state, *_judged_better(plan, night), plan.config.keep_policies)
-    numbers = {**night.numbers, "served": served.number}
-    promoted = replace(night, outcome=Outcome.PROMOTED, numbers=numbers)
-    keep(plan.state, promoted)
-    return promoted
+    return served_by(plan.state, night) is not None
 
 
 def _decision_numbers(

@@ -61,9 +61,11 @@ def _training(numbers: Found) -> str:
 
 def _judgement(numbers: Found) -> Iterator[str]:
     held_out = numbers["held_out"]
+    repeats = held_out["repeats"]
+    runs = "one run" if repeats == 1 else f"{repeats} runs"
     yield (
         f"On {held_out['hours']} (UTC), held out from the training, in {len(held_out['blocks'])} "
-        f"blocks of {held_out['repeats']} runs each, on {numbers['machine']}. A ratio is the "
+        f"blocks of {runs} each, on {numbers['machine']}. A ratio is the "
         "candidate's throughput over the other's, within runs on the same inputs; the interval of "
         f"{held_out['confidence']:.0%} is a bootstrap over the blocks. To be served, the candidate "
         f"must beat {numbers['opponent']}: the whole interval above 1."

@@ -1,4 +1,4 @@
-"""Publishing a policy, and going back to the one before."""
+"""Publishing a policy."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from policies import PolicyDocument, PolicyFileError, load, save
-from trainer.checkpoint import WritingError
+from policies import PolicyDocument, PolicyFileError, load
 from trainer.nightly.conditions import Conditions
 from trainer.nightly.errors import StateError
-from trainer.nightly.state import PROVENANCE, Publication, StateFolder, read_publication
+from trainer.nightly.state import PROVENANCE, Publication, StateFolder, write_policy
 
 
 def publish(
@@ -42,8 +41,8 @@ def publish(
     found = _numbered(candidate, newest, replaces, conditions)
     if state.kept(newest) != found:  # else a process was killed before it served it
         found = _numbered(candidate, newest + 1, replaces, conditions)
-        _save(found.document, state.published(found.number))
-    _save(found.document, state.policy)
+        write_policy(found.document, state.published(found.number))
+    write_policy(found.document, state.policy)
     _forget(state, found, keep)
     return found
 
@@ -62,32 +61,6 @@ def publication_of(
     return None
 
 
-def roll_back(state: StateFolder) -> tuple[Publication, Publication]:
-    """Serve the policy that was served before.
-
-    Returns:
-        The one that was served, and the one that is.
-
-    Raises:
-        StateError: there is none before it, or it is damaged.
-        WritingError: it can't be written; what was served is.
-    """
-    served = state.served()
-    if served is None:
-        raise StateError(f"state={state.path}: no policy is served yet")
-    if served.replaces is None:
-        raise StateError(f"state={state.path}: {served.words} is the first that was served")
-    path = state.published(served.replaces)
-    if not path.exists():
-        raise StateError(
-            f"{path}: is no longer kept; more are with keep_policies. A policy of another place "
-            f"can be copied to {state.policy}"
-        )
-    before = read_publication(path)
-    _save(before.document, state.policy)
-    return served, before
-
-
 def _numbered(
     candidate: PolicyDocument, number: int, replaces: int | None, conditions: Conditions
 ) -> Publication:
@@ -104,7 +77,7 @@ def _adopted(state: StateFolder, found: Publication) -> Publication:
         if state.kept(number) == found:  # a process was killed after it had adopted it
             return replace(found, number=number)
     number = max(numbers, default=0) + 1
-    _save(found.document, state.published(number))
+    write_policy(found.document, state.published(number))
     return replace(found, number=number)
 
 
@@ -114,13 +87,6 @@ def _forget(state: StateFolder, served: Publication, keep: int) -> None:
     for number in set(state.numbers()) - kept:
         with contextlib.suppress(OSError):
             state.published(number).unlink()
-
-
-def _save(document: PolicyDocument, path: Path) -> None:
-    try:
-        save(document, path)
-    except PolicyFileError as error:
-        raise WritingError(str(error)) from error
 
 
 def load_candidate(path: Path) -> PolicyDocument:

@@ -3,6 +3,7 @@
     policy.json            the policy that is served; all that is known of it is in it
     history/000007.json    those that were served before, and it
     nights.jsonl           what was decided, a line a night
+    rollback.json          a step back that is being made
     nights/2026-11-21/     a night: night.json, page.md, the candidate, its training
 
 The policy that is served is one file, replaced by one rename: whatever happens, there is the one
@@ -20,7 +21,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from policies import PolicyDocument, PolicyFileError, load, to_json
+from policies import PolicyDocument, PolicyFileError, load, save, to_json
 from policies.errors import why_not_written
 from trainer.checkpoint import WritingError, remove_unfinished
 from trainer.nightly.conditions import Conditions
@@ -117,6 +118,11 @@ class StateFolder:
     def log(self) -> Path:
         """What was decided, a line a night."""
         return self.path / "nights.jsonl"
+
+    @property
+    def rollback(self) -> Path:
+        """A step back that is being made; not there otherwise."""
+        return self.path / "rollback.json"
 
     def night(self, day: date) -> NightFolder:
         """The night after a day."""
@@ -216,3 +222,15 @@ def read_publication(path: Path) -> Publication:
         raise StateError(
             f"{words}\nPut one of {path.parent}/history in its place, or remove it to begin anew"
         ) from None
+
+
+def write_policy(document: PolicyDocument, path: Path) -> None:
+    """Write a policy in place of another one.
+
+    Raises:
+        WritingError: it can't be written; what was there is as it was.
+    """
+    try:
+        save(document, path)
+    except PolicyFileError as error:
+        raise WritingError(str(error)) from error

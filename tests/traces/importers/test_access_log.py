@@ -364,7 +364,7 @@ def test_a_mapping_that_is_none(tmp_path: Path, content: bytes) -> None:
 def test_what_is_missing_is_told_first(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="--mapping: access-log needs the file"):
         AccessLogImporter((), LeftOut())
-    with pytest.raises(TraceError, match="SOURCE: access-log needs the files of the log"):
+    with pytest.raises(TraceError, match="SOURCE: none is named; name the files of the log"):
         AccessLogImporter((), LeftOut(), mapping_file(tmp_path))
     (tmp_path / "log.txt").touch()
     with pytest.raises(TraceError, match=r"log.txt: its name does not say what it is; end it in"):

@@ -208,7 +208,7 @@ def test_sources_are_looked_at_first(tmp_path: Path) -> None:
     ):
         with pytest.raises(TraceError, match=words):
             EcommerceImporter((log(tmp_path), path), LeftOut())
-    with pytest.raises(TraceError, match="SOURCE: ecommerce needs the CSV files"):
+    with pytest.raises(TraceError, match="SOURCE: none is named; name the CSV files"):
         EcommerceImporter((), LeftOut())
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from tests.trainer.nightly.thirty_days import candidate_is_better
 from trainer.checkpoint import Checkpoint
 from trainer.command.main import main
-from trainer.nightly import night, publish
+from trainer.nightly import night, promotion, publish, rollback
 
 
 class Moment(StrEnum):
@@ -30,6 +30,10 @@ class Moment(StrEnum):
     """It is written to be served, and not renamed."""
     SERVED = "served"
     """It is served, and the night does not say so."""
+    GOING_BACK = "going back"
+    """With --rollback: what is to be done is written ahead, and not done."""
+    GONE_BACK = "gone back"
+    """With --rollback: the policy before is served, and the log does not say so."""
 
 
 def arm(moment: Moment) -> None:
@@ -38,11 +42,15 @@ def arm(moment: Moment) -> None:
         case Moment.TRAINING:
             _kill(Checkpoint, "save", after=lambda state, folder: state.history)
         case Moment.SERVING:
-            _kill(publish, "_save", before=lambda document, path: _is_served(path))
+            _kill(publish, "write_policy", before=lambda document, path: _is_served(path))
         case Moment.WRITING:
             _kill(Path, "replace", before=lambda beside, path: _is_served(path))
         case Moment.SERVED:
-            _kill(night, "publish", after=lambda *_: True)
+            _kill(promotion, "publish", after=lambda *_: True)
+        case Moment.GOING_BACK:
+            _kill(rollback, "write_policy", before=lambda *_: True)
+        case Moment.GONE_BACK:
+            _kill(rollback, "log", before=lambda *_: True)
 
 
 def _is_served(path: Path) -> bool:

@@ -17,9 +17,11 @@ from tests.trainer.nightly.some_nights import FIRST, SECOND, quiet, settings, ta
 from tests.trainer.nightly.test_judge import blocks
 from traces.reader import open_trace
 from trainer.nightly import night as nights
+from trainer.nightly import promotion
 from trainer.nightly.night import Plan, run_night
 from trainer.nightly.nights import Night
 from trainer.nightly.outcome import Outcome
+from trainer.nightly.rollback import roll_back
 from trainer.nightly.state import NightFolder, StateFolder
 from trainer.nightly.training import Trained
 
@@ -178,7 +180,7 @@ def test_a_night_that_is_over_changes_nothing(
     assert trained == [FIRST]
 
 
-@pytest.mark.parametrize("where", ["train_candidate", "measure_blocks", "judge", "publish"])
+@pytest.mark.parametrize("where", ["train_candidate", "measure_blocks", "judge", "promote"])
 def test_killed_anywhere_the_champion_is_served_and_the_next_run_ends_it(
     state: StateFolder,
     trace: Path,
@@ -204,21 +206,49 @@ def test_killed_after_it_was_served_it_is_served_once(
     state: StateFolder, trace: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured(monkeypatch, 110, 120, 130)
-    real: Callable[..., Any] = nights.publish
+    real: Callable[..., Any] = promotion.publish
 
     def served_and_killed(*given: Any) -> Any:
         real(*given)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(nights, "publish", served_and_killed)
+        patch.setattr(promotion, "publish", served_and_killed)
         with pytest.raises(KeyboardInterrupt):
             have(state, trace, FIRST)
     assert have(state, trace, FIRST).outcome is Outcome.PROMOTED
     assert list(state.numbers()) == [1]
 
 
-@pytest.mark.parametrize("where", ["publish", "keep"])
+@pytest.mark.parametrize("served_before", [False, True])
+def test_what_was_gone_back_from_is_not_served_again_by_the_night_that_was_killed(
+    state: StateFolder,
+    signature: Signature,
+    trace: Path,
+    trained: list[date],
+    monkeypatch: pytest.MonkeyPatch,
+    served_before: bool,
+) -> None:
+    """Killed after it had served its policy, and before it said so; then somebody went back."""
+    measured(monkeypatch, 110, 120, 130)
+    if served_before:
+        save(replace(table(signature), name="by hand"), state.policy)
+    have(state, trace, FIRST)
+    champion = state.served()
+    with monkeypatch.context() as patch:
+        patch.setattr(promotion, "keep", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            have(state, trace, SECOND)
+    roll_back(state)
+    night = have(state, trace, SECOND)
+    assert night.outcome is Outcome.PROMOTED
+    assert state.served() == champion
+    assert trained == [FIRST, SECOND]
+    ended = [json.loads(line)["outcome"] for line in state.log.read_text().splitlines()]
+    assert ended == ["promoted", "promoted", "rolled back"]
+
+
+@pytest.mark.parametrize("where", ["promote", "keep"])
 def test_promoted_over_another_champion_than_was_judged_against(
     state: StateFolder,
     trace: Path,
@@ -229,12 +259,12 @@ def test_promoted_over_another_champion_than_was_judged_against(
     """Killed before or after it served its policy; then another night was had, or one went back."""
     measured(monkeypatch, 110, 120, 130)
     with monkeypatch.context() as patch:
-        patch.setattr(nights, "publish", interrupted)
+        patch.setattr(nights, "promote", interrupted)
         with pytest.raises(KeyboardInterrupt):
             have(state, trace, FIRST)
     if where == "keep":
         with monkeypatch.context() as patch:
-            patch.setattr(nights, "keep", interrupted)
+            patch.setattr(promotion, "keep", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 have(state, trace, FIRST)
     have(state, trace, SECOND)

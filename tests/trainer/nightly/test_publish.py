@@ -10,7 +10,8 @@ from tests.trainer.nightly.some_nights import FIRST, peak, table
 from trainer.lock import HeldError, held
 from trainer.nightly import publish as publishing
 from trainer.nightly.errors import StateError
-from trainer.nightly.publish import publish, roll_back
+from trainer.nightly.publish import publish
+from trainer.nightly.rollback import roll_back
 from trainer.nightly.state import Publication, StateFolder
 
 
@@ -96,14 +97,14 @@ def test_killed_before_the_rename_the_old_one_is_served(
     state: StateFolder, signature: Signature, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     serve(state, signature, 0)
-    real = publishing.save
+    real = publishing.write_policy
 
     def dies_serving(document: object, path: object) -> None:
         if path == state.policy:
             dies()
         real(document, path)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(publishing, "save", dies_serving)
+    monkeypatch.setattr(publishing, "write_policy", dies_serving)
     with pytest.raises(KeyboardInterrupt):
         serve(state, signature, 1)
     monkeypatch.undo()

@@ -14,14 +14,15 @@ import click
 import pyarrow as pa
 
 from traces.errors import TraceError, shown, why
-from traces.importers.base import Format, Importer, LeftOut
+from traces.importers.base import Format, LeftOut
+from traces.importers.file_importer import FileImporter
 from traces.importers.postgresql.log import LogReader
 from traces.importers.postgresql.records import RECORD_BYTES_MAX
 from traces.importers.postgresql.table_keys import TableKeys, read_definitions
 from traces.importers.postgresql.templates import Templates
 from traces.importers.postgresql.times import LogTimes
 from traces.importers.postgresql.transaction_types import Types
-from traces.importers.source_file import SourceFile, check_source, open_source
+from traces.importers.source_file import SourceFile
 from traces.manifest import TransactionType
 
 BLOCK_BYTES = 1 << 20
@@ -32,7 +33,7 @@ UNUSED_NAME = "name for a transaction type that is not in the log"
 _ASCII = bytes(range(0x20, 0x7F)) + b"\n"
 
 
-class PostgresqlImporter(Importer):
+class PostgresqlImporter(FileImporter):
     """Makes transactions of PostgreSQL's csvlog with logged statements.
 
     Args:
@@ -58,12 +59,7 @@ class PostgresqlImporter(Importer):
         database: str | None = None,
         encoding: str = "utf-8",
     ) -> None:
-        super().__init__(sources, left_out)
-        if not sources:
-            raise TraceError("name the log: the .csv files of the server's log_directory")
-        for source in sources:
-            check_source(source)
-        self.bytes_total = sum(source.stat().st_size for source in sources)
+        super().__init__(sources, left_out, "the .csv files of the server's log_directory")
         self._names = _read_names(type_names) if type_names is not None else {}
         definitions = read_definitions(schema, left_out) if schema is not None else {}
         templates = Templates(TableKeys(definitions))
@@ -78,14 +74,9 @@ class PostgresqlImporter(Importer):
         Raises:
             TraceError: a file can't be read, is no csvlog, or there is no statement in any.
         """
-        before = 0
         for path in self.sources:
-            with open_source(path) as source:
-                for table in self._reader.tables(path, _lines(source)):
-                    self.bytes_read = before + source.bytes_read()
-                    yield table
-            before += path.stat().st_size
-        self.bytes_read = before
+            with self.opened(path) as file:
+                yield from self._reader.tables(path, _lines(file))
         yield self._reader.last_table()
         self._refuse_nothing()
         self.left_out.skip(UNUSED_NAME, len(set(self._names) - self._types.renamed))

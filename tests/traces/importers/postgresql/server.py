@@ -65,30 +65,39 @@ class Server:
         self._as_owner("initdb", "-D", self._data, "-U", USER, "-A", "trust", "-E", "UTF8", "-N")
 
     @contextmanager
-    def logging(self, name: str, **settings: str) -> Iterator[Path]:
-        """Run with these settings; the log is whole when the block is left."""
+    def running(self, **settings: str) -> Iterator[None]:
+        """Run with these settings until the block is left."""
         wanted = {
             "listen_addresses": "",
             "unix_socket_directories": str(self._folder),
-            "logging_collector": "on",
-            "log_destination": "csvlog",
-            "log_directory": str(self._folder / "log"),
-            "log_filename": f"{name}.log",
-            "log_rotation_age": "0",
-            "log_timezone": "UTC",
             "fsync": "off",
             **settings,
         }
         self._options = " ".join(f"-c {key}='{value}'" for key, value in wanted.items())
         self.restart()
         try:
-            yield self._folder / "log" / f"{name}.csv"
+            yield
         finally:
             self._control("stop", "-m", "fast")
 
+    @contextmanager
+    def logging(self, name: str, **settings: str) -> Iterator[Path]:
+        """Run with these settings; the log is whole when the block is left."""
+        wanted = {
+            "logging_collector": "on",
+            "log_destination": "csvlog",
+            "log_directory": str(self._folder / "log"),
+            "log_filename": f"{name}.log",
+            "log_rotation_age": "0",
+            "log_timezone": "UTC",
+            **settings,
+        }
+        with self.running(**wanted):
+            yield self._folder / "log" / f"{name}.csv"
+
     def restart(self) -> None:
-        """Start, after a crash, with the settings that were in force."""
-        self._control("start", "-o", self._options, "-l", str(self._folder / "start.log"))
+        """Start anew, or after a crash, with the settings that were in force."""
+        self._control("restart", "-o", self._options, "-l", str(self._folder / "start.log"))
 
     def crash(self) -> None:
         """Stop as a power cut would."""
@@ -125,7 +134,7 @@ class Server:
         """A psql that stays; what it is sent is up to the caller."""
         client = subprocess.Popen(
             [self._programs / "psql", "-X", "-q", "-A", "-t"],
-            env=self._environment(),
+            env=self.environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -136,16 +145,18 @@ class Server:
         client.stdin.flush()
         return client
 
-    def _environment(self, **more: str) -> dict[str, str]:
+    def environment(self, **more: str) -> dict[str, str]:
+        """Of a client: the variables that lead it here."""
         own = {"PGHOST": str(self._folder), "PGUSER": USER, "PGDATABASE": "postgres"}
-        return {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", **own, **more}
+        path = f"{self._programs}{os.pathsep}{os.environ['PATH']}"
+        return {"PATH": path, "LC_ALL": "C.UTF-8", **own, **more}
 
     def _client(
         self, program: str, *arguments: str, stdin: str = "", **environment: str
     ) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             [self._programs / program, *arguments],
-            env=self._environment(**environment),
+            env=self.environment(**environment),
             input=stdin,
             capture_output=True,
             text=True,

@@ -1,0 +1,52 @@
+"""What importers of files have in common: they take any number, and read one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from traces.errors import TraceError
+from traces.importers.base import Importer, LeftOut
+from traces.importers.source_file import SourceFile, check_source, open_source
+
+
+class FileImporter(Importer):
+    """Makes transactions of files.
+
+    Args:
+        sources: the files that were named, in their order.
+        left_out: where to count what does not become a transaction.
+        needs: what the files are, such as `the CSV files of the log`.
+
+    Raises:
+        TraceError: there is no source, or one can't be read.
+    """
+
+    def __init__(self, sources: tuple[Path, ...], left_out: LeftOut, needs: str) -> None:
+        super().__init__(sources, left_out)
+        if not sources:
+            raise TraceError(f"SOURCE: none is named; name {needs}")
+        for path in sources:
+            check_source(path)
+        self.bytes_total = sum(path.stat().st_size for path in sources)
+        self._bytes_before = 0
+        self._file: SourceFile | None = None
+
+    @property
+    def bytes_read(self) -> int:
+        """Of the files that were read, and of the one that is open."""
+        return self._bytes_before + (self._file.bytes_read() if self._file else 0)
+
+    @contextmanager
+    def opened(self, path: Path) -> Iterator[SourceFile]:
+        """One of the sources, in its turn.
+
+        Raises:
+            TraceError: it can't be read.
+        """
+        with open_source(path) as file:
+            self._file = file
+            yield file
+        self._file = None
+        self._bytes_before += path.stat().st_size
