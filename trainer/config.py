@@ -434,7 +434,7 @@ class NightlyConfig:
             is served; null = none.
         conflict: how the conflict rate is measured.
         held_out: what is judged on.
-        workload: the workload `replay`; its part is the night's.
+        workload: the workload `replay` or `shop`; its part is the night's.
         machine, search, evaluation, tuning, champion, run, baselines, seed, mlflow: as of
             `heddle train`; `run` is measured on each block.
     """
