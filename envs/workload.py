@@ -7,26 +7,26 @@ from collections.abc import Mapping
 from envs.engine_interface import EngineModule
 from policies import Signature
 
-REPLAY = "replay"
-"""The workload that replays a trace."""
+TRACED = ("replay", "shop")
+"""The workloads that follow a trace: `replay` any, `shop` that of an online shop."""
 
 PART = ("trace", "day", "hours")
-"""Its options that say what to make its program of; the engine takes the program."""
+"""Their options that say what to make their program of; the engine takes the program."""
 
 
 def engine_workload(workload: Mapping[str, str]) -> dict[str, str]:
     """A workload's options as the engine takes them.
 
-    Where a trace is to be replayed, its replay program is made, or found again.
+    Where a trace is to be followed, its replay program is made, or found again.
 
     Args:
         workload: its name under "name", and its options; all values strings.
 
     Raises:
-        ValueError: the trace can't be replayed; the message says why.
+        ValueError: the trace can't be followed; the message says why.
     """
     options = dict(workload)
-    if options.get("name") != REPLAY:
+    if options.get("name") not in TRACED:
         return options
     part = {key: options.pop(key) for key in PART if key in options}
     if "program" in options:
@@ -38,8 +38,8 @@ def engine_workload(workload: Mapping[str, str]) -> dict[str, str]:
         return options
     if "trace" not in part:
         raise ValueError(
-            "workload=replay replays a trace: name its folder, workload.trace=FOLDER; "
-            "heddle trace import makes one"
+            f"workload={options['name']} follows a trace: name its folder, "
+            "workload.trace=FOLDER; heddle trace import makes one"
         )
     # Reading traces takes libraries that take a while to load.
     from traces.replay.prepared import prepared_program

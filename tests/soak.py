@@ -33,6 +33,7 @@ from envs.trial_plan import SCHEDULES, SWITCHING, TrialPlan
 from envs.trial_pool import TrialPool
 from policies import seed_names
 from tests.traces.replay.some_programs import day, shop
+from tests.traces.synthesis.some_shop import made_up_shop
 from traces.reader import open_trace
 from traces.replay.make import make_program
 from traces.replay.part import choose_part
@@ -56,8 +57,8 @@ CHECKED: dict[str, tuple[dict[str, str], float]] = {
     "ycsb": (CHURN | {"records": "2000", "operations": "8"}, 0.01),
     "micro": ({"name": "micro", "records": "5000", "own_records": "500"}, 0.01),
 }
-"""What histories are checked of, and how many virtual seconds of it in a trial. To these comes
-`replay`, of a small trace that is made for it."""
+"""What histories are checked of, and how many virtual seconds of it in a trial. To these come
+`replay` and `shop`, of small traces that are made for them."""
 CORES = 16
 """Of the machines they run on."""
 FAILED_TRIAL = "counterexample-{}.json"
@@ -171,14 +172,23 @@ def soak(batch: Sequence[Case], jobs: int, console: Console) -> int:
 def check_histories(arguments: argparse.Namespace, console: Console) -> int:
     """Run trials until there were enough; returns how many found something."""
     folder = Path(mkdtemp(prefix="heddle-soak-"))
-    trace = shop(folder / "shop", *day(transactions=3000, sessions=2 * CORES))
-    replayed = {"name": "replay", "program": str(folder / "shop.program")}
-    found = open_trace(trace)
-    make_program(found, choose_part(found, None, None), Path(replayed["program"]))
-    failed = check_trials(CHECKED | {"replay": (replayed, 0.005)}, arguments, console)
+    traced = {
+        "replay": shop(folder / "replay", *day(transactions=3000, sessions=2 * CORES)),
+        "shop": made_up_shop(folder / "shop", requests_per_day=5000),
+    }
+    checked = CHECKED | {name: (follow(name, trace), 0.005) for name, trace in traced.items()}
+    failed = check_trials(checked, arguments, console)
     if failed == 0:  # else a counterexample may need it
         rmtree(folder)
     return failed
+
+
+def follow(name: str, trace: Path) -> dict[str, str]:
+    """A workload that follows all of a trace; its program is made beside it."""
+    program = trace.with_suffix(".program")
+    found = open_trace(trace)
+    make_program(found, choose_part(found, None, None), program)
+    return {"name": name, "program": str(program)}
 
 
 def check_trials(

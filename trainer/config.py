@@ -462,7 +462,7 @@ class NightConfig:
 
 @dataclass
 class NightlyConfig(TrainingConfig, NightConfig):  # in this order, what is the night's own is first
-    """`heddle nightly`; the workload is `replay`, its part the night's; `run` is of each block."""
+    """`heddle nightly`: a workload `replay` or `shop`, of the night's part; `run` is of a block."""
 
 
 @dataclass

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from envs.workload import REPLAY
+from envs.workload import TRACED
 from trainer.config import ChampionConfig, RunConfig, TuningConfig, VirtualConfig
 
 CLOCK = "clock"
@@ -18,7 +18,7 @@ CLOCK = "clock"
 def leave_out_repeats(settings: object) -> None:
     """Set the numbers of runs of the same to 1, in the settings of a command that makes them."""
     workload, machine = getattr(settings, "workload", {}), getattr(settings, "machine", None)
-    if workload.get("name") != REPLAY or not isinstance(machine, VirtualConfig):
+    if workload.get("name") not in TRACED or not isinstance(machine, VirtualConfig):
         return
     if machine.schedule != CLOCK:
         return

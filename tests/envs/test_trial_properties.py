@@ -14,6 +14,7 @@ from engine import workloads
 from envs.trial import run_trial
 from envs.trial_plan import SCHEDULES, SWITCHING, TrialPlan
 from tests.traces.replay.some_programs import shop
+from tests.traces.synthesis.some_shop import made_up_shop
 
 SMALL = {
     "generic": {},
@@ -21,7 +22,8 @@ SMALL = {
     "ycsb": {"records": "500", "index": "ordered", "read": "30", "rmw": "30"}
     | {"scan": "20", "insert": "10", "delete": "10"},
     "micro": {"records": "500", "hot_records": "50", "own_records": "50"},
-    "replay": {},  # of `small_shop`
+    "replay": {},  # of one of `small_traces`
+    "shop": {"initial_stock": "2"},  # likewise
 }
 GROWN_MAX = 1 << 20
 """Bytes: a database of twenty rows has none to spare, whatever was inserted and deleted."""
@@ -71,22 +73,22 @@ def test_random_transactions_under_random_tables(
 
 
 @pytest.fixture(scope="module")
-def small_shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    folder = tmp_path_factory.mktemp("replay")
+def small_traces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
+    folder = tmp_path_factory.mktemp("traces")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-        yield shop(folder / "shop")
+        yield {"replay": shop(folder / "orders"), "shop": made_up_shop(folder / "shop")}
 
 
 @pytest.mark.parametrize("name", sorted(set(SMALL) & set(workloads())))
 @settings(max_examples=8, deadline=None)
 @given(number=st.integers(0, 1_000_000), schedule=st.sampled_from(SCHEDULES))
 def test_random_tables_for_every_workload(
-    small_shop: Path, name: str, number: int, schedule: str
+    small_traces: dict[str, Path], name: str, number: int, schedule: str
 ) -> None:
     workload = {"name": name} | SMALL[name]
-    if name == "replay":
-        workload["trace"] = str(small_shop)
+    if name in small_traces:
+        workload["trace"] = str(small_traces[name])
     trial = plan(workload, 8, schedule, 0.001).trial(number)
     assert run_trial(trial).findings == ()
 

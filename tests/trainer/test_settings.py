@@ -136,7 +136,7 @@ def test_every_workload_composes(name: str, workload: str) -> None:
         ("generations=3", "did you mean search.generations?"),
         ("workload.warehouse=3", "did you mean workload.warehouses?"),
         ("+seeds=3", "did you mean seed?"),
-        ("workload=tpc", "did you mean tpcc?; there are generic, micro, replay, tpcc, ycsb"),
+        ("workload=tpc", "did you mean tpcc?; there are generic, micro, replay, shop, tpcc, ycsb"),
         ("experiment=slow", "there are paper, quick"),
         ("search.generations=many", "search.generations=many: Value 'many'"),
         ("search.parents=3.5", "search.parents=3.5: Value '3.5'"),

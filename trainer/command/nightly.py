@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from envs.workload import PART, REPLAY
+from envs.workload import PART, TRACED
 from traces.errors import TraceError
 from traces.reader import open_trace
 from trainer.command.errors import BAD_INPUT, FAILED, UsageError, one_message
@@ -121,8 +121,8 @@ def _refuse_missing(state: StateFolder) -> None:
 
 def _check(config: NightlyConfig) -> None:
     """Find mistakes before the night, not in it."""
-    if config.workload.get("name") != REPLAY:
-        raise UsageError("heddle nightly trains for a trace: leave workload= as it is, replay")
+    if config.workload.get("name") not in TRACED:
+        raise UsageError(f"heddle nightly trains for a trace: workload= is {' or '.join(TRACED)}")
     for key in (*PART, "program"):
         if config.workload.get(key) is not None:
             raise UsageError(f"workload.{key}: is the night's to choose; set trace= and day=")

@@ -264,7 +264,8 @@ def _judged_numbers(
 def _again(plan: Plan, parts: Split) -> list[str]:
     """Commands that measure on what was held out, and train on the rest."""
     machine = f"machine={plan.config.machine.kind} machine.cores={plan.config.machine.cores}"
-    part = f"workload=replay workload.trace={plan.trace.folder} workload.day={plan.day}"
+    name = plan.config.workload["name"]
+    part = f"workload={name} workload.trace={plan.trace.folder} workload.day={plan.day}"
     candidate = plan.state.night(plan.day).candidate
     return [
         f"heddle evaluate policy=silo,{candidate} {part} workload.hours={parts.held_out} {machine}",

@@ -7,6 +7,7 @@
 #include "driver/session.h"
 #include "driver/trial.h"
 #include "tables.h"
+#include "workload/shop_program.h"
 
 /// Every workload under every protocol on virtual cores, recorded and checked.
 namespace heddle::test {
@@ -71,6 +72,14 @@ TEST(RecordedRuns, Ycsb) {
 
 TEST(RecordedRuns, Micro) {
   run_all_ways({.workload = {{"name", "micro"}, {"records", "1000"}}, .run = {.seconds = 0.001}});
+}
+
+TEST(RecordedRuns, Shop) {
+  const ProgramFile file = busy_shop_program(5, 64);
+  for (const char* checkout : {"cart", "product"}) {
+    run_all_ways({.workload = {{"name", "shop"}, {"program", file.path()}, {"checkout", checkout}},
+                  .run = {.seconds = 0.0005}});
+  }
 }
 
 }  // namespace

@@ -2,12 +2,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <string_view>
 
 #include "workload/options.h"
 #include "workload/replay/arrivals.h"
 #include "workload/replay/program.h"
+#include "workload/replay/program_option.h"
 
 namespace heddle {
 
@@ -29,12 +28,8 @@ struct ReplayOptions {
   /// Opens the program, and reads all of it.
   static ReplayOptions parse(const OptionMap& map) {
     OptionReader reader("replay", map);
-    const auto given = map.find("program");
-    const std::string path = given == map.end() ? "" : given->second;
-    if (path.empty()) reader.reject("program", path, "the path of a replay program, always");
     ReplayOptions options;
-    options.program = std::make_shared<const replay::Program>(
-        reader.choice("program", path, {std::string_view(path)}));
+    options.program = replay::program_option(reader, map);
     options.scan_length = static_cast<std::uint32_t>(
         reader.integer("scan_length", options.scan_length, 1, kLongestScan));
     options.recorded_arrivals =

@@ -45,7 +45,7 @@ Shares::Shares(const Program& program, int workers) : shares_(static_cast<std::s
   const auto sessions =
       lengths.size() - static_cast<std::size_t>(std::count(lengths.begin(), lengths.end(), 0U));
   if (sessions < shares_.size()) {
-    throw std::invalid_argument("replay: the program has " + std::to_string(sessions) +
+    throw std::invalid_argument("the replay program has " + std::to_string(sessions) +
                                 " sessions, fewer than the " + std::to_string(workers) +
                                 " cores; a session is replayed by one core: take fewer cores, or a "
                                 "longer part of the trace");

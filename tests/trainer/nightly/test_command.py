@@ -94,7 +94,7 @@ def test_roll_back(state: StateFolder, signature: Signature) -> None:
         (["held_out.blocks=2"], "must be at least 3"),
         (["held_out.minutes=60"], "must be at most 59"),
         (["conflict.window_minutes=7"], "must be one of 1, 2, 3"),
-        (["workload=tpcc"], "leave workload= as it is"),
+        (["workload=tpcc"], "workload= is replay or shop"),
         (["workload.day=2026-03-01"], "is the night's to choose"),
         (["baselines=[sillo]"], "did you mean silo"),
         (["search.generations=null"], "would never end"),
