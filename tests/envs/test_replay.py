@@ -115,7 +115,7 @@ def test_histories_of_recorded_arrivals_are_serializable(
     trial = Trial(on_time(workload, "300000"), CORES, 1, {"kind": kind}, subject, seconds=seconds)
     verdict = run_trial(trial)
     assert verdict.findings == ()
-    assert verdict.transactions > 100
+    assert verdict.transactions > (500 if kind == "virtual" else 0)
 
 
 @pytest.mark.parametrize(
