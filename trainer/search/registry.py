@@ -12,6 +12,8 @@ from policies import Encoding
 from trainer.config import SearchConfig
 from trainer.search.base import Candidate, Search
 from trainer.search.evolution import Evolution, EvolutionConfig
+from trainer.search.local import Local, LocalConfig
+from trainer.search.random import RandomConfig, RandomSearch
 
 Build = Callable[[Encoding, Any, Sequence[Candidate], int], Search]
 
@@ -31,6 +33,8 @@ class Entry:
 
 SEARCHES: dict[str, Entry] = {
     "evolution": Entry(Evolution, EvolutionConfig),
+    "local": Entry(Local, LocalConfig),
+    "random": Entry(RandomSearch, RandomConfig),
 }
 
 
