@@ -12,6 +12,7 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
 from envs import BASELINES
+from policies import ACTION_GROUPS
 
 
 @dataclass
@@ -128,12 +129,16 @@ class SearchConfig:
     Attributes:
         name: which search.
         generations: stop after this many; null = no bound.
+        evaluations: stop after this many measured candidates; null = no bound.
         seconds: stop after this many seconds of searching; null = no bound.
+        actions: action groups that may be used, see `policies.ACTION_GROUPS`.
     """
 
     name: str = MISSING
     generations: int | None = 300
+    evaluations: int | None = None
     seconds: float | None = None
+    actions: list[str] = field(default_factory=lambda: list(ACTION_GROUPS))
 
 
 @dataclass

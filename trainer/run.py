@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Sequence
@@ -84,9 +85,11 @@ def check_settings(config: TrainConfig, signature: Signature) -> None:
         ValueError: a setting is wrong; the message names it.
         PolicyFileError: a baseline's file is not a valid policy for the workload.
     """
-    if config.search.generations is None and config.search.seconds is None:
+    bounds = ("generations", "evaluations", "seconds")
+    if all(getattr(config.search, bound) is None for bound in bounds):
         raise ValueError(
-            "search.generations and search.seconds are both null: the search would never end"
+            "search.generations, search.evaluations and search.seconds are null: the search would "
+            "never end"
         )
     check_backend(config.evaluation)
     check_race(config.evaluation)
@@ -115,6 +118,7 @@ def measuring_settings(config: TrainConfig) -> dict[str, str]:
         "evaluation.warmup_seconds": str(slices.warmup_seconds),
         "seed": str(config.seed),
         "search": config.search.name,
+        "search.actions": ", ".join(sorted(set(config.search.actions))),
     }
 
 
@@ -226,6 +230,8 @@ class Training:
         search = self._config.search
         if search.seconds is not None:
             return self._state.seconds, search.seconds
+        if search.evaluations is not None:
+            return self._state.evaluations, search.evaluations
         return float(len(self._state.history)), search.generations
 
     @property
@@ -234,7 +240,14 @@ class Training:
         by_generations = search.generations is not None and (
             len(state.history) >= search.generations
         )
-        return by_generations or (search.seconds is not None and state.seconds >= search.seconds)
+        by_evaluations = self._evaluations_left == 0
+        by_seconds = search.seconds is not None and state.seconds >= search.seconds
+        return by_generations or by_evaluations or by_seconds
+
+    @property
+    def _evaluations_left(self) -> float:
+        most = self._config.search.evaluations
+        return math.inf if most is None else max(0, most - self._state.evaluations)
 
     def _search(self, search: Search, reference: Subject) -> None:
         done, total = self._progress
@@ -245,7 +258,7 @@ class Training:
     def _generation(self, search: Search, reference: Subject) -> None:
         state, started, spent = self._state, time.monotonic(), self._state.seconds
         number = len(state.history) + 1
-        candidates = search.ask(search.batch)
+        candidates = search.ask(int(min(search.batch, self._evaluations_left)))
 
         def on_look(slices: int) -> None:
             state.slices += slices

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from types import ModuleType
@@ -7,7 +8,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from omegaconf import OmegaConf
 
+from policies import ACTION_GROUPS
 from trainer.checkpoint import Checkpoint
 from trainer.command.main import heddle
 
@@ -159,6 +162,10 @@ def test_train_goes_on_with_its_own_settings_and_new_ones() -> None:
         ("evaluation.slice_seconds=0.5", "evaluation.slice_seconds is 0.5, and was 0.003"),
         ("workload.warehouses=2", "workload.warehouses is 2, and was 1"),
         ("machine=threads", "machine.kind is threads, and was virtual"),
+        (
+            "search.actions=[backoff]",
+            "search.actions is backoff, and was backoff, dirty_read, early",
+        ),
     ],
 )
 def test_samples_of_another_machine_or_workload_are_not_gone_on_with(
@@ -330,3 +337,22 @@ def test_runs_that_can_be_kept_nowhere_are_told_at_once(name: str) -> None:
     done = run("train", *QUICK, f"runs_dir={name}")
     assert done.exit_code == 2
     assert f"runs_dir={name}: no folder can be made there: " in done.output
+
+
+def test_the_factor_analysis_adds_one_kind_of_action_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.argv", ["heddle"])
+    brief = ["search.generations=1", "search.parents=2", "search.children=1", "baselines=[silo]"]
+    done = run("train", "-m", "experiment=factor_analysis", *QUICK, *brief)
+    assert done.exit_code == 0, done.output
+    spaces = [
+        set(OmegaConf.load(folder / "config.yaml").search.actions)
+        for folder in Path("runs").glob("*seed*")
+    ]
+    steps = sorted(spaces, key=len)
+    assert len(steps) == 4
+    assert all(smaller < larger for smaller, larger in itertools.pairwise(steps))
+    assert steps[0] == {"early_validation"}
+    assert steps[2] - steps[1] == {"wait_coarse", "backoff"}  # §7.2 counts the backoff to it
+    assert steps[-1] == set(ACTION_GROUPS)

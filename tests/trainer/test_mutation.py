@@ -6,11 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies import Encoding, Signature
+from policies import ACTION_GROUPS, Encoding, Signature
 from tests.trainer import fake_engine
 from trainer.search.mutation import cross_rows, mutate_cells, mutate_kind, rows_of
+from trainer.search.space import Space
 
 ENCODING = Encoding(Signature.from_dict(fake_engine.signature({"name": "tpcc"})))
+SPACE = Space(ENCODING, ACTION_GROUPS)
 VECTORS = st.tuples(*(st.integers(0, size - 1) for size in ENCODING.nvec))
 
 
@@ -19,7 +21,7 @@ def test_a_mutation_is_a_table_and_near(
     vector: tuple[int, ...], probability: float, distance: float, seed: int
 ) -> None:
     child = list(vector)
-    mutate_cells(child, ENCODING, probability, distance, Random(seed))
+    mutate_cells(child, SPACE, probability, distance, Random(seed))
     reach = max(1, round(distance + 1e-9))
     for cell, before, after in zip(ENCODING.cells, vector, child, strict=True):
         assert 0 <= after < len(cell.choices)
@@ -32,8 +34,8 @@ def test_probability_zero_changes_nothing_and_one_flips_every_binary_cell(
     vector: tuple[int, ...], seed: int
 ) -> None:
     same, flipped = list(vector), list(vector)
-    mutate_cells(same, ENCODING, 0.0, 4.0, Random(seed))
-    mutate_cells(flipped, ENCODING, 1.0, 4.0, Random(seed))
+    mutate_cells(same, SPACE, 0.0, 4.0, Random(seed))
+    mutate_cells(flipped, SPACE, 1.0, 4.0, Random(seed))
     assert tuple(same) == vector
     for cell, before, after in zip(ENCODING.cells, vector, flipped, strict=True):
         if cell.binary and cell.mutable:
@@ -47,7 +49,7 @@ def test_integers_clip_and_never_wrap() -> None:
     index = next(i for i, cell in enumerate(ENCODING.cells) if cell.kind == "wait")
     for seed in range(500):
         child = list(lowest)
-        mutate_cells(child, ENCODING, 1.0, 3.0, Random(seed))
+        mutate_cells(child, SPACE, 1.0, 3.0, Random(seed))
         counts[child[index]] = counts.get(child[index], 0) + 1
     assert set(counts) == {0, 1, 2, 3}
     assert counts[0] > 200
@@ -59,7 +61,7 @@ def test_the_probability_is_of_each_cell(probability: float) -> None:
     flips = 0
     for seed in range(400):
         child = [0] * ENCODING.size
-        mutate_cells(child, ENCODING, probability, 1.0, Random(seed))
+        mutate_cells(child, SPACE, probability, 1.0, Random(seed))
         flips += sum(child[i] for i in binary)
     assert flips / (400 * len(binary)) == pytest.approx(probability, rel=0.15)
 
@@ -90,7 +92,7 @@ def test_a_focused_child_differs_in_one_kind_of_action_only() -> None:
     kinds_changed = set()
     for seed in range(200):
         child = list(parent)
-        mutate_kind(child, encoding, 0.01, 4.0, Random(seed))
+        mutate_kind(child, SPACE, 0.01, 4.0, Random(seed))
         kinds = {
             "backoff" if cell.state is None else cell.kind
             for cell, old, new in zip(encoding.cells, parent, child, strict=True)

@@ -15,10 +15,12 @@ import pytest
 from envs import MeasuringError
 from policies import Signature, load
 from tests.trainer.fake_run import settings, train, virtual_settings
+from tests.trainer.test_searches import SMALL
 from trainer.checkpoint import Checkpoint
 from trainer.config import TrainConfig, ValidationConfig
 from trainer.evaluation.in_process import InProcess
 from trainer.run import check_settings
+from trainer.search import SEARCHES
 from trainer.search.evolution import EvolutionConfig
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,6 +59,18 @@ def test_the_learned_policy_is_no_worse_than_any_baseline_under_noise(
         true = fake_engine._relative("policy_table", policy, "policy", 0.0)
         assert true >= 0.99 * 1.2, outcome.champion.origin
         monkeypatch.setattr(fake_engine, "NOISE", 0.03)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_resumed_run_of_any_search_does_what_an_undisturbed_one_does(
+    fake_engine: ModuleType, tmp_path: Path, name: str
+) -> None:
+    """On virtual cores, race and all."""
+    for folder, stops in (("straight", [4]), ("stopped", [1, 2, 4])):
+        for generations in stops:
+            search = SEARCHES[name].config(name=name, generations=generations, **SMALL[name])
+            train(virtual_settings(None, search=search), tmp_path / folder)
+    assert trace(tmp_path / "stopped") == trace(tmp_path / "straight")
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.05])
@@ -282,3 +296,14 @@ def _text(folder: Path) -> str:
     text = (folder / "policy.json").read_text()
     assert json.loads(text)["kind"] == "heddle.policy"
     return text
+
+
+def test_a_budget_of_evaluations_is_kept_to_the_last_one(
+    fake_engine: ModuleType, tmp_path: Path
+) -> None:
+    """The last generation is the smaller for it; what was measured again counts again."""
+    search = EvolutionConfig(name="evolution", generations=None, evaluations=97)
+    train(settings(None, search=search), tmp_path / "run")
+    history = Checkpoint.load(tmp_path / "run").history
+    assert history[-1].evaluations == 97
+    assert history[-1].evaluations - history[-2].evaluations < search.parents * 5

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from envs import TUNED, Evaluator, Subject, of_policy, subject_of
 from envs.fidelity import Fidelity, FidelityPlan, measure_fidelity
-from policies import Encoding, Signature, resolve, to_json
+from policies import ACTION_GROUPS, Encoding, Signature, resolve, to_json
 from policies.errors import why_not_written
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import UsageError, one_message
@@ -28,6 +28,7 @@ from trainer.fidelity_plot import plot_fidelity
 from trainer.progress import make_display
 from trainer.run_version import heddle_version
 from trainer.search.mutation import mutate_cells
+from trainer.search.space import Space
 
 GENTLEST, STEP = 0.02, 0.02
 """Probability of changing a cell in a table's first mutant, and how much it grows by the next."""
@@ -138,6 +139,7 @@ def _distinct(subjects: Sequence[Subject]) -> list[Subject]:
 def _mutants(config: FidelityConfig, signature: Signature) -> list[Subject]:
     """Mutants of the tables in turn, gentle ones first."""
     encoding, random = Encoding(signature), Random(config.seed)
+    space = Space(encoding, ACTION_GROUPS)
     tables = [
         (name, encoding.encode(resolve(name, signature)))
         for name in config.policy
@@ -147,7 +149,7 @@ def _mutants(config: FidelityConfig, signature: Signature) -> list[Subject]:
     for number in range(config.mutated if tables else 0):
         name, vector = tables[number % len(tables)]
         mutant, turn = list(vector), number // len(tables)
-        mutate_cells(mutant, encoding, GENTLEST + STEP * turn, 99, random)
+        mutate_cells(mutant, space, GENTLEST + STEP * turn, 99, random)
         label = f"{Path(name).stem}~{turn + 1}"
         mutants.append(of_policy(label, to_json(encoding.decode(mutant, label))))
     return mutants

@@ -16,6 +16,7 @@ AT_LEAST_ONE = {
     "machine.depth",
     "machine.steps",
     "search.generations",
+    "search.evaluations",
     "evaluation.reference_every",
     "evaluation.grown_mib_max",
     "tuning.rounds",

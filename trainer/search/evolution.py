@@ -10,22 +10,23 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from deap import base, tools
 
-from policies import ACTION_GROUPS, Encoding
+from policies import Encoding
 from trainer.config import SearchConfig
 from trainer.search.base import Candidate, Measured
+from trainer.search.limits import check_proposals, check_shares
 from trainer.search.mutation import cross_rows, mutate_cells, mutate_kind
+from trainer.search.random_state import load_random, random_state
+from trainer.search.space import Space
+from trainer.search.warm_start import fitted
 
 ATTEMPTS = 100
 """Mutations tried for a child that no one has seen; small spaces run out of new ones."""
-
-FAMILY_MAX = 10_000
-"""Parents, and children of each, at most."""
 
 
 @dataclass
@@ -42,7 +43,6 @@ class EvolutionConfig(SearchConfig):
         decay: factor on p and λ after each generation.
         focus: probability that a child changes cells of one kind of action only (paper: 0).
         crossover: probability that a child also takes rows of another parent (paper: no).
-        actions: action groups that may be used, see `policies.ACTION_GROUPS`.
     """
 
     parents: int = 8
@@ -54,7 +54,6 @@ class EvolutionConfig(SearchConfig):
     decay: float = 0.98
     focus: float = 0.0
     crossover: float = 0.0
-    actions: list[str] = field(default_factory=lambda: list(ACTION_GROUPS))
 
 
 class Fitness(base.Fitness):
@@ -90,15 +89,15 @@ class Evolution:
         _check(config)
         self._config = config
         self._random = Random(seed)
-        self._allowed = [frozenset(values) for values in encoding.allowed(config.actions)]
-        self._start = list(dict.fromkeys(Candidate(self._fit(c.vector), c.origin) for c in start))
+        space = Space(encoding, config.actions)
+        self._start = fitted(start, space)
         self._population: list[Individual] = []
         self._seen: set[str] = set()
         self._generation = 0
         self._toolbox = base.Toolbox()
         self._toolbox.register("clone", copy.deepcopy)
-        self._toolbox.register("mutate", mutate_cells, encoding=encoding, random=self._random)
-        self._toolbox.register("mutate_kind", mutate_kind, encoding=encoding, random=self._random)
+        self._toolbox.register("mutate", mutate_cells, space=space, random=self._random)
+        self._toolbox.register("mutate_kind", mutate_kind, space=space, random=self._random)
         self._toolbox.register("mate", cross_rows, encoding=encoding, random=self._random)
         self._toolbox.register("select", tools.selBest, k=config.parents)
 
@@ -147,7 +146,6 @@ class Evolution:
 
     def state_dict(self) -> dict[str, Any]:
         """Parents, generation, the tables seen, and the random generator."""
-        version, internal, gauss = self._random.getstate()
         return {
             "generation": self._generation,
             "population": [
@@ -155,7 +153,7 @@ class Evolution:
                 for one in self._population
             ],
             "seen": sorted(self._seen),
-            "random": [version, list(internal), gauss],
+            "random": random_state(self._random),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -167,8 +165,7 @@ class Evolution:
             individual.fitness.values = (entry["fitness"],)
             self._population.append(individual)
         self._seen = set(state["seen"])
-        version, internal, gauss = state["random"]
-        self._random.setstate((version, tuple(internal), gauss))
+        load_random(self._random, state["random"])
 
     def _children(self, parents: Sequence[Individual], count: int) -> list[Individual]:
         """Children of each parent in turn, the better ones first where they can't all have one."""
@@ -191,31 +188,20 @@ class Evolution:
             focused = self._config.focus and self._random.random() < self._config.focus
             mutate = self._toolbox.mutate_kind if focused else self._toolbox.mutate
             mutate(child, probability=self.probability, distance=self.distance)
-            child[:] = self._fit(child)
             if child.candidate.key not in taken:
                 child.origin = "mutation"
                 return child
         return None
 
-    def _fit(self, vector: Sequence[int]) -> tuple[int, ...]:
-        """The vector with every value that is not allowed replaced by the nearest that is."""
-        return tuple(
-            value
-            if value in allowed
-            else min(allowed, key=lambda other: (abs(other - value), other))
-            for value, allowed in zip(vector, self._allowed, strict=True)
-        )
-
 
 def _check(config: EvolutionConfig) -> None:
-    for name in ("parents", "children"):
-        if not 1 <= getattr(config, name) <= FAMILY_MAX:
-            words = "at least 1" if getattr(config, name) < 1 else f"at most {FAMILY_MAX}"
-            raise ValueError(f"search.{name}={getattr(config, name)}: must be {words}")
-    for name in ("probability", "probability_min", "focus", "crossover"):
-        if not 0.0 <= getattr(config, name) <= 1.0:
-            raise ValueError(f"search.{name}={getattr(config, name)}: must be from 0 to 1")
-    if not config.actions:
-        raise ValueError(f"search.actions=[]: must name some of {', '.join(ACTION_GROUPS)}")
+    check_proposals(config.parents, name="parents")
+    check_proposals(config.children, name="children")
+    check_shares(
+        probability=config.probability,
+        probability_min=config.probability_min,
+        focus=config.focus,
+        crossover=config.crossover,
+    )
     if not 0.0 < config.decay <= 1.0:
         raise ValueError(f"search.decay={config.decay}: must be above 0 and at most 1")

@@ -7,6 +7,7 @@ from collections.abc import MutableSequence
 from random import Random
 
 from policies import Encoding
+from trainer.search.space import Space
 
 CELLS_OF_A_KIND = 1.5
 """How many cells `mutate_kind` changes on average."""
@@ -14,7 +15,7 @@ CELLS_OF_A_KIND = 1.5
 
 def mutate_cells(
     vector: MutableSequence[int],
-    encoding: Encoding,
+    space: Space,
     probability: float,
     distance: float,
     random: Random,
@@ -22,29 +23,32 @@ def mutate_cells(
     """Change each cell with a probability, in place.
 
     A binary cell flips. An integer cell moves by a whole number drawn uniformly from
-    [-distance, distance], and is clipped into its range, never wrapped. Masked cells stay.
+    [-distance, distance], and is clipped into its range, never wrapped. It moves among the values
+    that it may take: where no fine wait may be used, `COMMIT` comes next to `NO_WAIT`. Cells
+    without a choice stay.
 
     Args:
-        vector: the policy.
-        encoding: its space.
+        vector: the policy, of this space.
+        space: what cells may hold.
         probability: of each cell, 0..1.
         distance: the paper's λ; at least 1 is used.
         random: the source of randomness.
     """
     reach = max(1, math.floor(distance + 0.5))
-    for index, cell in enumerate(encoding.cells):
-        if not cell.mutable or random.random() >= probability:
+    for index in space.open:
+        if random.random() >= probability:
             continue
-        if cell.binary:
+        if space.encoding.cells[index].binary:
             vector[index] = 1 - vector[index]
         else:
-            moved = vector[index] + random.randint(-reach, reach)
-            vector[index] = min(max(moved, 0), len(cell.choices) - 1)
+            values = space.values[index]
+            moved = values.index(vector[index]) + random.randint(-reach, reach)
+            vector[index] = values[min(max(moved, 0), len(values) - 1)]
 
 
 def mutate_kind(
     vector: MutableSequence[int],
-    encoding: Encoding,
+    space: Space,
     probability: float,
     distance: float,
     random: Random,
@@ -58,14 +62,14 @@ def mutate_kind(
     Args: as for `mutate_cells`; the probability is raised to that average.
     """
     kinds: dict[str, list[int]] = {}
-    for index, cell in enumerate(encoding.cells):
-        if cell.mutable:
-            kind = "backoff" if cell.state is None else cell.kind
-            kinds.setdefault(kind, []).append(index)
+    for index in space.open:
+        cell = space.encoding.cells[index]
+        kind = "backoff" if cell.state is None else cell.kind
+        kinds.setdefault(kind, []).append(index)
     chosen = kinds[random.choice(sorted(kinds))]
     raised = max(probability, CELLS_OF_A_KIND / len(chosen))
     mutated = list(vector)
-    mutate_cells(mutated, encoding, raised, distance, random)
+    mutate_cells(mutated, space, raised, distance, random)
     for index in chosen:
         vector[index] = mutated[index]
 

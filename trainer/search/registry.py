@@ -12,6 +12,9 @@ from policies import Encoding
 from trainer.config import SearchConfig
 from trainer.search.base import Candidate, Search
 from trainer.search.evolution import Evolution, EvolutionConfig
+from trainer.search.local import Local, LocalConfig
+from trainer.search.policy_gradient import PolicyGradient, PolicyGradientConfig
+from trainer.search.random import RandomConfig, RandomSearch
 
 Build = Callable[[Encoding, Any, Sequence[Candidate], int], Search]
 
@@ -31,6 +34,9 @@ class Entry:
 
 SEARCHES: dict[str, Entry] = {
     "evolution": Entry(Evolution, EvolutionConfig),
+    "local": Entry(Local, LocalConfig),
+    "policy_gradient": Entry(PolicyGradient, PolicyGradientConfig),
+    "random": Entry(RandomSearch, RandomConfig),
 }
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from policies import INITIAL_US, SEEDS, BackoffRow, Encoding, build_seed
 from trainer.search.base import Candidate
+from trainer.search.space import Space
 
 CONSTANT = (0.0, 0.0, 0.0)
 
@@ -36,7 +37,16 @@ def warm_start(
             constant = replace(document, backoff=dict.fromkeys(document.backoff, backoff))
             vector = tuple(encoding.encode(constant))
             found.append(Candidate(vector, f"{name}, constant backoff {INITIAL_US[index]:g} µs"))
+    return _different(found)
+
+
+def fitted(start: Sequence[Candidate], space: Space) -> list[Candidate]:
+    """A warm start as a space allows it (`Space.fit`), in order, each table once."""
+    return _different([Candidate(space.fit(one.vector), one.origin) for one in start])
+
+
+def _different(candidates: Sequence[Candidate]) -> list[Candidate]:
     unique: dict[tuple[int, ...], Candidate] = {}
-    for candidate in found:
+    for candidate in candidates:
         unique.setdefault(candidate.vector, candidate)
     return list(unique.values())

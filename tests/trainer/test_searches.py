@@ -1,0 +1,149 @@
+"""What is asked of every search: `docs/add-a-search.md`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from random import Random
+
+import pytest
+
+from policies import ACTION_GROUPS, Encoding, Signature
+from tests.trainer.fake_signatures import SIGNATURES
+from trainer.config import SearchConfig
+from trainer.search import SEARCHES, Candidate, Measured, Search, build_search, warm_start
+from trainer.search.space import Space
+
+Worth = Callable[[Candidate], float]
+SMALL = {
+    "evolution": {"parents": 4, "children": 2},
+    "local": {"proposals": 12},
+    "policy_gradient": {"proposals": 12},
+    "random": {"proposals": 12},
+}
+"""Settings under which a generation has twelve candidates."""
+
+
+def make(name: str, encoding: Encoding, seed: int = 1, **changed: object) -> Search:
+    config: SearchConfig = SEARCHES[name].config(name=name, **{**SMALL[name], **changed})
+    return build_search(config, encoding, warm_start(encoding, 4.0), seed)
+
+
+def separable(encoding: Encoding, seed: int) -> Worth:
+    """How many cells hold what a hidden table holds, each with a weight of its own."""
+    random = Random(1000 + seed)
+    space = Space(encoding, ACTION_GROUPS)
+    hidden, weights = space.draw(random), [random.random() for _ in space.values]
+
+    def worth(candidate: Candidate) -> float:
+        agreed = (w for v, h, w in zip(candidate.vector, hidden, weights, strict=True) if v == h)
+        return sum(agreed) / sum(weights)
+
+    return worth
+
+
+def noise(candidate: Candidate) -> float:
+    """A fitness without rhyme or reason."""
+    return hashlib.sha256(str(candidate.vector).encode()).digest()[0] / 255
+
+
+def play(search: Search, worth: Worth, evaluations: int) -> list[list[Candidate]]:
+    """Until so many candidates are measured, as the loop does it."""
+    asked: list[list[Candidate]] = []
+    while (left := evaluations - sum(map(len, asked))) > 0:
+        candidates = search.ask(min(search.batch, left))
+        assert 1 <= len(candidates) <= min(search.batch, left)
+        search.tell(candidates, [Measured(worth(candidate)) for candidate in candidates])
+        asked.append(candidates)
+    return asked
+
+
+def best(asked: Sequence[Sequence[Candidate]], worth: Worth) -> float:
+    return max(worth(candidate) for candidates in asked for candidate in candidates)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_candidates_are_different_tables_of_the_workload(name: str, encoding: Encoding) -> None:
+    asked = play(make(name, encoding), noise, 150)
+    for candidates in asked:
+        assert len({candidate.key for candidate in candidates}) == len(candidates)
+        for candidate in candidates:
+            assert candidate.origin
+            encoding.decode(candidate.vector, "x")
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("actions", [["early_validation"], ["wait_coarse", "backoff"]])
+def test_what_no_group_allows_stays_as_in_occ(
+    name: str, actions: list[str], encoding: Encoding
+) -> None:
+    allowed = encoding.allowed(actions)
+    asked = play(make(name, encoding, actions=actions), noise, 100)
+    used: set[int] = set()
+    for candidate in (one for candidates in asked for one in candidates):
+        for index, (value, values) in enumerate(zip(candidate.vector, allowed, strict=True)):
+            assert value in values
+            if value != encoding.cells[index].default:
+                used.add(index)
+    assert len(used) > sum(len(values) > 1 for values in allowed) // 3
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [([], r"search.actions=\[\]"), (["wait"], r"search.actions=\[wait\].*wait_coarse, wait_fine")],
+)
+def test_a_group_that_is_none_is_named_with_those_there_are(
+    name: str, actions: list[str], message: str, encoding: Encoding
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        make(name, encoding, actions=actions)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("generations", [1, 4])
+def test_one_goes_on_from_its_state_as_if_never_stopped(
+    name: str, generations: int, encoding: Encoding
+) -> None:
+    worth = separable(encoding, 3)
+    straight = make(name, encoding, 5)
+    asked = play(straight, worth, 12 * 8)
+    stopped = make(name, encoding, 5)
+    done = sum(map(len, asked[:generations]))
+    assert play(stopped, worth, done) == asked[:generations]
+    state = json.loads(json.dumps(stopped.state_dict(), allow_nan=False))
+    resumed = make(name, encoding, 99)
+    resumed.load_state_dict(state)
+    assert play(resumed, worth, 12 * 8 - done) == asked[generations:]
+    assert resumed.state_dict() == straight.state_dict()
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_seeds_repeat_and_differ(name: str, encoding: Encoding) -> None:
+    one, same, other = (play(make(name, encoding, seed), noise, 60) for seed in (1, 1, 2))
+    assert one == same
+    assert one != other
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_space_that_runs_out_ends_nothing(name: str) -> None:
+    """The tables of a type with two accesses that may only be validated early: four."""
+    encoding = Encoding(Signature.from_dict(SIGNATURES["transfer"]))
+    asked = play(make(name, encoding, actions=["early_validation"]), noise, 60)
+    assert len({one.key for candidates in asked for one in candidates}) == 4
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_failures_do_not_stop_it(name: str, encoding: Encoding) -> None:
+    play(make(name, encoding), lambda candidate: 0.0, 60)
+
+
+@pytest.mark.parametrize("name", [name for name in SEARCHES if name != "random"])
+def test_it_learns_more_than_chance_does(name: str, encoding: Encoding) -> None:
+    """At equal evaluations, on several hidden tables: better on each of them."""
+    for seed in (1, 2):
+        worth = separable(encoding, seed)
+        found = best(play(make(name, encoding, seed), worth, 600), worth)
+        chance = best(play(make("random", encoding, seed), worth, 600), worth)
+        assert found > chance + 0.02

@@ -1,0 +1,189 @@
+"""Local search: best-improvement hill climbing from the best seed, one cell at a time.
+
+The neighbours of a table are those that differ from it in one cell. They are measured beside it,
+and the best of them is the next table if it is better. Where there are more neighbours than a
+batch holds, a batch is a sample of those not measured yet, and the climb goes on as soon as one of
+it is better. A table without a better neighbour is a summit: the climb begins again at the next
+best seed, and when there is none left, at the best table so far with some cells drawn anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from policies import Encoding
+from trainer.config import SearchConfig
+from trainer.search.base import Candidate, Measured
+from trainer.search.limits import check_proposals
+from trainer.search.random_state import load_random, random_state
+from trainer.search.space import Space
+from trainer.search.warm_start import fitted
+
+Move = tuple[int, int]
+"""A cell, and another value for it."""
+
+
+@dataclass
+class LocalConfig(SearchConfig):
+    """Settings of `search=local`.
+
+    Attributes:
+        proposals: candidates at a time: a table and neighbours of it.
+        kick: after the last seed: how many cells are drawn anew to begin again.
+    """
+
+    proposals: int = 40
+    kick: int = 8
+
+
+@dataclass(frozen=True)
+class Known:
+    """A table and what it reached."""
+
+    candidate: Candidate
+    fitness: float
+
+    def as_json(self) -> list[Any]:
+        """As JSON values."""
+        return [list(self.candidate.vector), self.candidate.origin, self.fitness]
+
+    @classmethod
+    def from_json(cls, state: list[Any]) -> Known:
+        """From JSON values."""
+        vector, origin, fitness = state
+        return cls(Candidate(tuple(vector), origin), fitness)
+
+
+class Local:
+    """See the module. Arguments as for `registry.build_search`.
+
+    Raises:
+        ValueError: a setting is out of its range.
+    """
+
+    def __init__(
+        self, encoding: Encoding, config: LocalConfig, start: Sequence[Candidate], seed: int
+    ) -> None:
+        check_proposals(config.proposals, least=2)
+        if config.kick < 1:
+            raise ValueError(f"search.kick={config.kick}: must be at least 1")
+        self._config = config
+        self._random = Random(seed)
+        self._space = Space(encoding, config.actions)
+        defaults = Candidate(self._space.fit([cell.default for cell in encoding.cells]), "occ")
+        self._unmeasured = fitted(start, self._space) or [defaults]
+        self._seeds: list[Known] = []
+        self._current: Known | None = None
+        self._best: Known | None = None
+        self._tried: set[Move] = set()
+        self._restarts = 0
+
+    @property
+    def batch(self) -> int:
+        """A table and neighbours of it."""
+        return self._config.proposals
+
+    @property
+    def restarts(self) -> int:
+        """How often the climb has begun again."""
+        return self._restarts
+
+    def ask(self, n: int) -> list[Candidate]:
+        """The seeds first; then the table where the climb is, and neighbours not measured yet."""
+        n = min(n, self.batch)
+        if self._unmeasured:
+            return self._unmeasured[:n]
+        if self._current is None:
+            self._current = self._begin_again()
+        here = self._current.candidate
+        moves = self._moves_left(here)
+        if len(moves) > n - 1:
+            moves = self._random.sample(moves, n - 1)
+        return [here, *(_moved(here, move) for move in moves)]
+
+    def tell(self, candidates: Sequence[Candidate], results: Sequence[Measured]) -> None:
+        """Go to the best neighbour if it is better; see whether this is a summit if not."""
+        found = [Known(c, m.cautious) for c, m in zip(candidates, results, strict=True)]
+        best = max(found, key=lambda known: known.fitness)
+        if self._best is None or best.fitness > self._best.fitness:
+            self._best = best
+        if self._current is None:
+            self._seeds += found
+            self._unmeasured = [one for one in self._unmeasured if one not in candidates]
+            if not self._unmeasured:
+                self._seeds.sort(key=lambda known: -known.fitness)
+                self._current = self._begin(self._seeds.pop(0))
+            return
+        self._climb(self._current.candidate, found, best)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the climb is, the seeds left, the moves tried, and the random generator."""
+        return {
+            "unmeasured": [[list(one.vector), one.origin] for one in self._unmeasured],
+            "seeds": [known.as_json() for known in self._seeds],
+            "current": self._current and self._current.as_json(),
+            "best": self._best and self._best.as_json(),
+            "tried": sorted(map(list, self._tried)),
+            "restarts": self._restarts,
+            "random": random_state(self._random),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+        self._unmeasured = [Candidate(tuple(vector), o) for vector, o in state["unmeasured"]]
+        self._seeds = [Known.from_json(known) for known in state["seeds"]]
+        self._current = state["current"] and Known.from_json(state["current"])
+        self._best = state["best"] and Known.from_json(state["best"])
+        self._tried = {(cell, value) for cell, value in state["tried"]}
+        self._restarts = state["restarts"]
+        load_random(self._random, state["random"])
+
+    def _climb(self, here: Candidate, found: Sequence[Known], best: Known) -> None:
+        for known in found:
+            if known.candidate.vector == here.vector:
+                self._current = known
+            else:
+                self._tried.add(_move(here, known.candidate))
+        assert self._current is not None
+        if best.fitness > self._current.fitness:
+            # Of the new table's neighbours those are known that differ from it where the old does.
+            cell, _ = _move(here, best.candidate)
+            known_there = {move for move in self._tried if move[0] == cell}
+            self._tried = known_there | {(cell, here.vector[cell])}
+            self._current = best
+        elif not self._moves_left(self._current.candidate):
+            self._current = None
+
+    def _moves_left(self, here: Candidate) -> list[Move]:
+        """Those to neighbours not measured yet, in the order of the cells and their values."""
+        return [move for move in self._space.moves(here.vector) if move not in self._tried]
+
+    def _begin(self, known: Known) -> Known:
+        self._tried = set()
+        return known
+
+    def _begin_again(self) -> Known:
+        """The next best seed, or the best table with a kick."""
+        self._restarts += 1
+        if self._seeds:
+            return self._begin(self._seeds.pop(0))
+        assert self._best is not None  # whoever begins again has begun
+        count = min(self._config.kick, len(self._space.open))
+        cells = self._random.sample(self._space.open, count)
+        changed = self._space.redraw(self._best.candidate.vector, cells, self._random)
+        return self._begin(Known(Candidate(tuple(changed), "restart"), 0.0))
+
+
+def _moved(here: Candidate, move: Move) -> Candidate:
+    cell, value = move
+    return Candidate((*here.vector[:cell], value, *here.vector[cell + 1 :]), "neighbour")
+
+
+def _move(here: Candidate, neighbour: Candidate) -> Move:
+    """The move that leads from a table to its neighbour."""
+    pairs = zip(here.vector, neighbour.vector, strict=True)
+    cell = next(number for number, (one, other) in enumerate(pairs) if one != other)
+    return cell, neighbour.vector[cell]
