@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,8 +24,13 @@ CORES = len(os.sched_getaffinity(0))
 REFERENCE = static_silo(4.0)
 
 
+ENDED: list[int] = []
+"""Signals that asked this process to end."""
+
+
 @pytest.fixture(scope="module", autouse=True)
 def ray_runtime() -> Iterator[None]:
+    before = signal.signal(signal.SIGTERM, lambda number, frame: ENDED.append(number))
     with pytest.MonkeyPatch.context() as patch:
         # Workers import the stand-in engine from here.
         patch.setenv("PYTHONPATH", str(ROOT))
@@ -32,6 +38,7 @@ def ray_runtime() -> Iterator[None]:
         import ray
 
         ray.shutdown()
+    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture
@@ -50,6 +57,15 @@ def virtual_pool() -> Iterator[Backend]:
 
 def table(name: str, encoding: Encoding) -> str:
     return to_json(encoding.decode([cell.default for cell in encoding.cells], name))
+
+
+@pytest.mark.usefixtures("pool")
+def test_being_asked_to_end_is_left_to_the_command() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+    assert ENDED == [signal.SIGTERM]
+    # Ray's own handler would have it aborted in three seconds; pytest's time-out is longer.
+    seconds, _ = signal.getitimer(signal.ITIMER_REAL)
+    assert not 0 < seconds <= 3
 
 
 def test_it_measures_as_the_backend_in_process_does(pool: Backend, encoding: Encoding) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import secrets
+import signal
+import threading
 from types import ModuleType
 from typing import Any
 
@@ -31,6 +33,7 @@ def start_ray(address: str | None) -> ModuleType:
         RayError: it can't be started or joined.
     """
     _set_environment(local=address is None)
+    end = signal.getsignal(signal.SIGTERM)
     import ray
 
     if ray.is_initialized():
@@ -54,7 +57,18 @@ def start_ray(address: str | None) -> ModuleType:
             f"Ray can't be {where}: {error}\n"
             "Use evaluation.backend=in_process to measure without Ray."
         ) from error
+    finally:
+        _keep_sigterm(end)
     return ray
+
+
+def _keep_sigterm(handler: Any) -> None:
+    """Ray's own handler prints a stack, and aborts a process that takes over three seconds to end.
+
+    Being asked to end is no fault, and what a command keeps then may take longer.
+    """
+    if handler is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handler)
 
 
 def _set_environment(local: bool) -> None:
