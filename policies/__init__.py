@@ -15,7 +15,7 @@ from policies.encoding import ACTION_GROUPS, Cell, Encoding, action_group
 from policies.errors import PolicyFileError
 from policies.format import from_json, load, save, to_json, validate
 from policies.resolve import resolve
-from policies.seeds import SEEDED, SEEDS, build_seed, is_seed, seed_names
+from policies.seeds import SEEDED, SEEDS, build_seed, ic3_without, is_seed, seed_names
 from policies.signature import Access, Signature, TransactionType, workload_signature
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "action_group",
     "build_seed",
     "from_json",
+    "ic3_without",
     "is_seed",
     "load",
     "resolve",

@@ -86,11 +86,32 @@ def last_conflicting_access(access: Access, kind: TransactionType) -> int | None
     return max(states, default=None)
 
 
+Edge = tuple[int, int]
+"""Two states whose accesses conflict, the lower first; one state with itself in other instances."""
+
+
+def conflict_edges(signature: Signature) -> tuple[Edge, ...]:
+    """The C-edges of a workload's conflict graph, in order."""
+    return tuple(
+        (one.state, other.state)
+        for number, one in enumerate(signature.accesses)
+        for other in signature.accesses[number:]
+        if accesses_conflict(one, other)
+    )
+
+
 @dataclass(frozen=True)
 class ConflictAnalysis:
-    """The pieces of a workload and the waits between them. Use `analyse`, which caches it."""
+    """The pieces of a workload and the waits between them. Use `analyse`, which caches it.
+
+    Attributes:
+        signature: the workload.
+        dropped: C-edges that are left out of the graph, as if those accesses did not conflict. What
+            follows orders less; validation finds what it lets through.
+    """
 
     signature: Signature
+    dropped: frozenset[Edge] = frozenset()
 
     @cached_property
     def pieces(self) -> dict[str, tuple[Piece, ...]]:
@@ -101,7 +122,7 @@ class ConflictAnalysis:
         pieces: dict[str, list[Piece]] = {name: [] for name in self.signature.type_names}
         for group in groups:
             name = self.signature.type_of(group[0].state).name
-            conflicting = any(_conflict(group, (other,)) for other in self.signature.accesses)
+            conflicting = any(self._conflict(group, (other,)) for other in self.signature.accesses)
             pieces[name].append(Piece(name, len(pieces[name]), group, conflicting))
         return {name: tuple(found) for name, found in pieces.items()}
 
@@ -115,7 +136,7 @@ class ConflictAnalysis:
         ends = (
             other.last
             for other in self.pieces[type_name]
-            if _conflict(piece.accesses, other.accesses)
+            if self._conflict(piece.accesses, other.accesses)
         )
         return max(ends, default=None)
 
@@ -185,21 +206,25 @@ class ConflictAnalysis:
     def _edges(self, groups: list[tuple[Access, ...]]) -> list[set[int]]:
         edges: list[set[int]] = []
         for number, group in enumerate(groups):
-            edges.append({n for n, other in enumerate(groups) if _conflict(group, other)})
+            edges.append({n for n, other in enumerate(groups) if self._conflict(group, other)})
             following = group[-1].state + 1
             if following in self.signature.type_of(group[0].state).states:
                 edges[number].add(number + 1)
         return edges
 
+    def _conflict(self, one: Iterable[Access], other: tuple[Access, ...]) -> bool:
+        return any(
+            accesses_conflict(a, b)
+            and (min(a.state, b.state), max(a.state, b.state)) not in self.dropped
+            for a in one
+            for b in other
+        )
+
 
 @lru_cache(maxsize=32)
-def analyse(signature: Signature) -> ConflictAnalysis:
-    """The conflict analysis of a workload."""
-    return ConflictAnalysis(signature)
-
-
-def _conflict(one: Iterable[Access], other: tuple[Access, ...]) -> bool:
-    return any(accesses_conflict(a, b) for a in one for b in other)
+def analyse(signature: Signature, dropped: frozenset[Edge] = frozenset()) -> ConflictAnalysis:
+    """The conflict analysis of a workload, without the edges that are dropped."""
+    return ConflictAnalysis(signature, dropped)
 
 
 def _reachable(edges: list[set[int]]) -> list[set[int]]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from policies.document import PolicyDocument
 from policies.seeds import ic3, occ, random, two_phase_locking_star
+from policies.seeds.ic3 import ic3_without as ic3_without
 from policies.signature import Signature
 
 SEEDS: Mapping[str, Callable[[Signature], PolicyDocument]] = {

@@ -19,7 +19,7 @@ keys in a global order in the workloads that profit, which keeps single rounds f
 
 from __future__ import annotations
 
-from policies.conflicts import ConflictAnalysis, analyse
+from policies.conflicts import ConflictAnalysis, Edge, analyse
 from policies.document import PolicyDocument, WaitAction
 from policies.seeds.table import Actions, make_table
 from policies.signature import Access, Signature, TransactionType
@@ -27,7 +27,12 @@ from policies.signature import Access, Signature, TransactionType
 
 def build(signature: Signature) -> PolicyDocument:
     """The IC3 table of the workload."""
-    analysis = analyse(signature)
+    return ic3_without(signature, frozenset())
+
+
+def ic3_without(signature: Signature, dropped: frozenset[Edge]) -> PolicyDocument:
+    """The IC3 table of the workload, were these conflicts none: they are left to validation."""
+    analysis = analyse(signature, dropped)
 
     def actions(kind: TransactionType, access: Access) -> Actions:
         piece = analysis.piece_of(access.state)

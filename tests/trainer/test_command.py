@@ -164,7 +164,7 @@ def test_train_goes_on_with_its_own_settings_and_new_ones() -> None:
         ("machine=threads", "machine.kind is threads, and was virtual"),
         (
             "search.actions=[backoff]",
-            "search.actions is backoff, and was backoff, dirty_read, early",
+            "search.actions is backoff, and was backoff, dirty",
         ),
     ],
 )

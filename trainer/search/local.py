@@ -17,6 +17,7 @@ from typing import Any
 from policies import Encoding
 from trainer.config import SearchConfig
 from trainer.search.base import Candidate, Measured
+from trainer.search.known import Known
 from trainer.search.limits import check_proposals
 from trainer.search.random_state import load_random, random_state
 from trainer.search.space import Space
@@ -37,24 +38,6 @@ class LocalConfig(SearchConfig):
 
     proposals: int = 40
     kick: int = 8
-
-
-@dataclass(frozen=True)
-class Known:
-    """A table and what it reached."""
-
-    candidate: Candidate
-    fitness: float
-
-    def as_json(self) -> list[Any]:
-        """As JSON values."""
-        return [list(self.candidate.vector), self.candidate.origin, self.fitness]
-
-    @classmethod
-    def from_json(cls, state: list[Any]) -> Known:
-        """From JSON values."""
-        vector, origin, fitness = state
-        return cls(Candidate(tuple(vector), origin), fitness)
 
 
 class Local:

@@ -15,6 +15,7 @@ from trainer.search.evolution import Evolution, EvolutionConfig
 from trainer.search.local import Local, LocalConfig
 from trainer.search.policy_gradient import PolicyGradient, PolicyGradientConfig
 from trainer.search.random import RandomConfig, RandomSearch
+from trainer.search.reduction import Reduction, ReductionConfig
 
 Build = Callable[[Encoding, Any, Sequence[Candidate], int], Search]
 
@@ -37,6 +38,7 @@ SEARCHES: dict[str, Entry] = {
     "local": Entry(Local, LocalConfig),
     "policy_gradient": Entry(PolicyGradient, PolicyGradientConfig),
     "random": Entry(RandomSearch, RandomConfig),
+    "reduction": Entry(Reduction, ReductionConfig),
 }
 
 

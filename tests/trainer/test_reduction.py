@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from policies import ACTION_GROUPS, Encoding, build_seed, ic3_without
+from policies.conflicts import Edge, conflict_edges
+from tests.trainer.test_searches import play
+from trainer.search import Candidate, Measured, warm_start
+from trainer.search.reduction import Reduction, ReductionConfig
+from trainer.search.space import Space
+
+
+def make(encoding: Encoding, **changed: object) -> Reduction:
+    config = ReductionConfig(name="reduction", **changed)  # type: ignore[arg-type]
+    return Reduction(encoding, config, warm_start(encoding, 4.0), 1)
+
+
+def near(encoding: Encoding, target: list[int]) -> Callable[[Candidate], float]:
+    """The share of the cells outside the backoff that hold what the target has."""
+    cells = [index for index, cell in enumerate(encoding.cells) if cell.state is not None]
+
+    def worth(candidate: Candidate) -> float:
+        return sum(candidate.vector[cell] == target[cell] for cell in cells) / len(cells)
+
+    return worth
+
+
+def reduce(search: Reduction, worth: Callable[[Candidate], float]) -> list[list[Candidate]]:
+    """The first step alone."""
+    asked = []
+    while not search.reduced:
+        candidates = search.ask(search.batch)
+        search.tell(candidates, [Measured(worth(candidate)) for candidate in candidates])
+        asked.append(candidates)
+    return asked
+
+
+def removable(encoding: Encoding) -> list[Edge]:
+    """Edges whose loss changes the table."""
+    ic3 = build_seed("ic3", encoding.signature)
+    return [
+        edge
+        for edge in conflict_edges(encoding.signature)
+        if ic3_without(encoding.signature, frozenset({edge})).cc != ic3.cc
+    ]
+
+
+def test_it_begins_with_ic3_under_the_backoffs_there_are(encoding: Encoding) -> None:
+    first = make(encoding).ask(40)
+    ic3 = build_seed("ic3", encoding.signature)
+    documents = [encoding.decode(candidate.vector, "x") for candidate in first]
+    assert all(document.cc == ic3.cc for document in documents)
+    assert len({tuple(document.backoff.values()) for document in documents}) == len(first) > 2
+
+
+def test_it_drops_the_conflicts_whose_loss_gains(encoding: Encoding) -> None:
+    wanted = frozenset(removable(encoding)[2:6:3])
+    target = encoding.encode(ic3_without(encoding.signature, wanted))
+    worth = near(encoding, target)
+    search = make(encoding, proposals=12)
+    asked = reduce(search, worth)
+    assert wanted <= search.dropped
+    found = max((one for candidates in asked for one in candidates), key=worth)
+    assert worth(found) == 1.0
+    assert found.origin.startswith("ic3 without ")
+
+
+def test_what_does_not_gain_stays(encoding: Encoding) -> None:
+    search = make(encoding)
+    ic3 = encoding.encode(build_seed("ic3", encoding.signature))
+    reduce(search, near(encoding, ic3))
+    assert ic3_without(encoding.signature, search.dropped).cc == encoding.decode(ic3, "x").cc
+
+
+def test_a_round_measures_every_table_without_an_edge_beside_that_with_all(
+    encoding: Encoding,
+) -> None:
+    search = make(encoding, proposals=7)
+    ic3 = encoding.encode(build_seed("ic3", encoding.signature))
+    _, *rounds = reduce(search, near(encoding, ic3))
+    assert len({candidates[0] for candidates in rounds}) == 1
+    tables = [candidate.vector for candidates in rounds for candidate in candidates[1:]]
+    assert len(tables) > 2 * search.batch
+    assert rounds[0][0].vector not in tables
+
+
+def test_rounds_are_bounded(encoding: Encoding) -> None:
+    occ = encoding.encode(build_seed("occ", encoding.signature))
+    found = []
+    for rounds in (0, 1, 2):
+        search = make(encoding, rounds=rounds)
+        reduce(search, near(encoding, occ))
+        found.append(len(search.dropped))
+    assert found == sorted(found)
+    assert len(set(found)) == 3
+
+
+def test_then_it_tunes_what_is_left_and_the_backoff(encoding: Encoding) -> None:
+    """Towards a hidden table that has IC3's cells with a third of them changed."""
+    space, random = Space(encoding, ACTION_GROUPS), Random(2)
+    ic3 = encoding.encode(build_seed("ic3", encoding.signature))
+    hidden = space.redraw(ic3, random.sample(space.open, len(space.open) // 3), random)
+
+    def worth(candidate: Candidate) -> float:
+        return sum(v == h for v, h in zip(candidate.vector, hidden, strict=True)) / len(hidden)
+
+    search = make(encoding, proposals=24, rounds=1, startup=24)
+    reduce(search, worth)
+    kept = search.ask(24)[0]
+    tuned = [one for candidates in play(search, worth, 240) for one in candidates]
+    for candidate in tuned:
+        for cell, value, before in zip(encoding.cells, candidate.vector, kept.vector, strict=True):
+            assert cell.state is None or value == before or before != cell.default
+    best = max(tuned, key=worth)
+    assert best.origin == "Bayesian optimisation"
+    assert worth(best) > worth(kept) + 0.02
+    assert worth(best) > max(map(worth, warm_start(encoding, 4.0))) + 0.02
+    chance = (Candidate(space.draw(random), "random") for _ in range(240))
+    assert worth(best) > max(map(worth, chance)) + 0.1
+
+
+def test_the_graph_without_any_edge_is_occ(encoding: Encoding) -> None:
+    edges = frozenset(conflict_edges(encoding.signature))
+    assert ic3_without(encoding.signature, edges).cc == build_seed("occ", encoding.signature).cc
+    none = ic3_without(encoding.signature, frozenset())
+    assert none == build_seed("ic3", encoding.signature)
+
+
+def test_only_the_backoff_is_left_where_no_other_action_is_allowed(encoding: Encoding) -> None:
+    asked = play(make(encoding, proposals=8, startup=8, actions=["backoff"]), lambda _: 1.0, 40)
+    allowed = encoding.allowed(["backoff"])
+    for candidate in (one for candidates in asked for one in candidates):
+        assert all(v in values for v, values in zip(candidate.vector, allowed, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"proposals": 1}, "search.proposals=1: must be at least 2"),
+        ({"rounds": -1}, "search.rounds=-1"),
+        ({"startup": 0}, "search.startup=0"),
+        ({"cells": 0}, "search.cells=0"),
+    ],
+)
+def test_a_setting_out_of_range_is_named(
+    encoding: Encoding, changed: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        make(encoding, **changed)
