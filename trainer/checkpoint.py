@@ -66,6 +66,7 @@ class Checkpoint:
         mlflow_run_id: the record to go on with.
         measured_on: the workload's and the machine's settings, as texts, under which the samples
             were taken; None before there are any.
+        stretch: how much longer looks are than the settings say; None before that is known.
     """
 
     tuned_us: float | None = None
@@ -77,6 +78,7 @@ class Checkpoint:
     seconds: float = 0.0
     mlflow_run_id: str | None = None
     measured_on: dict[str, str] | None = None
+    stretch: int | None = None
 
     def save(self, folder: Path) -> None:
         """Write it to a run's folder, atomically and durably.

@@ -154,6 +154,8 @@ class EvaluationConfig:
         reference_every: candidates between two slices of the reference, on real cores.
         looks: the race: slices of every candidate still in it at each look.
         keep: share of the candidates that go on from a look to the next.
+        settled: on virtual cores looks are lengthened until the seeds' fitness in one slice's time
+            is mistaken by no more than this, relatively; null = they are as they are.
         grown_mib_max: growth of a database, MiB, after which it is loaded anew.
     """
 
@@ -164,6 +166,7 @@ class EvaluationConfig:
     reference_every: int = 2
     looks: list[int] = field(default_factory=lambda: [1, 1, 2, 4])
     keep: float = 0.5
+    settled: float | None = None
     grown_mib_max: int = 512
 
 

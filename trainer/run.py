@@ -28,7 +28,7 @@ from trainer.checkpoint import Checkpoint, GenerationRecord, WritingError
 from trainer.config import RunConfig, TrainConfig, workload_options
 from trainer.evaluation import Backend, Ledger, Race
 from trainer.evaluation.backend import check_backend
-from trainer.evaluation.measure import Counter, compare_shown, tune_silo
+from trainer.evaluation.measure import Counter, compare_shown, settle_looks, tune_silo
 from trainer.evaluation.race import check_race
 from trainer.progress import Display
 from trainer.record import Record
@@ -206,6 +206,7 @@ class Training:
             state.save(self._folder.path)
         reference = static_silo(state.tuned_us)
         start = warm_start(self._encoding, state.tuned_us, self._library)
+        self._race.stretch = self._stretch(start)
         search = build_search(config.search, self._encoding, start, config.seed)
         if state.search is not None:
             search.load_state_dict(state.search)
@@ -213,6 +214,24 @@ class Training:
         champion = self._choose(start)
         self._save_policy(champion, {})
         return champion, state.tuned_us
+
+    def _stretch(self, start: Sequence[Candidate]) -> int:
+        """How much longer looks must be than the settings say, found once a run."""
+        config, state = self._config, self._state
+        within = config.evaluation.settled
+        if state.stretch is None and (state.history or within is None):
+            state.stretch = 1  # samples of one run are all of one length
+        if state.stretch is None:
+            state.stretch = settle_looks(
+                self._backend.run_round,
+                [self._race.subject(one) for one in start],
+                config.evaluation,
+                config.run.seconds,
+                config.seed,
+                self._display,
+            )
+            state.save(self._folder.path)
+        return state.stretch
 
     @property
     def history(self) -> list[GenerationRecord]:
@@ -265,7 +284,8 @@ class Training:
             state.seconds = spent + time.monotonic() - started
             self._display.update(self._progress[0], self._words())
 
-        seed = self._config.seed * SEED_STRIDE + number * sum(self._config.evaluation.looks)
+        slices = sum(self._config.evaluation.looks) * self._race.stretch
+        seed = self._config.seed * SEED_STRIDE + number * slices
         self._race.run(candidates, reference, self._ledger, seed, on_look)
         measured = self._ledger.measured(candidates)
         search.tell(candidates, measured)

@@ -137,7 +137,7 @@ def test_every_workload_composes(name: str, workload: str) -> None:
         ("workload.warehouse=3", "did you mean workload.warehouses?"),
         ("+seeds=3", "did you mean seed?"),
         ("workload=tpc", "did you mean tpcc?; there are generic, micro, replay, shop, tpcc, ycsb"),
-        ("experiment=slow", "there are paper, quick"),
+        ("experiment=slow", "there are factor_analysis, paper, quick"),
         ("search.generations=many", "search.generations=many: Value 'many'"),
         ("search.parents=3.5", "search.parents=3.5: Value '3.5'"),
         ("workload.warehouses=two", "must be a whole number, such as workload.warehouses=1"),

@@ -15,7 +15,8 @@ from envs import (
     compare,
     sweep_static_backoff,
 )
-from trainer.config import TuningConfig
+from trainer.config import EvaluationConfig, TuningConfig
+from trainer.evaluation.horizon import find_horizon, lengths
 from trainer.progress import Display
 
 
@@ -46,6 +47,42 @@ def tune_silo(run_round: RunRound, tuning: TuningConfig, seed: int, display: Dis
     sweep = sweep_static_backoff(run_round, plan, seed, counter.step)
     display.say(f"{TUNED}: a constant backoff of {sweep.best_us:g} µs suits Silo best here")
     return sweep.best_us
+
+
+def settle_looks(
+    run_round: RunRound,
+    subjects: Sequence[Subject],
+    evaluation: EvaluationConfig,
+    longest_seconds: float,
+    seed: int,
+    display: Display,
+) -> int:
+    """How many slices a look needs for each that the settings give it (`find_horizon`)."""
+    if evaluation.settled is None:
+        return 1
+    tried = lengths(evaluation.slice_seconds, longest_seconds)
+    counter = Counter(display, "how long must a look be", len(subjects) * (1 + len(tried)))
+    found = find_horizon(
+        run_round,
+        subjects,
+        slice_seconds=evaluation.slice_seconds,
+        warmup=evaluation.warmup_seconds,
+        longest_seconds=longest_seconds,
+        within=evaluation.settled,
+        seed=seed,
+        on_run=counter.step,
+    )
+    first_ms = found.slices * evaluation.slice_seconds * 1e3
+    display.say(
+        f"first looks of {first_ms:g} ms: beside {longest_seconds * 1e3:g} ms they mistake how the "
+        f"seeds compare by {found.error:.0%}"
+        + (
+            f", {evaluation.slice_seconds * 1e3:g} ms would by {found.shortest_error:.0%}"
+            if found.slices > 1
+            else ""
+        )
+    )
+    return found.slices
 
 
 def compare_shown(

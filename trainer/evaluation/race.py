@@ -44,9 +44,13 @@ class Race:
         backend: measures.
         encoding: turns candidates into tables.
         config: looks and the share that goes on.
+
+    Attributes:
+        stretch: a look has so many slices for each that the settings give it (`find_horizon`).
     """
 
     def __init__(self, backend: Backend, encoding: Encoding, config: EvaluationConfig) -> None:
+        self.stretch = 1
         self._backend = backend
         self._encoding = encoding
         self._looks = config.looks
@@ -70,9 +74,9 @@ class Race:
             on_look: called after each look with the slices it took.
         """
         racing = list(candidates)
-        for slices in self._looks:
+        for slices in (look * self.stretch for look in self._looks):
             racing = [one for one in racing if ledger.failure(one) is None]
-            measuring = [one for one in racing if ledger.slices(one) < SLICES_MAX]
+            measuring = [one for one in racing if ledger.slices(one) < SLICES_MAX * self.stretch]
             subjects = [self.subject(candidate) for candidate in measuring]
             found = self._backend.evaluate(subjects, reference, slices=slices, seed=seed)
             for candidate, evaluation in zip(measuring, found, strict=True):
