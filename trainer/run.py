@@ -22,7 +22,7 @@ from envs import (
     static_silo,
     subject_of,
 )
-from policies import Encoding, PolicyFileError, Signature, save, to_json
+from policies import SEEDS, Encoding, PolicyFileError, Signature, save, to_json
 from trainer.champion import choose_champion, stages
 from trainer.checkpoint import Checkpoint, GenerationRecord, WritingError
 from trainer.config import RunConfig, TrainConfig, workload_options
@@ -35,6 +35,7 @@ from trainer.record import Record
 from trainer.run_folder import RunFolder
 from trainer.run_version import heddle_version
 from trainer.search import Candidate, Search, build_search, warm_start
+from trainer.search.space import Space
 
 LEARNED = "learned"
 """How tables call the policy that the run learned."""
@@ -318,7 +319,10 @@ class Training:
         return f"best {best}  {state.evaluations} evaluations, {rate:.1f}/s"
 
     def _choose(self, start: Sequence[Candidate]) -> Candidate:
-        """The champion: the best of the search and the best start, measured anew."""
+        """The champion: the best of the search, the best start and the seeds, measured anew.
+
+        The search's short runs mistake some tables, and none is worth shipping that a seed beats.
+        """
         plan = self._config.champion
         known = {candidate.vector: candidate for candidate in start}
         finalists = self._ledger.best(plan.finalists)
@@ -327,6 +331,7 @@ class Training:
         finalists += starters[:1]
         if not finalists:
             raise ValueError("the search measured no policy that can run")
+        finalists += [one for one in self._seeds(start) if one not in finalists]
         slices = plan.rounds * sum(stages(len(finalists)))
         counter = Counter(self._display, "choose among the best", slices)
         verdict = choose_champion(
@@ -339,6 +344,17 @@ class Training:
             on_slice=counter.step,
         )
         return finalists[verdict.order[0]]
+
+    def _seeds(self, start: Sequence[Candidate]) -> list[Candidate]:
+        """The seeds as they are, those of them that the search may propose and that can run."""
+        space = Space(self._encoding, self._config.search.actions)
+        return [
+            one
+            for one in start
+            if one.origin in SEEDS
+            and space.fit(one.vector) == one.vector
+            and self._ledger.failure(one) is None
+        ]
 
     def _subjects(self, champion: Candidate, tuned_us: float) -> list[Subject]:
         """What the champion is compared with, and itself."""

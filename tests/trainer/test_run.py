@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from envs import MeasuringError
-from policies import Signature, load
+from policies import Encoding, Signature, build_seed, load, to_json
 from tests.trainer.fake_run import settings, train, virtual_settings
 from tests.trainer.test_searches import SMALL
 from trainer.checkpoint import Checkpoint
-from trainer.config import TrainConfig, ValidationConfig
+from trainer.config import ChampionConfig, TrainConfig, ValidationConfig
 from trainer.evaluation.in_process import InProcess
 from trainer.run import check_settings
 from trainer.search import SEARCHES
@@ -296,6 +296,26 @@ def _text(folder: Path) -> str:
     text = (folder / "policy.json").read_text()
     assert json.loads(text)["kind"] == "heddle.policy"
     return text
+
+
+def test_a_seed_that_short_runs_mistake_may_still_be_the_champion(
+    fake_engine: ModuleType, tmp_path: Path, tpcc: Signature, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed = build_seed("ic3", tpcc)
+    cells = json.loads(to_json(seed))["cc"]
+    run = fake_engine.Session.run
+
+    def slow_to_settle(self: Any, protocol: str, policy: Any, *args: Any, **kwargs: Any) -> Any:
+        result = run(self, protocol, policy, *args, **kwargs)
+        if policy is not None and policy.document["cc"] == cells:
+            for name in ("throughput", "mixed_throughput"):
+                result[name] *= 0.1 if args[2] < 0.1 else 10.0
+        return result
+
+    monkeypatch.setattr(fake_engine.Session, "run", slow_to_settle)
+    champion = ChampionConfig(rounds=2, slice_seconds=0.2)
+    outcome = train(settings(2, champion=champion), tmp_path / "run")
+    assert outcome.champion.vector == tuple(Encoding(tpcc).encode(seed))
 
 
 def test_a_budget_of_evaluations_is_kept_to_the_last_one(
