@@ -1,11 +1,7 @@
-#include <algorithm>
-#include <functional>
-#include <string>
-#include <vector>
-
 #include <gtest/gtest.h>
 
 #include "alone.h"
+#include "damage.h"
 #include "workload/shop.h"
 #include "workload/shop_program.h"
 
@@ -16,56 +12,15 @@ namespace {
 using test::Alone;
 using test::ProgramFile;
 using test::ShopRequest;
-using M = ThreadsMachine;
 
 constexpr auto kCart = ShopRequest::cart;
 constexpr auto kPurchase = ShopRequest::purchase;
 
-class ShopConsistency : public testing::Test {
+class ShopConsistency : public test::Damage<Shop> {
  protected:
   /// Two visits: the first leaves product 2 in the cart, with order 4; the second buys all.
-  ShopConsistency() { (void)database_.run(kRequests); }
+  ShopConsistency() : Damage(database_) { (void)database_.run(kRequests); }
 
-  Tables<M>& tables() { return database_.workload().tables(); }
-
-  /// Changes one row behind the transactions' back.
-  template <class T>
-  void damage(T& table, const Key1& key,
-              const std::function<void(typename T::ValueType&)>& change) {
-    ASSERT_EQ(database_.transact([&](auto& txn) {
-      const auto row = txn.read(kNoState, table, key);
-      return row && txn.update(kNoState, table, row, change) ? Outcome::commit : txn.stop();
-    }),
-              Outcome::commit);
-  }
-  template <class T>
-  void remove(T& table, const Key1& key) {
-    ASSERT_EQ(database_.transact([&](auto& txn) {
-      const auto row = txn.read(kNoState, table, key);
-      return row && txn.remove(kNoState, table, row) ? Outcome::commit : txn.stop();
-    }),
-              Outcome::commit);
-  }
-  template <class T>
-  void insert(T& table, const Key1& key, const typename T::ValueType& value) {
-    ASSERT_EQ(database_.transact([&](auto& txn) {
-      return txn.insert(kNoState, table, key, value) ? Outcome::commit : txn.stop();
-    }),
-              Outcome::commit);
-  }
-
-  /// The conditions that are violated, each once, sorted.
-  std::vector<std::string> violated() {
-    std::vector<std::string> conditions;
-    for (const std::string& line : database_.workload().check()) {
-      conditions.push_back(line.substr(0, line.find(':')));
-    }
-    std::sort(conditions.begin(), conditions.end());
-    conditions.erase(std::unique(conditions.begin(), conditions.end()), conditions.end());
-    return conditions;
-  }
-
-  using Names = std::vector<std::string>;
   static constexpr RequestId kOrder = 4;
   static constexpr int kRequests = 8;
   const ProgramFile file_ = test::shop_program(4, 2,

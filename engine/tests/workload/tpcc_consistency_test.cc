@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "alone.h"
+#include "damage.h"
 #include "workload/tpcc.h"
 #include "workload/tpcc/consistency.h"
 
@@ -14,44 +14,11 @@ namespace heddle::tpcc {
 namespace {
 
 using test::Alone;
-using M = ThreadsMachine;
 
-class TpccConsistency : public testing::Test {
+class TpccConsistency : public test::Damage<Tpcc> {
  protected:
-  Tables<M>& tables() { return database_.workload().tables(); }
+  TpccConsistency() : Damage(database_) {}
 
-  /// Changes one row behind the transactions' back.
-  template <class T>
-  void damage(T& table, const typename T::KeyType& key,
-              const std::function<void(typename T::ValueType&)>& change) {
-    ASSERT_EQ(database_.transact([&](auto& txn) {
-      const auto row = txn.read(kNoState, table, key);
-      return row && txn.update(kNoState, table, row, change) ? Outcome::commit : txn.stop();
-    }),
-              Outcome::commit);
-  }
-
-  template <class T>
-  void remove(T& table, const typename T::KeyType& key) {
-    ASSERT_EQ(database_.transact([&](auto& txn) {
-      const auto row = txn.read(kNoState, table, key);
-      return row && txn.remove(kNoState, table, row) ? Outcome::commit : txn.stop();
-    }),
-              Outcome::commit);
-  }
-
-  /// The conditions that are violated, each once, sorted.
-  std::vector<std::string> violated() {
-    std::vector<std::string> conditions;
-    for (const std::string& line : database_.workload().check()) {
-      conditions.push_back(line.substr(0, line.find(':')));
-    }
-    std::sort(conditions.begin(), conditions.end());
-    conditions.erase(std::unique(conditions.begin(), conditions.end()), conditions.end());
-    return conditions;
-  }
-
-  using Names = std::vector<std::string>;
   Alone<Tpcc> database_{{}};
 };
 

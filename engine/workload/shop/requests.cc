@@ -30,7 +30,9 @@ std::uint16_t product_table_of(const replay::Program& program) {
   return static_cast<std::uint16_t>(found - tables.begin());
 }
 
-std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
+std::string quoted(std::string_view name) {
+  return std::string(1, '\'').append(name).append(1, '\'');
+}
 
 }  // namespace
 
