@@ -43,7 +43,7 @@ class SweepPlan:
     rounds: int = 3
     finalists: int = 4
     final_rounds: int = 9
-    levels_us: Sequence[float] = (*INITIAL_US, 512.0, 1024.0)  # where Silo's own ends
+    levels_us: Sequence[float] = INITIAL_US
 
     @property
     def slices(self) -> int:

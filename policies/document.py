@@ -21,7 +21,7 @@ WriteVisibility = Literal["PRIVATE", "PUBLIC"]
 ALPHAS: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0, 4.0)
 """What a backoff cell may be: abort multiplies the backoff by 1 + alpha, commit divides it."""
 
-INITIAL_US: tuple[float, ...] = (0.125, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
+INITIAL_US: tuple[float, ...] = (0.125, 0.5, *(2.0**power for power in range(11)))
 """What the backoff of a type may start from, in microseconds."""
 
 PRIOR_ABORTS = 3

@@ -42,7 +42,7 @@ struct Policy {
 
 /// The values a backoff cell may take.
 inline constexpr std::array kBackoffAlphas{0.0, 0.5, 1.0, 2.0, 4.0};
-inline constexpr std::array kBackoffInitialsUs{0.125, 0.5,  1.0,  2.0,   4.0,  8.0,
-                                               16.0,  32.0, 64.0, 128.0, 256.0};
+inline constexpr std::array kBackoffInitialsUs{0.125, 0.5,  1.0,   2.0,   4.0,   8.0,   16.0,
+                                               32.0,  64.0, 128.0, 256.0, 512.0, 1024.0};
 
 }  // namespace heddle

@@ -122,7 +122,7 @@ def test_each_group_adds_its_values_and_no_others(tpcc: Signature) -> None:
         "dirty_read": 10,
         "public_write": 14,
         "early_validation": 26,
-        "backoff": 3 * (10 + 6 * 4),
+        "backoff": 3 * (12 + 6 * 4),
     }
     coarse = encoding.allowed(["wait_coarse"])
     assert coarse[1] == (0, 8)

@@ -42,7 +42,7 @@ Policy policy() {
       {.wait = {0, 4}, .public_write = true},
       {.wait = {4, 4}, .dirty_read = true, .public_write = true, .early_validation = true}};
   made.backoff = {{.initial_us = 0.125, .abort = {0.0, 0.5, 4.0}, .commit = {1.0, 2.0, 0.0}},
-                  {.initial_us = 256.0, .abort = {4.0, 4.0, 4.0}, .commit = {0.5, 0.5, 0.5}}};
+                  {.initial_us = 1024.0, .abort = {4.0, 4.0, 4.0}, .commit = {0.5, 0.5, 0.5}}};
   made.provenance_json = R"({"search":"evolution","seed":7})";
   return made;
 }
@@ -237,7 +237,7 @@ TEST(PolicyJson, WrongBackoffIsRefusedByTypeAndCell) {
        {order, "initial_us", "missing"}},
       {"another initial value",
        [](Json& d) { d["backoff"]["order"]["initial_us"] = 3; },
-       {order, "initial_us", "3", "0.125", "256.0"}},
+       {order, "initial_us", "3", "0.125", "1024.0"}},
       {"two cells",
        [](Json& d) { d["backoff"]["order"]["abort"].erase(2); },
        {order, "abort", "3", "2"}},
@@ -326,7 +326,7 @@ TEST(PolicyJson, KeyGivenTwiceIsRefused) {
            {"\"state\":1", "\"state\":1,\"state\":1", "state"},
            {"\"early_validation\":true", "\"early_validation\":false,\"early_validation\":true",
             "early_validation"},
-           {"\"initial_us\":256.0", "\"initial_us\":256.0,\"initial_us\":1.0", "initial_us"},
+           {"\"initial_us\":1024.0", "\"initial_us\":1024.0,\"initial_us\":1.0", "initial_us"},
            {"\"seed\":7", "\"seed\":7,\"seed\":7", "seed"}}) {
     std::string text = to_json(policy());
     replace(text, once, twice);
@@ -394,7 +394,7 @@ TEST(PolicyJson, DamagedDocumentIsReadOrRefused) {
 
 TEST(PolicyJson, NumbersBeyondAnyRangeAreRefused) {
   for (const char* number : {"1e999", "-1e999"}) {
-    for (const char* field : {"\"initial_us\":256.0", "\"seed\":7"}) {
+    for (const char* field : {"\"initial_us\":1024.0", "\"seed\":7"}) {
       std::string text = to_json(policy());
       const std::string name(field, std::string(field).find(':') + 1);
       replace(text, field, name + number);
