@@ -410,6 +410,42 @@ class TimelineConfig:
 
 
 @dataclass
+class ReportTimelineConfig:
+    """The timelines in a report.
+
+    Attributes:
+        enabled: whether there are any.
+        seconds: virtual time that is recorded …
+        warmup: … and what comes before.
+        lanes: how many cores are drawn.
+        seed: of the inputs.
+    """
+
+    enabled: bool = True
+    seconds: float = 0.0003
+    warmup: float = 0.005
+    lanes: int = 6
+    seed: int = 1
+
+
+@dataclass
+class ReportConfig:
+    """`heddle report`.
+
+    Attributes:
+        runs_dir: where runs are kept.
+        output: the page; null = `report.html`, in the run's folder, or here for several runs.
+        machine: the virtual cores that runs on real cores are recorded on.
+        timeline: what is recorded.
+    """
+
+    runs_dir: str = "runs"
+    output: str | None = None
+    machine: MachineConfig = field(default_factory=MachineConfig)
+    timeline: ReportTimelineConfig = field(default_factory=ReportTimelineConfig)
+
+
+@dataclass
 class ConflictConfig:
     """How the conflict rate of an hour is measured (`heddle trace stats`).
 
@@ -575,6 +611,7 @@ def register_schemas() -> None:
     store.store("check_schema", CheckConfig)
     store.store("fidelity_schema", FidelityConfig)
     store.store("nightly_schema", NightlyConfig)
+    store.store("report_schema", ReportConfig)
     store.store("serve_schema", ServeConfig)
     store.store("trace_record_schema", RecordConfig)
     store.store("timeline_schema", TimelineConfig)

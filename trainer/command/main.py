@@ -11,6 +11,7 @@ from traces.lazy_group import LazyGroup
 
 COMMANDS = {
     "train": "trainer.command.train:train",
+    "report": "trainer.command.report:report",
     "evaluate": "trainer.command.evaluate:evaluate",
     "nightly": "trainer.command.nightly:nightly",
     "serve": "trainer.command.serve:serve",

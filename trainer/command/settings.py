@@ -26,6 +26,7 @@ from trainer.config import (
     FidelityConfig,
     NightlyConfig,
     RecordConfig,
+    ReportConfig,
     ServeConfig,
     TimelineConfig,
     TrainConfig,
@@ -45,6 +46,7 @@ Settings = TypeVar(
     NightlyConfig,
     ServeConfig,
     RecordConfig,
+    ReportConfig,
 )
 
 CONFIGS = "configs"
