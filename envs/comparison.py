@@ -145,7 +145,6 @@ class Row:
             "repeats": [result.as_dict() for result in self.repeats],
         }
 
-
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Row:
         """Read what `as_dict` gives, but for the ratios, which take another row.
@@ -205,7 +204,9 @@ class Comparison:
         try:
             version = source["schema_version"]
             if version != SCHEMA_VERSION:
-                raise ValueError(f"schema_version {version!r:.40}; this version reads {SCHEMA_VERSION}")
+                raise ValueError(
+                    f"schema_version {version!r:.40}; this version reads {SCHEMA_VERSION}"
+                )
             rows = [Row.from_dict(entry) for entry in source["results"]]
             violations = [str(one) for one in source["violations"]]
             interrupted = bool(source["interrupted"])

@@ -57,15 +57,28 @@ class Effects:
 
     def can_depend(self, state: int) -> frozenset[str]:
         """The types on which a transaction that comes to this access may depend by then."""
-        return frozenset(name for before in self._before(state) for name in self._taken(before))
+        return frozenset(
+            name for before in self._before(state) for name in self.taken(before.state)
+        )
+
+    def taken(self, state: int) -> frozenset[str]:
+        """The types on which this access, and the publication after it, may make one depend."""
+        access = self.document.signature.accesses[state]
+        found: set[str] = set()
+        if self._reads_dirty(access):
+            found |= self._writers(access.table)
+        if _publishes(self.document.cc[access.state]):
+            # A point makes visible whatever the transaction has written until then.
+            kind = self.document.signature.type_of(access.state)
+            for table in {other.table for other in kind.accesses if other.writes}:
+                found |= self._writers(table) | self._known_readers(table)
+        return frozenset(found)
 
     @cached_property
     def published_tables(self) -> frozenset[str]:
         """The tables that have access lists, for some row publishes a write to them."""
         accesses = self.document.signature.accesses
-        return frozenset(
-            accesses[row.state].table for row in self.document.cc if _publishes(row)
-        )
+        return frozenset(accesses[row.state].table for row in self.document.cc if _publishes(row))
 
     def _row(self, row: CcRow) -> RowEffect:
         known = self.can_depend(row.state)
@@ -93,18 +106,6 @@ class Effects:
                 break
             last += 1
         return [access for access in kind.accesses if access.state <= last]
-
-    def _taken(self, access: Access) -> set[str]:
-        """The types on which this access, and the publication after it, may make one depend."""
-        found: set[str] = set()
-        if self._reads_dirty(access):
-            found |= self._writers(access.table)
-        if _publishes(self.document.cc[access.state]):
-            # A point makes visible whatever the transaction has written until then.
-            kind = self.document.signature.type_of(access.state)
-            for table in {other.table for other in kind.accesses if other.writes}:
-                found |= self._writers(table) | self._known_readers(table)
-        return found
 
     def _writers(self, table: str) -> set[str]:
         """The types whose writes to a table may be visible before they commit."""

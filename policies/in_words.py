@@ -169,8 +169,7 @@ class _Writer:
             )
             count += one.read_version != two.read_version and before.dirty == after.dirty
             count += (
-                one.early_validation != two.early_validation
-                and before.validates == after.validates
+                one.early_validation != two.early_validation and before.validates == after.validates
             )
         return count
 
@@ -228,9 +227,7 @@ class _Writer:
             return f"{subject} {verb} for {whom} to end, not just to finish {self._one(before)}."
         if before == "COMMIT":
             return f"{subject} {verb} for {whom} to finish {self._one(after)}, not to end."
-        return (
-            f"{subject} {verb} for {whom} to finish {self._one(after)}, not {self._one(before)}."
-        )
+        return f"{subject} {verb} for {whom} to finish {self._one(after)}, not {self._one(before)}."
 
     def _until(self, wait: WaitAction, whom: str) -> str:
         if wait == "COMMIT":

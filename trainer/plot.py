@@ -58,9 +58,7 @@ def history_figure(history: Sequence[GenerationRecord], reference: str) -> Figur
     return axes.figure
 
 
-def histories_figure(
-    histories: Mapping[str, Sequence[GenerationRecord]], reference: str
-) -> Figure:
+def histories_figure(histories: Mapping[str, Sequence[GenerationRecord]], reference: str) -> Figure:
     """The best of each generation over evaluations, a line a run.
 
     Args:

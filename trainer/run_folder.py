@@ -184,9 +184,7 @@ def find_run_folder(runs_dir: Path, name: str, said: str | None = None) -> RunFo
             if RunFolder(path).overrides.exists():
                 return RunFolder(path)
             if RunFolder(path).config.exists():
-                raise RunFolderError(
-                    f"{said}: the run was ended before it began; start a new one"
-                )
+                raise RunFolderError(f"{said}: the run was ended before it began; start a new one")
     found = sorted(path.parent.name for path in runs_dir.glob(f"*/{FILE_NAME}"))
     there = f"there are {', '.join(found[-5:])}" if found else f"there are none in {runs_dir}"
     raise RunFolderError(f"{said}: no such run; {there}")

@@ -43,6 +43,10 @@ def report(words: tuple[str, ...], show: bool) -> None:
         click.echo(settings_text("report", settings), nl=False)
         return
     config = compose_settings("report", settings, ReportConfig)
+    if config.machine.kind != "virtual":
+        raise UsageError(
+            f"machine={config.machine.kind}: a timeline takes virtual cores; leave it out"
+        )
     folders = _folders(names, config)
     output = config.output or str(folders[0].report if len(folders) == 1 else Path("report.html"))
     refuse_bad_output(output)

@@ -211,6 +211,7 @@ def _report(config: TrainConfig, folder: RunFolder, record: Record, outcome: Out
         _show(config, comparison)
     click.echo(f"policy:  {folder.policy}")
     click.echo(f"read it: heddle policy show {folder.policy}")
+    click.echo(f"page:    heddle report {folder.path}")
     if record.how_to_open is not None:
         click.echo(f"record:  {record.how_to_open}")
     for violation in outcome.violations:

@@ -31,6 +31,8 @@ STYLE: dict[str, Any] = {
 }
 
 _ID = re.compile(r'(\bid="|url\(#|href="#)')
+_TAG = re.compile(r"<[^>]*>")
+_LONG = re.compile(r"-?\d+\.\d{3,}")
 _COLOUR = re.compile("|".join(COLOURS), re.IGNORECASE)
 
 
@@ -63,5 +65,6 @@ def as_svg(figure: Figure, name: str) -> str:
 def _smaller(text: str) -> str:
     """Without groups' names, without indentation, and to a hundredth of a point."""
     text = re.sub(r'<g id="[^"]*"', "<g", text)
-    text = re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", text)
-    return re.sub(r"\s*\n\s*", "\n", text)
+    text = _TAG.sub(lambda tag: _LONG.sub(lambda found: f"{float(found[0]):.2f}", tag[0]), text)
+    text = re.sub(r"\s*\n\s*", "\n", text)
+    return re.sub(r"<g>\n(<path[^>]*/>)\n</g>", r"\1", text)

@@ -140,7 +140,7 @@ def read_run(folder: RunFolder) -> KeptRun:
             missing.append(
                 Missing("the learning curve", "no generation was finished; go on with it", resume)
             )
-    policy = load(folder.policy, check=False) if folder.policy.exists() else None
+    policy = load(folder.policy) if folder.policy.exists() else None
     if policy is None:
         missing.append(Missing("a policy", "none was found yet; go on with it", resume))
     comparison = _comparison(folder.comparison)

@@ -309,9 +309,7 @@ def _counts(before: TableView, after: TableView) -> list[Count]:
 
 
 def _marked(table: TableView, mark: str) -> int:
-    return sum(
-        cell.mark == mark for _, rows in table.types for row in rows for cell in row.cells
-    )
+    return sum(cell.mark == mark for _, rows in table.types for row in rows for cell in row.cells)
 
 
 def _add_windows(
@@ -333,9 +331,7 @@ def _add_windows(
             f"window{number}-",
         )
     except NoWindowError as error:
-        view.missing.append(
-            Missing("the timelines", f"the workload can't be run here: {error}")
-        )
+        view.missing.append(Missing("the timelines", f"the workload can't be run here: {error}"))
         return
     if not run.virtual:
         view.windows_of = (

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from envs import Evaluator, MeasuringError, of_policy
-from envs.timeline import Timeline
+from envs.timeline import Attempt, Timeline, attempts_between
 from policies import PolicyDocument, to_json
-from trainer.config import ReportTimelineConfig, VirtualConfig, workload_options
-from trainer.config import CostsConfig
+from policies.in_words import policy_words
+from trainer.config import CostsConfig, ReportTimelineConfig, VirtualConfig, workload_options
 from trainer.report.drawn import as_svg, style
 from trainer.report.kept import KeptRun
 from trainer.timeline.picture import Window, window_figure
@@ -116,25 +118,45 @@ def _length_us(timelines: Sequence[Timeline]) -> float:
 
 
 def _draw(name: str, timeline: Timeline, length_us: float, lanes: int, ident: str) -> Drawn:
-    begin = max(0.0, (timeline.end / 1000 - length_us) / 2)
-    window = Window(begin, begin + length_us, _busiest(timeline, begin, length_us, lanes))
+    window = _liveliest(timeline, length_us, lanes)
     with style():
         svg = as_svg(window_figure(timeline, window, ""), ident)
     ended = [one for one in timeline.attempts if one.outcome is not None]
     aborts = sum(one.outcome == "abort" for one in ended)
     waits = sum(len(one.waits) for one in timeline.attempts)
     note = (
-        f"{len(window.cores)} of {timeline.cores} virtual cores for {length_us:.0f} µs. In the "
-        f"{timeline.end / 1000:.0f} µs that were recorded, {len(ended) - aborts:,} transactions "
-        f"ended, {aborts:,} attempts aborted, and {waits:,} waits were made."
+        f"The liveliest {length_us:.0f} µs, on {len(window.cores)} of {timeline.cores} virtual "
+        f"cores. In all of the {timeline.end / 1000:.0f} µs that were recorded "
+        f"{len(ended) - aborts:,} transactions ended, {aborts:,} attempts aborted and {waits:,} "
+        "waits were made."
     )
-    return Drawn(name, svg, note)
+    return Drawn(policy_words(name), svg, note)
 
 
-def _busiest(timeline: Timeline, begin_us: float, length_us: float, lanes: int) -> list[int]:
-    """The cores that run transactions for most of a window: others back off, an empty lane."""
-    begin, end = begin_us * 1000, (begin_us + length_us) * 1000
-    busy = dict.fromkeys(range(timeline.cores), 0.0)
-    for attempt in timeline.attempts:
-        busy[attempt.core] += max(0.0, min(end, attempt.end) - max(begin, attempt.begin))
-    return sorted(sorted(busy, key=lambda core: (-busy[core], core))[:lanes])
+def _liveliest(timeline: Timeline, length_us: float, lanes: int) -> Window:
+    """Where most attempts can be seen, and the cores that make most of them.
+
+    Cores that back off or wait all the time would be empty lanes, or one long bar.
+    """
+    length = length_us * 1000
+    starts = range(max(1, math.ceil(2 * timeline.end / length) - 2))
+    seen = [attempts_between(timeline, at * length / 2, (at / 2 + 1) * length) for at in starts]
+    chosen = [_liveliest_cores(timeline, attempts, lanes) for attempts in seen]
+    at = max(
+        starts, key=lambda at: sum(attempt.core in chosen[at] for attempt in seen[at]), default=0
+    )
+    begin = at * length_us / 2
+    return Window(begin, begin + length_us, sorted(chosen[at]))
+
+
+def _liveliest_cores(timeline: Timeline, attempts: Iterable[Attempt], lanes: int) -> set[int]:
+    """Of each type the core with most of its attempts, then the cores with most of any."""
+    by_type: dict[str, Counter[int]] = {}
+    for attempt in attempts:
+        by_type.setdefault(attempt.type, Counter())[attempt.core] += 1
+    chosen: dict[int, None] = {}
+    everything: Counter[int] = sum(by_type.values(), Counter())
+    for made in (*by_type.values(), *[Counter({c: n}) for c, n in everything.most_common()]):
+        others = [core for core, _ in made.most_common() if core not in chosen]
+        chosen |= dict.fromkeys(others[:1])
+    return set(list(chosen)[:lanes]) or set(range(min(lanes, timeline.cores)))

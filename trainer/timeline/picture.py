@@ -172,15 +172,24 @@ class _Painter:
         alpha: float,
         hatch: str | None = None,
     ) -> None:
-        self._axes.broken_barh(
-            [(begin / 1000, (end - begin) / 1000)],
-            (lane - height / 2, height),
+        from matplotlib.patches import Rectangle
+
+        # What lies outside would take room in a file of shapes.
+        left = max(begin / 1000, self._window.begin)
+        right = min(end / 1000, self._window.end)
+        if left > right:
+            return
+        bar = Rectangle(
+            (left, lane - height / 2),
+            right - left,
+            height,
             facecolor=colour,
             alpha=alpha,
             hatch=hatch,
             edgecolor="white" if hatch is None else "#8a8a8a",
             linewidth=0.3,
         )
+        self._axes.add_patch(bar)
 
     def _label(
         self,
