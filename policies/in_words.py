@@ -143,6 +143,10 @@ def _steps(verb: str, alphas: Sequence[float]) -> str:
     return f"{verb} by {factors[0]}, {factors[1]}, {factors[2]} (after 0, 1, 2 or more attempts)"
 
 
+_WaitChange = tuple[WaitAction, WaitAction, tuple[int, ...], str | None]
+"""A wait before and after, at which accesses, and for which type if the words name one of its."""
+
+
 class _Writer:
     def __init__(self, base: PolicyDocument, other: PolicyDocument) -> None:
         self._base, self._other = base, other
@@ -177,22 +181,15 @@ class _Writer:
 
     def _waits(self, kind: str, states: range) -> Iterator[Sentence]:
         """First all accesses with the same change of one type, then all such types together."""
-        groups: dict[tuple[object, ...], list[str]] = {}
-        places: dict[tuple[object, ...], list[int]] = {}
+        groups: dict[_WaitChange, list[str]] = {}
         for name in self._signature.type_names:
             for (before, after), where in self._changed_waits(name, states).items():
                 # Two types share a sentence only where no access of theirs is named.
                 whose = None if isinstance(before, str) and isinstance(after, str) else name
-                key = (before, after, tuple(where), whose)
-                groups.setdefault(key, []).append(name)
-                places[key] = where
-        for key, names in groups.items():
-            before, after = key[0], key[1]
-            assert isinstance(before, int | str)
-            assert isinstance(after, int | str)
-            where = places[key]
-            text = self._wait_words(kind, where, names, before, after)  # type: ignore[arg-type]
-            yield Sentence(kind, text, len(where) * len(names))
+                groups.setdefault((before, after, tuple(where), whose), []).append(name)
+        for (before, after, places, _), names in groups.items():
+            text = self._wait_words(kind, list(places), names, before, after)
+            yield Sentence(kind, text, len(places) * len(names))
 
     def _changed_waits(
         self, name: str, states: range
@@ -293,7 +290,8 @@ class _Writer:
                 f"{type_words(kind)} wrote before; {self._name} keeps {'them' if plural else 'it'} "
                 "private."
             )
-        return f"{subject} {stays} private {self._private_until(kind, where)}; {self._name} publishes at once."
+        until = self._private_until(kind, where)
+        return f"{subject} {stays} private {until}; {self._name} publishes at once."
 
     def _private_until(self, kind: str, where: list[int]) -> str:
         """When what these accesses write becomes visible; a later point takes it along."""

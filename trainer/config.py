@@ -290,11 +290,14 @@ class TrainConfig(TrainingConfig):
 
     Attributes:
         validation: after a search on virtual cores, the comparison on real ones.
+        registered_model: the model in MLflow's registry that the policy becomes a version of;
+            null = none.
         resume: a run to go on with: its name in `runs_dir`, or its folder.
         runs_dir: where runs are kept.
     """
 
     validation: ValidationConfig = field(default_factory=ValidationConfig)
+    registered_model: str | None = None
     resume: str | None = None
     runs_dir: str = "runs"
 

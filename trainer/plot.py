@@ -38,7 +38,7 @@ def history_figure(history: Sequence[GenerationRecord], reference: str) -> Figur
         history: one record a generation, at least one.
         reference: what fitness is relative to, for the label.
     """
-    axes = _empty_axes(reference)
+    figure, axes = _empty_figure(reference)
     steps = [record.evaluations for record in history]
     axes.fill_between(
         steps,
@@ -55,7 +55,7 @@ def history_figure(history: Sequence[GenerationRecord], reference: str) -> Figur
     )
     axes.set_ylim(bottom=min(0.7, min(record.median for record in history)))
     axes.legend(frameon=False, loc="lower right")
-    return axes.figure
+    return figure
 
 
 def histories_figure(histories: Mapping[str, Sequence[GenerationRecord]], reference: str) -> Figure:
@@ -65,7 +65,7 @@ def histories_figure(histories: Mapping[str, Sequence[GenerationRecord]], refere
         histories: by the run's name, at least one record each.
         reference: what fitness is relative to, for the label.
     """
-    axes = _empty_axes(reference)
+    figure, axes = _empty_figure(reference)
     for (name, history), colour in zip(histories.items(), cycle(SERIES), strict=False):
         axes.plot(
             [record.evaluations for record in history],
@@ -76,10 +76,10 @@ def histories_figure(histories: Mapping[str, Sequence[GenerationRecord]], refere
             label=name,
         )
     axes.legend(frameon=False, loc="lower right")
-    return axes.figure
+    return figure
 
 
-def _empty_axes(reference: str) -> Axes:
+def _empty_figure(reference: str) -> tuple[Figure, Axes]:
     # Takes a second to import: only where it is used. The object interface needs no display.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -92,4 +92,4 @@ def _empty_axes(reference: str) -> Axes:
     axes.set_ylabel(f"throughput ÷ {reference}")
     axes.grid(alpha=0.2)
     axes.spines[["top", "right"]].set_visible(False)
-    return axes
+    return figure, axes

@@ -60,8 +60,8 @@ def waits_by_row(
 ) -> Iterator[tuple[str, Sequence[RowEffect]]]:
     """Each wait for an access: the type waited for, and the rows that may have asked for it.
 
-    Only wait actions wait for an access; they come before one, and after one that is validated: then
-    they are those of the next row.
+    Only wait actions wait for an access; they come before one, and after one that is validated:
+    then they are those of the next row.
     """
     for wait in attempt.waits:
         at = [a.state for a in attempt.accesses if a.begin <= wait.begin <= a.end]

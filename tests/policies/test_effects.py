@@ -30,7 +30,7 @@ WAIT = {"a": "COMMIT", "b": 3}
 def test_occ_does_nothing(signature: Signature) -> None:
     for row in Effects(build_seed("occ", signature)).rows:
         assert set(row.wait.values()) == {"NO_WAIT"}
-        assert not (row.dirty or row.publishes or row.validates)
+        assert not any((row.dirty, row.publishes, row.validates))
 
 
 def test_every_wait_of_ic3_is_for_someone(tpcc: Signature) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -16,6 +18,7 @@ from omegaconf import OmegaConf
 
 from envs import Comparison
 from policies import load, save
+from tests.trainer import fake_engine as stand_in
 from tests.trainer.fake_run import settings, train, virtual_settings
 from tests.trainer.tiny_training import TINY
 from trainer.checkpoint import SCHEMA_VERSION
@@ -80,9 +83,21 @@ def kept_run(path: Path, config: TrainConfig, typed: list[str] | None = None) ->
     return folder
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that no test touches."""
+    path = tmp_path_factory.mktemp("trained") / "one"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "engine", stand_in)
+        patch.setattr(stand_in, "NOISE", 0.0)
+        kept_run(path, settings(3))
+    return path
+
+
 @pytest.fixture
-def folder(fake_engine: ModuleType, tmp_path: Path) -> RunFolder:
-    return kept_run(tmp_path / "runs" / "one", settings(3))
+def folder(fake_engine: ModuleType, trained: Path, tmp_path: Path) -> RunFolder:
+    """A copy of it."""
+    return RunFolder(Path(shutil.copytree(trained, tmp_path / "runs" / "one")))
 
 
 def report(*typed: str) -> Result:
@@ -282,7 +297,7 @@ def test_numbers_beside_a_figure_are_not_shortened() -> None:
 
 
 def test_timelines_of_a_real_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the compiled engine; the workload of a run that can't be run any more is no reason to stop."""
+    """On the compiled engine; that a workload can't be run any more is no reason to stop."""
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(heddle, ["train", *TINY])
     assert done.exit_code == 0, done.output

@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from envs import Comparison, comparison_table, machine_words
 from envs.engine_interface import load_engine
 from envs.workload import workload_signature
-from policies import Signature
+from policies import Signature, load
 from trainer.checkpoint import (
     Checkpoint,
     WritingError,
@@ -35,7 +35,9 @@ from trainer.command.settings import (
 from trainer.config import TrainConfig, workload_options
 from trainer.evaluation import MachineSpec, build_backend
 from trainer.lock import held
+from trainer.mlflow_store import MlflowStore
 from trainer.plot import plot_history
+from trainer.policy_registry import CHAMPION, Registered, read_from
 from trainer.progress import Display, make_display
 from trainer.record import Record
 from trainer.run import LEARNED, Outcome, Training, check_settings, measuring_settings
@@ -84,6 +86,7 @@ def train_once(
         folder: of the run to go on with, None for a new one.
     """
     workload = workload_options(config.workload)
+    read_from(MlflowStore(config.mlflow.uri, Path(config.runs_dir)))
     try:
         signature = workload_signature(load_engine(), workload)
         load_engine().check_machine(config.machine.options())
@@ -100,16 +103,19 @@ def train_once(
         remove_unfinished(folder.path)
         folder.write_settings(OmegaConf.to_yaml(OmegaConf.structured(config)), list(overrides))
         record = Record(config.mlflow, runs_dir, display.say)
-        status = "FAILED"
+        status, registered = "FAILED", None
         try:
             outcome, lost = _run(config, signature, folder, display, record)
             if lost is None:
                 status = "KILLED" if outcome is None or outcome.interrupted else "FINISHED"
+            registered = _register(config, folder, outcome, record)
         except WritingError as error:
             raise _with_cure(error, folder) from error
         finally:
             record.end(status)
     code = _report(config, folder, record, outcome)
+    if registered is not None:
+        _show_registered(registered)
     if lost is not None:
         raise _with_cure(lost, folder)
     return code
@@ -170,6 +176,24 @@ def _run(
         return None, None
     finally:
         backend.close()
+
+
+def _register(
+    config: TrainConfig, folder: RunFolder, outcome: Outcome | None, record: Record
+) -> Registered | None:
+    """Make what was learned a version; not what was not compared, or broke the database."""
+    model = config.registered_model
+    if model is None or outcome is None or outcome.interrupted or outcome.violations:
+        return None
+    return record.register(load(folder.policy), model)
+
+
+def _show_registered(registered: Registered) -> None:
+    aliases = ", ".join(registered.aliases)
+    model, version = registered.model, registered.version
+    click.echo(f"model:   {model}, version {version} ({aliases})")
+    if CHAMPION not in registered.aliases:
+        click.echo(f"use it:  heddle policy promote registry:{model}/{version}")
 
 
 def _with_cure(error: WritingError, folder: RunFolder) -> WritingError:

@@ -38,9 +38,10 @@ _COLOUR = re.compile("|".join(COLOURS), re.IGNORECASE)
 
 def style() -> Any:
     """A context in which figures are to be made and drawn."""
-    from matplotlib import rc_context
+    import matplotlib
 
-    return rc_context(STYLE)
+    context: Any = matplotlib.rc_context  # whose annotation is a list of all its keys
+    return context(STYLE)
 
 
 def as_svg(figure: Figure, name: str) -> str:

@@ -215,8 +215,8 @@ def _text(path: Path) -> str | None:
 def _damaged(path: Path, error: Exception) -> KeptError:
     reason = " ".join(str(error).split()) or type(error).__name__
     return KeptError(
-        f"{path}: is damaged: {reason[:200]}; put a copy in its place, or remove it and go on with: "
-        f"heddle train resume={path.parent}"
+        f"{path}: is damaged: {reason[:200]}; put a copy in its place, or remove it and go on "
+        f"with: heddle train resume={path.parent}"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
@@ -124,7 +124,7 @@ def make_page(
         lstrip_blocks=True,
     )
     environment.filters |= {"count": _count, "percent": _percent, "us": _us}
-    page = environment.get_template(TEMPLATE).render(
+    return environment.get_template(TEMPLATE).render(
         runs=views,
         overview=_overview(runs, views) if len(runs) > 1 else None,
         parts=PARTS,
@@ -134,7 +134,6 @@ def make_page(
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         typed=" ".join(typed),
     )
-    return page
 
 
 @dataclass(frozen=True)
