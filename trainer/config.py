@@ -438,12 +438,14 @@ class ReportConfig:
     Attributes:
         runs_dir: where runs are kept.
         output: the page; null = `report.html`, in the run's folder, or here for several runs.
+        beside: the seed policy that the table is explained beside; null = the nearest.
         machine: the virtual cores that runs on real cores are recorded on.
         timeline: what is recorded.
     """
 
     runs_dir: str = "runs"
     output: str | None = None
+    beside: str | None = None
     machine: MachineConfig = field(default_factory=MachineConfig)
     timeline: ReportTimelineConfig = field(default_factory=ReportTimelineConfig)
 

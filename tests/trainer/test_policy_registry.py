@@ -201,28 +201,33 @@ def test_a_version_is_named_by_alias_or_number(typed: str, reference: Reference)
     assert str(reference) == f"registry:{typed}"
 
 
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("registry:orders", "write registry:orders@champion, or the number"),
-        ("registry:", "write registry:NAME@champion"),
-        ("registry:orders/", "write registry:orders@champion"),
-        ("registry:orders@", "write registry:orders@champion"),
-        ("registry:orders/three", "names no version"),
-        ("registry:ordres@champion", "has no model ordres; there are: orders"),
-        ("registry:orders@champoin", "has no alias champoin; there are: candidate, champion"),
-        ("registry:orders/7", "has no version 7; there are: 1"),
-    ],
-)
-def test_what_is_not_there_is_said(client: Any, tpcc: Signature, name: str, told: str) -> None:
+NOT_THERE = {
+    "orders": "write registry:orders@champion, or the number",
+    "": "write registry:NAME@champion",
+    "orders/": "write registry:orders@champion",
+    "orders@": "write registry:orders@champion",
+    "orders/three": "names no version",
+    "ordres@champion": "has no model ordres; there are: orders",
+    "orders@champoin": "has no alias champoin; there are: candidate, champion",
+    "orders/7": "has no version 7; there are: 1",
+}
+
+
+def test_what_is_not_there_is_said(client: Any, tpcc: Signature) -> None:
     registered(client, document(tpcc))
-    for typed in (["policy", "export", name, "out.json"], ["policy", "show", name]):
-        done = heddle_(*typed)
+    for name, told in NOT_THERE.items():
+        done = heddle_("policy", "export", f"registry:{name}", "out.json")
         assert done.exit_code == 2
         assert told in done.output
         assert len(done.output.splitlines()) == 1
-    assert heddle_("evaluate", f"policy=silo,{name}").exit_code == 2
     assert not Path("out.json").exists()
+    for typed in (["policy", "show"], ["policy", "promote"], ["policy", "validate"]):
+        done = heddle_(*typed, "registry:orders/7")
+        assert done.exit_code == 2
+        assert "has no version 7" in done.output
+    done = heddle_("evaluate", "policy=silo,registry:orders/7")
+    assert done.exit_code == 2
+    assert "has no version 7" in done.output
 
 
 def test_a_store_that_is_not_there_is_not_made(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,6 +132,12 @@ def test_a_page_has_everything(folder: RunFolder) -> None:
     assert f"<b>{best:.2f}×</b>" in text
 
 
+def test_the_seed_beside_it_can_be_chosen(folder: RunFolder) -> None:
+    text = page_of(folder, "beside=two_phase_locking_star")
+    assert "<h4>2PL*, for comparison</h4>" in text
+    assert "cells do otherwise than in 2PL*</span>" in text
+
+
 def test_both_machines_are_shown_and_named(fake_engine: ModuleType, tmp_path: Path) -> None:
     text = page_of(kept_run(tmp_path / "runs" / "one", virtual_settings(2)))
     assert "Against the baselines, on 4 virtual cores" in text
@@ -273,6 +279,7 @@ def test_a_damaged_file_is_named(
         (["one", "output=runs"], "is a directory"),
         (["one", "outputt=x"], "did you mean output?"),
         (["one", "timeline.lanes=0"], "timeline.lanes=0: must be at least 1"),
+        (["one", "beside=silo"], "beside=silo: is no seed policy; there are occ, two_phase"),
         (["one", "machine=threads"], "machine=threads: a timeline takes virtual cores"),
     ],
 )

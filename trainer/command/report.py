@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from policies import SEEDS
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import UsageError, one_message
 from trainer.command.output import make_progress_console, refuse_bad_output
@@ -47,6 +48,8 @@ def report(words: tuple[str, ...], show: bool) -> None:
         raise UsageError(
             f"machine={config.machine.kind}: a timeline takes virtual cores; leave it out"
         )
+    if config.beside is not None and config.beside not in SEEDS:
+        raise UsageError(f"beside={config.beside}: is no seed policy; there are {', '.join(SEEDS)}")
     folders = _folders(names, config)
     output = config.output or str(folders[0].report if len(folders) == 1 else Path("report.html"))
     refuse_bad_output(output)

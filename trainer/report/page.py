@@ -87,6 +87,7 @@ class RunView:
     curve_note: str = ""
     comparisons: list[ComparisonView] = field(default_factory=list)
     seed: str = ""
+    nearest: str = ""
     explanation: Explanation | None = None
     spoken: list[Spoken] = field(default_factory=list)
     distances: list[tuple[str, int]] = field(default_factory=list)
@@ -201,7 +202,7 @@ def _run_view(run: KeptRun, config: ReportConfig, number: int, with_windows: boo
             view.comparisons.append(shown)
     if run.policy is not None:
         seeds = by_nearness(run.policy)
-        seed, explanation = seeds[0]
+        seed, explanation = next(one for one in seeds if config.beside in (None, one[0].name))
         view.distances = [(policy_words(one.name), told.cells) for one, told in seeds]
         _add_policy(view, run, run.policy, seed, explanation)
         if config.timeline.enabled and with_windows:
@@ -273,6 +274,7 @@ def _add_policy(
     explanation: Explanation,
 ) -> None:
     view.seed = policy_words(seed.name)
+    view.nearest = view.distances[0][0]
     view.explanation = explanation
     spoken = groupby(explanation.sentences, key=lambda one: one.type)
     view.spoken = [
