@@ -237,6 +237,19 @@ class ValidationConfig(RunConfig):
 
 
 @dataclass
+class TableCheckConfig:
+    """The check of what a search finds: a short run, recorded (`trainer.table_check`).
+
+    Attributes:
+        enabled: whether a table must pass it before it is a generation's best, or the champion.
+        seconds: of the run; null = 0.001 virtual ones, 0.2 real ones.
+    """
+
+    enabled: bool = True
+    seconds: float | None = None
+
+
+@dataclass
 class MlflowConfig:
     """The record.
 
@@ -262,6 +275,7 @@ class TrainingConfig:
         evaluation: how candidates are measured.
         tuning: the sweep of `silo_tuned`, which fitness is relative to.
         champion: how the best policy is chosen.
+        check: how tables are checked.
         run: how policies are compared.
         baselines: what the learned policy is compared with.
         seed: of the search, the population and the inputs.
@@ -274,6 +288,7 @@ class TrainingConfig:
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
     tuning: TuningConfig = field(default_factory=TuningConfig)
     champion: ChampionConfig = field(default_factory=ChampionConfig)
+    check: TableCheckConfig = field(default_factory=TableCheckConfig)
     run: RunConfig = field(default_factory=RunConfig)
     baselines: list[str] = field(default_factory=lambda: list(BASELINES))
     seed: int = 1
@@ -291,11 +306,13 @@ class TrainConfig(TrainingConfig):
     Attributes:
         validation: after a search on virtual cores, the comparison on real ones.
         resume: a run to go on with: its name in `runs_dir`, or its folder.
+        sweep: with -m: the sweep to begin or to go on with: its name, or its folder.
         runs_dir: where runs are kept.
     """
 
     validation: ValidationConfig = field(default_factory=ValidationConfig)
     resume: str | None = None
+    sweep: str | None = None
     runs_dir: str = "runs"
 
 

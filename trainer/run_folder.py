@@ -74,6 +74,11 @@ class RunFolder:
         return self.path / "fitness.png"
 
     @property
+    def refused(self) -> Path:
+        """Tables that failed the check, a folder each."""
+        return self.path / "refused"
+
+    @property
     def results(self) -> list[Path]:
         """What a record of the run keeps; not every run has all of them."""
         return [

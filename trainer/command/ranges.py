@@ -48,6 +48,7 @@ ABOVE_ZERO = {
     "evaluation.slice_seconds",
     "tuning.slice_seconds",
     "champion.slice_seconds",
+    "check.seconds",
     "run.seconds",
     "seconds",
     "virtual_seconds",
