@@ -317,6 +317,37 @@ class TrainConfig(TrainingConfig):
 
 
 @dataclass
+class ContestConfig:
+    """`heddle contest`.
+
+    Attributes:
+        sweep: whose runs are compared: its name, or its folder.
+        runs_dir: where it is.
+        output: the folder for what is written; null = the sweep's.
+        seed: of the population and the inputs on which tables are measured anew.
+        rounds: runs of each table …
+        seconds: … of this length …
+        warmup: … and what comes before each unmeasured.
+        points: bests so far of each run that are measured anew, at most.
+        share: of the best known, to which evaluations are counted.
+        evaluation: where tables are measured anew.
+        threads: the best of each method on real cores.
+    """
+
+    sweep: str | None = None
+    runs_dir: str = "runs"
+    output: str | None = None
+    seed: int = 1001
+    rounds: int = 5
+    seconds: float = 0.05
+    warmup: float = 0.01
+    points: int = 12
+    share: float = 0.95
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+    threads: ValidationConfig = field(default_factory=ValidationConfig)
+
+
+@dataclass
 class EvaluateConfig:
     """`heddle evaluate`.
 
@@ -590,6 +621,7 @@ def register_schemas() -> None:
     store = ConfigStore.instance()
     store.store("calibrate_schema", CalibrateConfig)
     store.store("check_schema", CheckConfig)
+    store.store("contest_schema", ContestConfig)
     store.store("fidelity_schema", FidelityConfig)
     store.store("nightly_schema", NightlyConfig)
     store.store("serve_schema", ServeConfig)

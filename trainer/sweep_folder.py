@@ -75,9 +75,9 @@ class Sweep:
             known += [value for value in values if value not in known]
         there = [run.values for run in self.runs]
         for chosen in product(*self.axes.values()):
-            values = dict(zip(self.axes, chosen, strict=True))
-            if values not in there:
-                self.runs.append(SweepRun(values))
+            combination = dict(zip(self.axes, chosen, strict=True))
+            if combination not in there:
+                self.runs.append(SweepRun(combination))
 
     def folder_of(self, run: SweepRun) -> RunFolder | None:
         """Where a run is; None if it has not begun, or its folder was removed."""
@@ -137,8 +137,8 @@ class Sweep:
             raise
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise RunFolderError(
-                f"{file}: is damaged ({type(error).__name__}: {error}); put a copy in its place, or "
-                "start a new sweep"
+                f"{file}: is damaged ({type(error).__name__}: {error}); put a copy in its place, "
+                "or start a new sweep"
             ) from error
 
 

@@ -1,8 +1,8 @@
 """Does a table keep the database serializable? A short run of it is recorded and checked.
 
-A search rewards whatever its evaluator fails to forbid: a fault of the engine that lets a table commit
-what it must not would look like a discovery. So no table becomes a generation's best, or the champion,
-before the checker (docs/checking.md) has looked at what it does.
+A search rewards whatever its evaluator fails to forbid: a fault of the engine that lets a table
+commit what it must not would look like a discovery. So no table becomes a generation's best, or the
+champion, before the checker (docs/checking.md) has looked at what it does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PATIENCE_S = 900.0
 
 
 class TableCheck:
-    """Checks tables on the workload and the machine that a training is for, in a process of its own.
+    """Checks tables on a training's workload and machine, in a process of its own.
 
     Args:
         config: of the training.
@@ -76,8 +76,8 @@ class TableCheck:
         reason = verdict.findings[0].strip().splitlines()[0]
         self._say(
             f"REFUSED: table {subject.name} fails the check: {reason}\n"
-            "A table may be slow, never wrong: this is a fault of the engine. Its candidate counts as "
-            f"failed, and the training goes on without it.\nLook at it: heddle check replay={kept}"
+            "A table may be slow, never wrong: this is a fault of the engine. Its candidate counts "
+            f"as failed, and the training goes on without it.\nLook at it: heddle check replay={kept}"
         )
         return f"fails the check: {reason}"
 

@@ -12,6 +12,7 @@ from traces.lazy_group import LazyGroup
 COMMANDS = {
     "train": "trainer.command.train:train",
     "evaluate": "trainer.command.evaluate:evaluate",
+    "contest": "trainer.command.contest:contest",
     "nightly": "trainer.command.nightly:nightly",
     "serve": "trainer.command.serve:serve",
     "check": "trainer.command.check:check",

@@ -22,6 +22,7 @@ from trainer.command.ranges import check_cores, check_ranges
 from trainer.config import (
     CalibrateConfig,
     CheckConfig,
+    ContestConfig,
     EvaluateConfig,
     FidelityConfig,
     NightlyConfig,
@@ -40,6 +41,7 @@ Settings = TypeVar(
     EvaluateConfig,
     CalibrateConfig,
     CheckConfig,
+    ContestConfig,
     FidelityConfig,
     TimelineConfig,
     NightlyConfig,
@@ -83,7 +85,7 @@ def to_settings(config: DictConfig, kind: type[Settings]) -> Settings:
         raise UsageError(_first_line(error)) from error
     assert isinstance(settings, kind)
     check_ranges(settings)
-    if not isinstance(settings, CalibrateConfig):
+    if not isinstance(settings, CalibrateConfig | ContestConfig):
         check_cores(settings.machine)
     leave_out_repeats(settings)
     return settings
