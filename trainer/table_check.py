@@ -77,7 +77,8 @@ class TableCheck:
         self._say(
             f"REFUSED: table {subject.name} fails the check: {reason}\n"
             "A table may be slow, never wrong: this is a fault of the engine. Its candidate counts "
-            f"as failed, and the training goes on without it.\nLook at it: heddle check replay={kept}"
+            "as failed, and the training goes on without it.\n"
+            f"Look at it: heddle check replay={kept}"
         )
         return f"fails the check: {reason}"
 

@@ -54,9 +54,9 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
     r"""Compare search methods by the runs of a sweep.
 
     Every champion, every best so far and the baselines are measured anew, on a population and
-    inputs that no run has seen. The run is the unit: medians and quartiles over seeds, the area below the
-    curves, evaluations to 95 % of the best known, and whether a difference is more than chance. The
-    best of each method also runs on real cores.
+    inputs that no run has seen. The run is the unit: medians and quartiles over seeds, the area
+    below the curves, evaluations to 95 % of the best known, and whether a difference is more than
+    chance. The best of each method also runs on real cores.
 
     Writes contest.json, contest.md and a picture a workload. Ctrl-C keeps what was measured.
 
