@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from envs import Subject
+from envs import MeasuringError, Subject
 from envs.trial import Trial
 from envs.trial_plan import REAL_SECONDS, REAL_WATCHDOG_S, VIRTUAL_SECONDS, VIRTUAL_WATCHDOG_S
 from envs.trial_pool import TrialPool
@@ -21,6 +21,9 @@ from trainer.trial_folder import keep_trial
 
 PATIENCE_S = 900.0
 """A large database takes its time to load on a busy machine, which is no fault of the table."""
+
+KILLED = "SIGKILL"
+"""Whoever ends processes to free memory does it by this signal."""
 
 
 class TableCheck:
@@ -61,6 +64,7 @@ class TableCheck:
             that is refused is told of loudly, and kept with its history.
 
         Raises:
+            MeasuringError: there is no room for it.
             WritingError: what fails can't be written.
         """
         if not self._config.check.enabled:
@@ -69,9 +73,19 @@ class TableCheck:
             # Kept: to start a process takes longer than a trial of a small database.
             self._pool = TrialPool(1, PATIENCE_S).__enter__()
         trial = self._trial(subject)
-        verdict = self._pool.run_one(trial)
+        try:
+            verdict = self._pool.run_one(trial)
+        except MemoryError as error:
+            raise MeasuringError(
+                "there is not enough memory to check tables; check.enabled=false goes without"
+            ) from error
         if not verdict.findings:
             return None
+        if KILLED in verdict.findings[0]:
+            raise MeasuringError(
+                "the process that checks tables was killed, which no fault of the engine does; is "
+                "there too little memory for one more database? check.enabled=false goes without"
+            )
         kept = keep_trial(trial, verdict, self._folder / subject.name, self._pool)
         reason = verdict.findings[0].strip().splitlines()[0]
         self._say(

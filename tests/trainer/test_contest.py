@@ -28,8 +28,9 @@ def run(*arguments: str) -> Result:
 
 
 def compete(*more: str) -> None:
-    without = [text for text in SMALL if not text.startswith(("search.parents", "search.child"))]
-    settings = [*without, "machine=virtual", "machine.cores=4", "validation.enabled=false"]
+    settings = [text for text in SMALL if not text.startswith("search.")]
+    settings += ["search.generations=null", "search.evaluations=60"]
+    settings += ["machine=virtual", "machine.cores=4", "validation.enabled=false"]
     done = run("train", "-m", *settings, "search=local,random", "seed=1,2", "sweep=mine", *more)
     assert done.exit_code == 0, done.output
 
@@ -54,7 +55,7 @@ def test_a_contest_of_two_methods(elsewhere: ModuleType, monkeypatch: pytest.Mon
             assert one["score"] <= case["best_known"]
     best = max(run["score"] for method in case["methods"] for run in method["runs"])
     assert case["best_known"] == pytest.approx(best)
-    assert case["evaluations"] == 80
+    assert case["evaluations"] == 60
     assert len(case["pairs"]) == 1
     assert case["smallest_p"] == pytest.approx(1 / 3)
     assert "nothing here can be significant" in (FOLDER / "contest.md").read_text()

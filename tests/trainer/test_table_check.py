@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from envs import MeasuringError
-from envs.trial import Trial
+from envs.trial import Trial, Verdict
 from policies import Encoding, load
 from tests.trainer.fake_run import make_training, settings, train, virtual_settings
 from tests.trainer.fake_trials import FakeTrialPool
@@ -82,6 +82,16 @@ def test_if_every_table_fails_the_run_does(
     monkeypatch.setattr(FakeTrialPool, "fails", staticmethod(lambda trial: True))
     with pytest.raises((MeasuringError, ValueError), match=r"no policy that can run|passes the"):
         train(settings(2), tmp_path / "run")
+
+
+def test_a_process_killed_for_its_memory_is_no_fault_of_the_table(
+    fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = Verdict(("crashed: its process ended by signal SIGKILL\n",))
+    monkeypatch.setattr(FakeTrialPool, "run_one", lambda self, trial, history=None: killed)
+    with pytest.raises(MeasuringError, match="check.enabled=false"):
+        train(settings(2), tmp_path / "run")
+    assert Checkpoint.load(tmp_path / "run").refused == {}
 
 
 def test_nothing_is_checked_where_it_is_switched_off(
