@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from itertools import product
 from pathlib import Path
 
@@ -22,7 +23,14 @@ FILE_NAME = "sweep.json"
 SWEEPS = "sweeps"
 """Sweeps without a place of their own are in this folder of `runs_dir`."""
 
-WAITING, BEGUN, FINISHED, FAILED = "waiting", "begun", "finished", "failed"
+
+class State(StrEnum):
+    """How far a run of a sweep is."""
+
+    WAITING = "waiting"
+    BEGUN = "begun"
+    FINISHED = "finished"
+    FAILED = "failed"
 
 
 @dataclass
@@ -32,12 +40,15 @@ class SweepRun:
     Attributes:
         values: what it has of the settings that are swept, by their names, as texts.
         folder: its folder's name in the sweep's; None before it began.
-        state: waiting, begun, finished or failed.
+        state: how far it is.
     """
 
     values: dict[str, str]
     folder: str | None = None
-    state: str = WAITING
+    state: State = State.WAITING
+
+    def __post_init__(self) -> None:
+        self.state = State(self.state)  # a text, where it was read
 
     @property
     def overrides(self) -> list[str]:
@@ -88,7 +99,7 @@ class Sweep:
     def has_finished(self, run: SweepRun) -> bool:
         """Whether there is nothing left to do for it."""
         folder = self.folder_of(run)
-        return run.state == FINISHED and folder is not None and folder.policy.exists()
+        return run.state is State.FINISHED and folder is not None and folder.policy.exists()
 
     def begin(self, run: SweepRun, words: str) -> RunFolder:
         """A run's folder, made and noted down if it is not there; named after its place and words.
@@ -99,7 +110,7 @@ class Sweep:
         """
         if run.folder is None:
             run.folder = f"{self.runs.index(run) + 1:03d}-{words}"
-        run.state = BEGUN
+        run.state = State.BEGUN
         self.save()
         make_runs_dir(self.path / run.folder)
         return RunFolder(self.path / run.folder)

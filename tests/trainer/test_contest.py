@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -8,6 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.trainer import fake_engine as stand_in
+from tests.trainer.fake_trials import FakeTrialPool
 from tests.trainer.test_sweep import SMALL
 from trainer.command.main import heddle
 
@@ -15,24 +19,34 @@ FOLDER = Path("runs/sweeps/mine")
 FRESH = ["evaluation.backend=in_process", "threads.enabled=false", "rounds=2"]
 
 
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep of two methods and two seeds, finished: made once."""
+    folder = tmp_path_factory.mktemp("contest")
+    settings = [text for text in SMALL if not text.startswith("search.")]
+    settings += ["search.generations=null", "search.evaluations=60"]
+    settings += ["machine=virtual", "machine.cores=4", "validation.enabled=false"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "engine", stand_in)
+        patch.setattr("trainer.table_check.TrialPool", FakeTrialPool)
+        patch.chdir(folder)
+        done = run("train", "-m", *settings, "search=local,random", "seed=1,2", "sweep=mine")
+    assert done.exit_code == 0, done.output
+    return folder / "runs"
+
+
 @pytest.fixture(autouse=True)
 def elsewhere(
-    fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    runs: Path, fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> ModuleType:
+    """A copy of it, for each test."""
     monkeypatch.chdir(tmp_path)
+    shutil.copytree(runs, "runs")
     return fake_engine
 
 
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(heddle, arguments, catch_exceptions=False)
-
-
-def compete(*more: str) -> None:
-    settings = [text for text in SMALL if not text.startswith("search.")]
-    settings += ["search.generations=null", "search.evaluations=60"]
-    settings += ["machine=virtual", "machine.cores=4", "validation.enabled=false"]
-    done = run("train", "-m", *settings, "search=local,random", "seed=1,2", "sweep=mine", *more)
-    assert done.exit_code == 0, done.output
 
 
 def document() -> dict[str, Any]:
@@ -41,7 +55,6 @@ def document() -> dict[str, Any]:
 
 
 def test_a_contest_of_two_methods(elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    compete()
     done = run("contest", "sweep=mine", *FRESH)
     assert done.exit_code == 0, done.output
     (case,) = document()["cases"]
@@ -71,7 +84,6 @@ def test_a_contest_of_two_methods(elsewhere: ModuleType, monkeypatch: pytest.Mon
 
 
 def test_the_best_of_each_method_runs_on_real_cores() -> None:
-    compete()
     brief = ["threads.repeats=2", "threads.cores=2", "threads.tuning.rounds=1"]
     done = run("contest", "sweep=mine", "evaluation.backend=in_process", "rounds=1", *brief)
     assert done.exit_code == 0, done.output
@@ -85,7 +97,6 @@ def test_the_best_of_each_method_runs_on_real_cores() -> None:
 def test_a_contest_interrupted_keeps_what_it_measured(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compete()
     measure, left = elsewhere.Session.run, [3]
 
     def cut(*arguments: Any, **named: Any) -> Any:
@@ -108,11 +119,8 @@ def test_a_contest_of_nothing_says_what_to_do() -> None:
         (["contest", "sweep=nosuch"], "no such sweep"),
         (["contest", "sweep=mine", "share=2"], "share=2"),
         (["contest", "sweep=mine", "rounds=0"], "rounds=0"),
+        (["contest", "sweep=mine", "seed=2"], "seed=2: is a run's own"),
     ):
         done = run(*arguments)
         assert done.exit_code == 2
         assert words in done.output
-    compete()
-    done = run("contest", "sweep=mine", "seed=2")
-    assert done.exit_code == 2
-    assert "seed=2: is a run's own" in done.output

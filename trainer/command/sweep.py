@@ -24,17 +24,7 @@ from trainer.config import TrainConfig
 from trainer.lock import held
 from trainer.record import Record
 from trainer.run_folder import make_runs_dir
-from trainer.sweep_folder import (
-    FAILED as RUN_FAILED,
-)
-from trainer.sweep_folder import (
-    FINISHED,
-    Sweep,
-    SweepRun,
-    find_sweep,
-    new_sweep,
-    sweep_names,
-)
+from trainer.sweep_folder import State, Sweep, SweepRun, find_sweep, new_sweep, sweep_names
 
 OWN = ("sweep", "runs_dir")
 """Settings of the sweep, not of its runs' outcome."""
@@ -204,7 +194,7 @@ def _train_one(sweep: Sweep, run: SweepRun) -> int:
     except SystemExit as error:  # its message is on the screen, and the others can still be made
         code = error.code if isinstance(error.code, int) else FAILED
     if code != INTERRUPTED:
-        run.state = RUN_FAILED if code else FINISHED
+        run.state = State.FAILED if code else State.FINISHED
         sweep.save()
     return int(code)
 
