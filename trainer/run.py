@@ -347,9 +347,10 @@ class Training:
 
     def _remember(self, best: Candidate | None, generation: int) -> None:
         """Note who is the best so far, if that is another than before."""
-        state = self._state
-        vector = None if best is None else list(best.vector)
-        if best is None or vector is None or (state.bests and state.bests[-1].vector == vector):
+        if best is None:
+            return
+        state, vector = self._state, list(best.vector)
+        if state.bests and state.bests[-1].vector == vector:
             return
         (measured,) = self._ledger.measured([best])
         state.bests.append(
