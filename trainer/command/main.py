@@ -13,6 +13,7 @@ COMMANDS = {
     "train": "trainer.command.train:train",
     "evaluate": "trainer.command.evaluate:evaluate",
     "nightly": "trainer.command.nightly:nightly",
+    "backtest": "trainer.command.backtest:backtest",
     "serve": "trainer.command.serve:serve",
     "check": "trainer.command.check:check",
     "history": "trainer.command.history:history",
