@@ -2,18 +2,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include <pybind11/functional.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
 #include "schedule/batch.h"
+#include "schedule/composite.h"
+#include "schedule/dispatching.h"
 #include "schedule/insertion.h"
 #include "schedule/makespan.h"
 #include "schedule/smf.h"
@@ -84,7 +84,7 @@ Order checked(const Problem& problem, const Indexes& order) {
 
 /// What Python is asked while C++ works without the interpreter lock: how far it is, whether to go
 /// on.
-std::function<bool(std::size_t)> asking(const py::function& proceed) {
+schedule::Proceed asking(const py::function& proceed) {
   return [&proceed](std::size_t done) {
     const py::gil_scoped_acquire acquire;
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
@@ -139,12 +139,29 @@ void bind_problem(py::module_& module) {
           py::arg("order"), "The slot, from 1, in which each starts, by its place in the order.")
       .def(
           "shortest_makespan_first",
-          [](const Problem& problem, std::size_t samples, std::uint64_t seed) {
-            return ordered(
-                [&] { return schedule::shortest_makespan_first(problem, samples, seed); });
+          [](const Problem& problem, std::size_t samples, std::uint64_t seed,
+             const py::function& proceed) {
+            return ordered([&] {
+              return schedule::shortest_makespan_first(problem, samples, seed, asking(proceed));
+            });
           },
-          py::arg("samples"), py::arg("seed"),
-          "SMF's order (VLDB 2024, §3.1). `samples`: drawn for each place; 0: all that are left.")
+          py::arg("samples"), py::arg("seed"), py::arg("proceed"),
+          "SMF's order (VLDB 2024, §3.1). `samples`: drawn for each place; 0: all that are left. "
+          "`proceed` is called now and then with the number placed; once it answers False, the "
+          "rest is appended as it comes.")
+      .def(
+          "composite_dispatching",
+          [](const Problem& problem, std::size_t samples, double delay, double work,
+             std::uint64_t seed, const py::function& proceed) {
+            return ordered([&] {
+              return schedule::composite_dispatching(problem, samples, {delay, work}, seed,
+                                                     asking(proceed));
+            });
+          },
+          py::arg("samples"), py::arg("delay"), py::arg("work"), py::arg("seed"),
+          py::arg("proceed"),
+          "The order of a rule that looks ahead at whom a choice holds up; its weights and what "
+          "they weigh: engine/schedule/composite.h. Otherwise as `shortest_makespan_first`.")
       .def(
           "insert_each",
           [](const Problem& problem, const Indexes& sequence, const py::function& proceed) {

@@ -41,7 +41,7 @@ std::size_t best_place(const Touches& touches, const Order& order, std::uint32_t
 }  // namespace
 
 Order insert_each(const Problem& problem, std::span<const std::uint32_t> sequence,
-                  const std::function<bool(std::size_t)>& proceed) {
+                  const Proceed& proceed) {
   return with_rules(problem.protocol, [&]<Rules R>() {
     Order order;
     order.reserve(sequence.size());

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <span>
 
+#include "schedule/dispatching.h"
 #include "schedule/makespan.h"
 
 namespace heddle::schedule {
@@ -16,6 +16,6 @@ namespace heddle::schedule {
 /// of their number.
 /// @param proceed asked with the number inserted; on false, the rest is appended as it comes
 [[nodiscard]] Order insert_each(const Problem& problem, std::span<const std::uint32_t> sequence,
-                                const std::function<bool(std::size_t)>& proceed);
+                                const Proceed& proceed = always);
 
 }  // namespace heddle::schedule

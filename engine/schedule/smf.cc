@@ -1,40 +1,36 @@
 #include "schedule/smf.h"
 
 #include <algorithm>
-#include <numeric>
-#include <utility>
 
 #include "schedule/placement.h"
-#include "workload/random.h"
 
 namespace heddle::schedule {
 
-Order shortest_makespan_first(const Problem& problem, std::size_t samples, std::uint64_t seed) {
+namespace {
+
+template <Rules R>
+class LeastMakespan {
+ public:
+  explicit LeastMakespan(const Touches& touches) : placement_(touches) {}
+
+  Slot score(std::uint32_t transaction, Slot /*bound*/) const {
+    return std::max(placement_.makespan(), placement_.end_of(transaction));
+  }
+
+  void place(std::uint32_t transaction) { placement_.place(transaction); }
+
+ private:
+  Placement<R> placement_;
+};
+
+}  // namespace
+
+Order shortest_makespan_first(const Problem& problem, std::size_t samples, std::uint64_t seed,
+                              const Proceed& proceed) {
   return with_rules(problem.protocol, [&]<Rules R>() {
     Random random(seed);
-    Placement<R> placement(problem.touches);
-    // The chosen ones in front, in order; the rest behind.
-    Order order(problem.touches.size());
-    std::iota(order.begin(), order.end(), std::uint32_t{0});
-    for (std::size_t place = 0; place < order.size(); ++place) {
-      const std::size_t left = order.size() - place;
-      const std::size_t drawn = place == 0 ? 1 : samples == 0 ? left : std::min(samples, left);
-      std::size_t best = place;
-      Slot best_makespan = 0;
-      std::size_t equals = 0;
-      for (std::size_t at = place; at < place + drawn; ++at) {
-        if (drawn < left) std::swap(order[at], order[at + random.below(order.size() - at)]);
-        const Slot makespan = std::max(placement.makespan(), placement.end_of(order[at]));
-        if (equals > 0 && makespan > best_makespan) continue;
-        equals = equals > 0 && makespan == best_makespan ? equals + 1 : 1;
-        if (equals > 1 && random.below(equals) != 0) continue;
-        best = at;
-        best_makespan = makespan;
-      }
-      std::swap(order[place], order[best]);
-      placement.place(order[place]);
-    }
-    return order;
+    return dispatch(problem.touches, {.samples = samples, .begins_anywhere = true},
+                    LeastMakespan<R>(problem.touches), random, proceed);
   });
 }
 

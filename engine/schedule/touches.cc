@@ -62,8 +62,9 @@ Touches::Touches(const Batch& batch, bool reads_order_reads) {
       }
       include(touches_[place], access, static_cast<Slot>(at + 1));
     }
-    begins_.push_back(touches_.size());
-    lengths_.push_back(static_cast<Slot>(operations.size()));
+    transactions_.push_back({static_cast<std::uint32_t>(begin),
+                             static_cast<std::uint32_t>(touches_.size() - begin),
+                             static_cast<Slot>(operations.size())});
   }
 }
 

@@ -11,6 +11,7 @@ from traces.lazy_group import LazyGroup
 
 COMMANDS = {
     "makespan": "trainer.schedule.commands:makespan",
+    "compare": "trainer.schedule.commands:compare_policies",
 }
 """The commands below `heddle schedule`. To add one, write it and name it here."""
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "schedule/batch.h"
+#include "schedule/composite.h"
 #include "schedule/insertion.h"
 #include "schedule/makespan.h"
 #include "schedule/smf.h"
@@ -198,10 +199,10 @@ TEST(Policies, OrderEveryTransactionOnce) {
       const Problem problem(batch, protocol);
       for (const std::size_t samples : {0, 1, 5}) {
         expect_permutation(shortest_makespan_first(problem, samples, 3), batch.size());
+        expect_permutation(composite_dispatching(problem, samples, {}, 3), batch.size());
       }
       const Order sequence = shuffled(batch.size(), random);
-      expect_permutation(insert_each(problem, sequence, [](std::size_t) { return true; }),
-                         batch.size());
+      expect_permutation(insert_each(problem, sequence), batch.size());
     }
   }
 }
@@ -223,11 +224,36 @@ TEST(ShortestMakespanFirst, TheSeedDecides) {
   EXPECT_NE(shortest_makespan_first(problem, 5, 1), shortest_makespan_first(problem, 5, 2));
 }
 
+TEST(CompositeDispatching, KeepsReadersOfAKeyTogetherBeforeItsWriters) {
+  const Problem problem(batch_of({"r1 *", "w1", "r1 *", "w1", "r1 *", "w1"}), Protocol::kMvtso);
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    EXPECT_EQ(makespan(problem, composite_dispatching(problem, 0, {.work = 0}, seed)), 4);
+  }
+}
+
+TEST(CompositeDispatching, BeginsTheLongestChainFirst) {
+  // The first reads what the others write, which holds them up by one.
+  const Problem problem(batch_of({"r2 *", "w1 * w2", "w1 * w2", "w1 * w2"}), Protocol::kOcc);
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    EXPECT_NE(composite_dispatching(problem, 0, {.delay = 0}, seed)[0], 0U);
+  }
+}
+
+TEST(Dispatching, AppendsTheRestWhenItIsStopped) {
+  Random random(11);
+  const Batch batch = random_batch(random);
+  const Problem problem(batch, Protocol::kMvtso);
+  std::size_t asked = 0;
+  const auto stop = [&asked](std::size_t) { return ++asked < 2; };
+  expect_permutation(composite_dispatching(problem, 0, {}, 1, stop), batch.size());
+  EXPECT_EQ(asked, 2U);
+}
+
 TEST(Insertion, FindsWhatAppendingMisses) {
   // Figure 2 of the paper, in SMF's order.
   const Problem problem(batch_of({"r1 w1", "r1 w1", "r1 r2 w2", "r1 r2 w2"}), Protocol::kMvtso);
   const Order appended = {0, 1, 2, 3};
-  const Order inserted = insert_each(problem, appended, [](std::size_t) { return true; });
+  const Order inserted = insert_each(problem, appended);
   EXPECT_LT(makespan(problem, inserted), makespan(problem, appended));
 }
 
