@@ -16,6 +16,7 @@
 #include "schedule/dispatching.h"
 #include "schedule/insertion.h"
 #include "schedule/makespan.h"
+#include "schedule/orientations.h"
 #include "schedule/smf.h"
 
 namespace py = pybind11;
@@ -91,6 +92,16 @@ schedule::Proceed asking(const py::function& proceed) {
     return proceed(done).cast<bool>();
   };
 }
+
+/// A walk, with the graph it walks on.
+struct ScheduleWalk {
+  ScheduleWalk(const Batch& batch, std::uint64_t seed) : graph(batch), walk(graph, seed) {}
+  ScheduleWalk(const ScheduleWalk&) = delete;
+  ScheduleWalk& operator=(const ScheduleWalk&) = delete;
+
+  schedule::ConflictGraph graph;
+  schedule::OrientationWalk walk;
+};
 
 /// Runs a policy without the interpreter lock.
 template <typename Policy>
@@ -174,10 +185,33 @@ void bind_problem(py::module_& module) {
           "the number inserted; once it answers False, the rest is appended.");
 }
 
+void bind_walk(py::module_& module) {
+  py::class_<ScheduleWalk>(module, "ScheduleWalk",
+                           "A random walk over a batch's serializable schedules, which visits all "
+                           "equally often (engine/schedule/orientations.h).")
+      .def(py::init<const Batch&, std::uint64_t>(), py::arg("batch"), py::arg("seed"),
+           "Begins with the order of the batch.\n\n"
+           "Raises:\n    ValueError: there are too many conflicts.")
+      .def_property_readonly(
+          "conflicts", [](const ScheduleWalk& self) { return self.graph.edge_count(); },
+          "Pairs of transactions that conflict.")
+      .def(
+          "step",
+          [](ScheduleWalk& self, std::size_t count) {
+            const py::gil_scoped_release release;
+            for (std::size_t step = 0; step < count; ++step) self.walk.step();
+          },
+          py::arg("count"), "Takes so many steps; each costs transactions plus conflicts.")
+      .def_property_readonly(
+          "order", [](const ScheduleWalk& self) { return to_array(self.walk.order()); },
+          "An order that the schedule it is at allows.");
+}
+
 }  // namespace
 
 void bind_schedule(py::module_& module) {
   bind_batch(module);
+  bind_walk(module);
   bind_problem(module);
 }
 

@@ -12,6 +12,8 @@ from traces.lazy_group import LazyGroup
 COMMANDS = {
     "makespan": "trainer.schedule.commands:makespan",
     "compare": "trainer.schedule.commands:compare_policies",
+    "sample": "trainer.schedule.sampling_command:sample",
+    "generate": "trainer.schedule.generators.command:generate_workload",
 }
 """The commands below `heddle schedule`. To add one, write it and name it here."""
 

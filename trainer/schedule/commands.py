@@ -23,6 +23,7 @@ from trainer.schedule.comparison import (
 from trainer.schedule.errors import ScheduleError
 from trainer.schedule.files import read_batch, read_order
 from trainer.schedule.options import (
+    NumberRange,
     output_file,
     with_input,
     with_output,
@@ -84,7 +85,7 @@ def makespan(workload: Path, order: Path | None, protocol: str) -> None:
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(0, 1_000_000, min_open=True),
+    type=NumberRange(0, 1_000_000, min_open=True),
     default=60.0,
     show_default=True,
     help="After which a policy is stopped and has what it has; the table says so.",
@@ -105,8 +106,6 @@ def compare_policies(
     An online policy never moves what it has placed. What Ctrl-C ends is reported as far as it came.
     """
     output = output_file(words, output)
-    if seconds != seconds:
-        raise ScheduleError("--seconds nan: must be a number")
     plan = Plan(protocol, seed, evaluations, seconds, _names(policies))
     batch = read_batch(workload)
     reached: list[Reached] = []

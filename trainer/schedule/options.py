@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +17,20 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 SEED_MAX = 1_000_000_000_000
 OUTPUT = "output="
+
+
+class NumberRange(click.FloatRange):
+    """A range of numbers; `nan`, which is in click's, is in none."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """See `click.ParamType`."""
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail("nan is no number", param, ctx)
+        return number
+
 
 with_input = click.option(
     "--input",

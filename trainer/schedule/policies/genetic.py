@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 
 import numpy as np
 from deap import base, tools
@@ -52,7 +53,7 @@ def _evolve(task: Task) -> Numbers:
     return np.array(tools.selBest(population, 1)[0], np.uint32)
 
 
-def _individual(task: Task, order: Numbers | list[int]) -> Individual:
+def _individual(task: Task, order: Iterable[int]) -> Individual:
     made = Individual(int(index) for index in order)
     made.fitness = Shortest((task.makespan(np.asarray(made, np.uint32)),))
     return made

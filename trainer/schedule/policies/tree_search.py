@@ -92,7 +92,8 @@ class Search:
 
 def tree_search(task: Task) -> Numbers:
     """Playouts for one place after the other; the place goes to the child visited most."""
-    search, root, prefix = Search(task), Node(), []
+    search, root = Search(task), Node()
+    prefix: list[int] = []
     spent = 1
     for place in range(len(task)):
         until = max(1, task.evaluations * (place + 1) // len(task))
