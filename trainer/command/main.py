@@ -19,6 +19,7 @@ COMMANDS = {
     "history": "trainer.command.history:history",
     "policy": "policies.command:policy",
     "trace": "traces.command:trace",
+    "schedule": "trainer.command.schedule:schedule",
     "calibrate": "trainer.command.calibrate:calibrate",
     "fidelity": "trainer.command.fidelity:fidelity",
     "timeline": "trainer.command.timeline:timeline",
