@@ -12,6 +12,7 @@ from traces.lazy_group import LazyGroup
 COMMANDS = {
     "train": "trainer.command.train:train",
     "evaluate": "trainer.command.evaluate:evaluate",
+    "contest": "trainer.command.contest:contest",
     "nightly": "trainer.command.nightly:nightly",
     "backtest": "trainer.command.backtest:backtest",
     "serve": "trainer.command.serve:serve",
