@@ -89,7 +89,7 @@ def test_a_process_killed_for_its_memory_is_no_fault_of_the_table(
 ) -> None:
     killed = Verdict(("crashed: its process ended by signal SIGKILL\n",))
     monkeypatch.setattr(FakeTrialPool, "run_one", lambda self, trial, history=None: killed)
-    with pytest.raises(MeasuringError, match="check.enabled=false"):
+    with pytest.raises(MeasuringError, match=r"check\.enabled=false"):
         train(settings(2), tmp_path / "run")
     assert Checkpoint.load(tmp_path / "run").refused == {}
 
