@@ -22,6 +22,10 @@ class CheckpointError(ValueError):
     """A checkpoint that can't be used; the message names the file and what to do."""
 
 
+class OtherVersionError(CheckpointError):
+    """A checkpoint that another version of Heddle wrote."""
+
+
 class WritingError(RuntimeError):
     """A file can't be written: the message names it, and the cure. What was there is as it was."""
 
@@ -124,7 +128,8 @@ class Checkpoint:
         """Read a run's checkpoint; an empty one if the run was ended before its first.
 
         Raises:
-            CheckpointError: the file is damaged, or of another version.
+            CheckpointError: the file is damaged.
+            OtherVersionError: another version wrote it.
         """
         path = folder / FILE_NAME
         try:
@@ -150,7 +155,7 @@ class Checkpoint:
                 f"{path}: is damaged ({type(error).__name__}: {error}); put a copy in its place, "
                 "or start a new run"
             ) from error
-        raise CheckpointError(
+        raise OtherVersionError(
             f"{path}: schema_version {version!r:.40}, this version reads {SCHEMA_VERSION}; "
             "go on with the version that wrote it, or start a new run"
         )

@@ -305,12 +305,15 @@ class TrainConfig(TrainingConfig):
 
     Attributes:
         validation: after a search on virtual cores, the comparison on real ones.
+        registered_model: the model in MLflow's registry that the policy becomes a version of;
+            null = none.
         resume: a run to go on with: its name in `runs_dir`, or its folder.
         sweep: with -m: the sweep to begin or to go on with: its name, or its folder.
         runs_dir: where runs are kept.
     """
 
     validation: ValidationConfig = field(default_factory=ValidationConfig)
+    registered_model: str | None = None
     resume: str | None = None
     sweep: str | None = None
     runs_dir: str = "runs"
@@ -455,6 +458,44 @@ class TimelineConfig:
     from_us: float = 0.0
     until_us: float = 20.0
     draw_cores: list[int] | None = None
+
+
+@dataclass
+class ReportTimelineConfig:
+    """The timelines in a report.
+
+    Attributes:
+        enabled: whether there are any.
+        seconds: virtual time that is recorded …
+        warmup: … and what comes before.
+        lanes: how many cores are drawn.
+        seed: of the inputs.
+    """
+
+    enabled: bool = True
+    seconds: float = 0.0003
+    warmup: float = 0.005
+    lanes: int = 6
+    seed: int = 1
+
+
+@dataclass
+class ReportConfig:
+    """`heddle report`.
+
+    Attributes:
+        runs_dir: where runs are kept.
+        output: the page; null = `report.html`, in the run's folder, or here for several runs.
+        beside: the seed policy that the table is explained beside; null = the nearest.
+        machine: the virtual cores that runs on real cores are recorded on.
+        timeline: what is recorded.
+    """
+
+    runs_dir: str = "runs"
+    output: str | None = None
+    beside: str | None = None
+    machine: MachineConfig = field(default_factory=MachineConfig)
+    timeline: ReportTimelineConfig = field(default_factory=ReportTimelineConfig)
 
 
 @dataclass
@@ -624,6 +665,7 @@ def register_schemas() -> None:
     store.store("contest_schema", ContestConfig)
     store.store("fidelity_schema", FidelityConfig)
     store.store("nightly_schema", NightlyConfig)
+    store.store("report_schema", ReportConfig)
     store.store("serve_schema", ServeConfig)
     store.store("trace_record_schema", RecordConfig)
     store.store("timeline_schema", TimelineConfig)

@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from policies import PolicyDocument
 from trainer.checkpoint import GenerationRecord
 from trainer.config import MlflowConfig
 from trainer.mlflow_store import MlflowStore, reason_of
+from trainer.policy_registry import Registered, register_candidate
 
 BATCH_MAX = 100
 """MLflow takes so many settings at a time."""
@@ -111,6 +113,20 @@ class Record:
             if self.run_id is not None and path.exists():
                 with self._tolerant(f"keep {path.name}"):
                     self._client.log_artifact(self.run_id, str(path))
+
+    def register(self, document: PolicyDocument, model: str) -> Registered | None:
+        """Make a policy a version of a registered model; None, and a message, where that fails."""
+        if self.run_id is None:
+            self._say(f"{model} gets no version: there is no record in MLflow")
+            return None
+        try:
+            return register_candidate(self._client, model, document, self.run_id)
+        except Exception as error:
+            self._say(
+                f"MLflow at {self.uri} could not register the policy as a version of {model} "
+                f"({reason_of(error)}). The policy is saved all the same."
+            )
+            return None
 
     def end(self, status: str = "FINISHED") -> None:
         """Close the record: FINISHED, FAILED or KILLED."""

@@ -30,6 +30,7 @@ from trainer.evaluation import Backend, Ledger, Race
 from trainer.evaluation.backend import check_backend
 from trainer.evaluation.measure import Counter, compare_shown, settle_looks, tune_silo
 from trainer.evaluation.race import check_race
+from trainer.policy_registry import refuse_bad_model
 from trainer.progress import Display
 from trainer.record import Record
 from trainer.run_folder import RunFolder
@@ -95,6 +96,12 @@ def check_settings(config: TrainConfig, signature: Signature) -> None:
         )
     check_backend(config.evaluation)
     check_race(config.evaluation)
+    refuse_bad_model(config.registered_model)
+    if config.registered_model is not None and not config.mlflow.enabled:
+        raise ValueError(
+            f"registered_model={config.registered_model}: is in MLflow's registry; leave out "
+            "mlflow.enabled=false"
+        )
     build_search(config.search, Encoding(signature), [], config.seed)
     for name in config.baselines:
         subject_of(name, signature, lambda: 1.0)

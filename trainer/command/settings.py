@@ -27,6 +27,7 @@ from trainer.config import (
     FidelityConfig,
     NightlyConfig,
     RecordConfig,
+    ReportConfig,
     ServeConfig,
     TimelineConfig,
     TrainConfig,
@@ -47,6 +48,7 @@ Settings = TypeVar(
     NightlyConfig,
     ServeConfig,
     RecordConfig,
+    ReportConfig,
 )
 
 CONFIGS = "configs"

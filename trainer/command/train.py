@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 from envs import Comparison, comparison_table, machine_words
 from envs.engine_interface import load_engine
 from envs.workload import workload_signature
-from policies import Signature
+from policies import Signature, load
 from trainer.checkpoint import (
     Checkpoint,
     WritingError,
@@ -32,7 +32,9 @@ from trainer.command.sweep import refuse_sweep, train_many
 from trainer.config import TrainConfig, workload_options
 from trainer.evaluation import MachineSpec, build_backend
 from trainer.lock import held
+from trainer.mlflow_store import MlflowStore
 from trainer.plot import plot_history
+from trainer.policy_registry import CHAMPION, Registered, read_from
 from trainer.progress import Display, make_display
 from trainer.record import Record
 from trainer.run import LEARNED, Outcome, Training, check_settings, measuring_settings
@@ -87,6 +89,7 @@ def train_once(
         sweep: that it is part of.
     """
     workload = workload_options(config.workload)
+    read_from(MlflowStore(config.mlflow.uri, Path(config.runs_dir)))
     try:
         signature = workload_signature(load_engine(), workload)
         load_engine().check_machine(config.machine.options())
@@ -107,16 +110,19 @@ def train_once(
         folder.write_settings(OmegaConf.to_yaml(OmegaConf.structured(config)), list(overrides))
         parent = None if sweep is None else sweep.mlflow_run_id
         record = Record(config.mlflow, runs_dir, display.say, parent)
-        status = "FAILED"
+        status, registered = "FAILED", None
         try:
             outcome, lost = _run(config, signature, folder, display, record)
             if lost is None:
                 status = "KILLED" if outcome is None or outcome.interrupted else "FINISHED"
+            registered = _register(config, folder, outcome, record)
         except WritingError as error:
             raise _with_cure(error, go_on) from error
         finally:
             record.end(status)
     code = _report(config, folder, record, outcome, go_on)
+    if registered is not None:
+        _show_registered(registered)
     if lost is not None:
         raise _with_cure(lost, go_on)
     return code
@@ -150,6 +156,24 @@ def _run(
         return None, None
     finally:
         backend.close()
+
+
+def _register(
+    config: TrainConfig, folder: RunFolder, outcome: Outcome | None, record: Record
+) -> Registered | None:
+    """Make what was learned a version; not what was not compared, or broke the database."""
+    model = config.registered_model
+    if model is None or outcome is None or outcome.interrupted or outcome.violations:
+        return None
+    return record.register(load(folder.policy), model)
+
+
+def _show_registered(registered: Registered) -> None:
+    aliases = ", ".join(registered.aliases)
+    model, version = registered.model, registered.version
+    click.echo(f"model:   {model}, version {version} ({aliases})")
+    if CHAMPION not in registered.aliases:
+        click.echo(f"use it:  heddle policy promote registry:{model}/{version}")
 
 
 def _with_cure(error: WritingError, go_on: str) -> WritingError:
@@ -190,6 +214,7 @@ def _report(
         _show(config, comparison)
     click.echo(f"policy:  {folder.policy}")
     click.echo(f"read it: heddle policy show {folder.policy}")
+    click.echo(f"page:    heddle report {folder.path}")
     if record.how_to_open is not None:
         click.echo(f"record:  {record.how_to_open}")
     for violation in outcome.violations:
