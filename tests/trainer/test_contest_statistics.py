@@ -52,6 +52,12 @@ def test_three_runs_are_never_significant() -> None:
     assert pair.p == pytest.approx(smallest_p(3, 3)) == pytest.approx(0.1)
 
 
+def test_ties_do_not_make_few_runs_significant() -> None:
+    (pair,) = compare_runs({"good": [4.0, 5.0, 6.0], "bad": [1.0, 1.0, 2.0]})
+    assert pair.effect == 1.0
+    assert pair.p == pytest.approx(0.1)
+
+
 def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.5, 0.9]) == [1.0, 1.0]

@@ -38,7 +38,8 @@ def plot_case(case: CaseStanding, words: str, path: Path) -> None:
     left.set_title("as the search saw it", loc="left", fontsize=10)
     right.set_title("the same tables, measured anew", loc="left", fontsize=10)
     right.legend(frameon=False, loc="lower right")
-    runs = len(case.winner.runs)
+    counts = sorted({len(method.runs) for method in case.methods})
+    runs = "–".join(map(str, (counts[0], counts[-1]) if len(counts) > 1 else counts))
     figure.suptitle(f"{case.case}, {words}: median and quartiles of {runs} runs", fontsize=11)
     write_figure(figure, path)
 
