@@ -18,6 +18,10 @@ BATCH_MAX = 100
 """MLflow takes so many settings at a time."""
 
 
+PARENT = "mlflow.parentRunId"
+"""The tag by which MLflow knows what a run is below."""
+
+
 class Record:
     """One MLflow run. If MLflow fails, one message says so and the rest is left out.
 
@@ -25,9 +29,17 @@ class Record:
         config: where to record.
         runs_dir: holds the default store.
         say: shows a message to the person.
+        parent: the MLflow run that this one is shown below, or None.
     """
 
-    def __init__(self, config: MlflowConfig, runs_dir: Path, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        config: MlflowConfig,
+        runs_dir: Path,
+        say: Callable[[str], None],
+        parent: str | None = None,
+    ) -> None:
+        self._parent = parent
         self._config = config
         self._say = say
         self._runs_dir = runs_dir.resolve()
@@ -55,7 +67,8 @@ class Record:
                 self.run_id = self._client.get_run(run_id).info.run_id
                 self._client.update_run(self.run_id, status="RUNNING")
                 return
-            run = self._client.create_run(self._experiment_id, run_name=name)
+            tags = {} if self._parent is None else {PARENT: self._parent}
+            run = self._client.create_run(self._experiment_id, run_name=name, tags=tags)
             self.run_id = run.info.run_id
             self._settings(params)
 

@@ -74,6 +74,11 @@ class RunFolder:
         return self.path / "fitness.png"
 
     @property
+    def refused(self) -> Path:
+        """Tables that failed the check, a folder each."""
+        return self.path / "refused"
+
+    @property
     def report(self) -> Path:
         """The page that `heddle report` makes."""
         return self.path / "report.html"
@@ -149,8 +154,8 @@ def new_run_folder(runs_dir: Path, words: str) -> RunFolder:
         raise _none_can_be_made(runs_dir, error) from error
 
 
-def make_runs_dir(runs_dir: Path) -> None:
-    """Make the folder that holds the runs, if it is not there.
+def make_runs_dir(runs_dir: Path, key: str = "runs_dir") -> None:
+    """Make the folder that holds the runs, if it is not there; `key` is the setting's name.
 
     Raises:
         RunFolderError: it can't be made.
@@ -158,12 +163,12 @@ def make_runs_dir(runs_dir: Path) -> None:
     try:
         runs_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _none_can_be_made(runs_dir, error) from error
+        raise _none_can_be_made(runs_dir, error, key) from error
 
 
-def _none_can_be_made(runs_dir: Path, error: OSError) -> RunFolderError:
+def _none_can_be_made(runs_dir: Path, error: OSError, key: str = "runs_dir") -> RunFolderError:
     return RunFolderError(
-        f"runs_dir={runs_dir}: no folder can be made there: {why_not_written(error)}"
+        f"{key}={runs_dir}: no folder can be made there: {why_not_written(error)}"
     )
 
 
