@@ -11,7 +11,7 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from envs import BASELINES
+from envs import BASELINES, TUNED
 from policies import ACTION_GROUPS
 
 
@@ -323,6 +323,17 @@ class EvaluateConfig:
 
 
 @dataclass
+class TransferConfig(EvaluateConfig):
+    """`heddle transfer`: as `heddle evaluate`, in several places; `output` is a folder.
+
+    Attributes:
+        reference: what throughput is relative to.
+    """
+
+    reference: str = TUNED
+
+
+@dataclass
 class CalibrateConfig:
     """`heddle calibrate`.
 
@@ -580,6 +591,7 @@ def register_schemas() -> None:
     store.store("timeline_schema", TimelineConfig)
     store.store("train_schema", TrainConfig)
     store.store("evaluate_schema", EvaluateConfig)
+    store.store("transfer_schema", TransferConfig)
     store.store("threads_schema", MachineConfig, group="machine")
     store.store("virtual_schema", VirtualConfig, group="machine")
 

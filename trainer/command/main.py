@@ -12,6 +12,7 @@ from traces.lazy_group import LazyGroup
 COMMANDS = {
     "train": "trainer.command.train:train",
     "evaluate": "trainer.command.evaluate:evaluate",
+    "transfer": "trainer.command.transfer:transfer",
     "nightly": "trainer.command.nightly:nightly",
     "serve": "trainer.command.serve:serve",
     "check": "trainer.command.check:check",

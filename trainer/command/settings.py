@@ -29,6 +29,7 @@ from trainer.config import (
     ServeConfig,
     TimelineConfig,
     TrainConfig,
+    TransferConfig,
     register_schemas,
 )
 from trainer.repeats import leave_out_repeats
@@ -45,6 +46,7 @@ Settings = TypeVar(
     NightlyConfig,
     ServeConfig,
     RecordConfig,
+    TransferConfig,
 )
 
 CONFIGS = "configs"
