@@ -132,6 +132,8 @@ class SearchConfig:
         evaluations: stop after this many measured candidates; null = no bound.
         seconds: stop after this many seconds of searching; null = no bound.
         actions: action groups that may be used, see `policies.ACTION_GROUPS`.
+        start: policies that the search starts from besides the seeds: names, paths, or `library`,
+            the tables of the library whose workloads and cores are nearest.
     """
 
     name: str = MISSING
@@ -139,6 +141,7 @@ class SearchConfig:
     evaluations: int | None = None
     seconds: float | None = None
     actions: list[str] = field(default_factory=lambda: list(ACTION_GROUPS))
+    start: list[str] = field(default_factory=list)
 
 
 @dataclass

@@ -30,6 +30,7 @@ from trainer.evaluation import Backend, Ledger, Race
 from trainer.evaluation.backend import check_backend
 from trainer.evaluation.measure import Counter, compare_shown, settle_looks, tune_silo
 from trainer.evaluation.race import check_race
+from trainer.library.start import start_tables
 from trainer.progress import Display
 from trainer.record import Record
 from trainer.run_folder import RunFolder
@@ -84,7 +85,8 @@ def check_settings(config: TrainConfig, signature: Signature) -> None:
 
     Raises:
         ValueError: a setting is wrong; the message names it.
-        PolicyFileError: a baseline's file is not a valid policy for the workload.
+        PolicyFileError: the file of a baseline, or of `search.start`, is not a valid policy for the
+            workload.
     """
     bounds = ("generations", "evaluations", "seconds")
     if all(getattr(config.search, bound) is None for bound in bounds):
@@ -94,6 +96,7 @@ def check_settings(config: TrainConfig, signature: Signature) -> None:
         )
     check_backend(config.evaluation)
     check_race(config.evaluation)
+    start_tables(config, Encoding(signature))
     build_search(config.search, Encoding(signature), [], config.seed)
     for name in config.baselines:
         subject_of(name, signature, lambda: 1.0)
@@ -133,7 +136,7 @@ class Training:
         backend: measures.
         display: shows.
         record: logs.
-        library: candidates that the search starts from besides the seeds.
+        library: candidates that the search starts from besides the seeds and `search.start`.
 
     Raises:
         CheckpointError: the folder holds a checkpoint that can't be used.
@@ -150,9 +153,9 @@ class Training:
         library: Sequence[Candidate] = (),
     ) -> None:
         self._config = config
-        self._library = library
         self._signature = signature
         self._encoding = Encoding(signature)
+        self._library = [*library, *start_tables(config, self._encoding)]
         self._folder = folder
         self._backend = backend
         self._display = display

@@ -18,6 +18,7 @@ COMMANDS = {
     "check": "trainer.command.check:check",
     "history": "trainer.command.history:history",
     "policy": "policies.command:policy",
+    "library": "trainer.command.library:library",
     "trace": "traces.command:trace",
     "calibrate": "trainer.command.calibrate:calibrate",
     "fidelity": "trainer.command.fidelity:fidelity",
