@@ -16,6 +16,7 @@ from policies.digest import policy_digest
 from tests.trainer.fake_run import settings
 from trainer.command.main import heddle
 from trainer.config import MachineConfig
+from trainer.library.entry import read_entry
 from trainer.library.naming import entry_name
 from trainer.library.start import start_tables
 from trainer.search.evolution import EvolutionConfig
@@ -135,6 +136,39 @@ def test_a_table_for_another_signature_does_not_hold(elsewhere: ModuleType, tmp_
     assert "is for another signature than transfer has now" in done.output
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("run", {"seconds": 0.1, "repeats": 0, "warmup": 0.0}, "repeats is 0"),
+        ("run", {"seconds": "long", "repeats": 1, "warmup": 0.0}, "could not convert"),
+        ("tuning", {}, "slice_seconds"),
+        ("cores", None, "is no record of a measurement"),
+        ("workload", [], "is no record of a measurement"),
+    ],
+)
+def test_a_damaged_record_is_told(
+    elsewhere: ModuleType, tmp_path: Path, field: str, value: object, message: str
+) -> None:
+    assert add("good.json").exit_code == 0
+    path = tmp_path / "library" / f"{NAME}.json"
+    document = json.loads(path.read_text())
+    document["provenance"]["library"]["measured"][field] = value
+    path.write_text(json.dumps(document))
+    done = run("library", "verify")
+    assert done.exit_code == 2
+    assert message in done.output
+    assert str(path) in done.output
+
+
+def test_what_is_shipped_says_how_it_was_measured() -> None:
+    for name in shipped.library_names():
+        entry = read_entry(shipped.library_path(name))
+        assert not entry.changed
+        assert entry.document.name == name
+        assert entry.measurement.machine["kind"] == "virtual"
+        assert min(entry.scores.values()) > 1.0
+
+
 def test_ctrl_c_shows_what_was_verified(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,6 +221,8 @@ def test_the_folder_of_a_run_is_added_with_its_settings(
         (("add", "good.json", "machine=threads"), "trained on real cores"),
         (("add", "good.json", "--folder", "good.json"), "can't be made"),
         (("add", "plain.json"), "does not say for which workload"),
+        (("add", "good.json", "baselines=[]"), "is compared with some"),
+        (("add", "good.json", "baselines=[sill]"), "did you mean silo?"),
         (("verify", "nothing"), "the library has no such table"),
         (("verify", "good.json"), "provenance: has no field library"),
         (("verify", "--tolerance", "2"), "is not in the range"),

@@ -13,9 +13,9 @@ from rich import box
 from rich.table import Table
 
 from envs.workload import TRACED
-from policies import PolicyDocument, load, save
+from policies import PolicyDocument, load, save, shipped
 from policies.errors import why_not_written
-from policies.shipped import FOLDER, in_library, library_names, library_path
+from policies.shipped import in_library, library_names, library_path
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.output import make_progress_console, print_table, refuse_bad_output
@@ -81,7 +81,7 @@ def list_() -> None:
             options.removeprefix("name "),
             str(how.cores),
             f"{entry.margin:.2f} ({entry.best_baseline})",
-            str(entry.document.provenance["library"]["date"])[:10],
+            entry.date[:10],
         )
     print_table(table)
 
@@ -145,13 +145,12 @@ def verify(names: tuple[str, ...], tolerance: float, seed: int | None, output: s
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
-    default=FOLDER,
     help="Where to put its file; by default the library.",
 )
 @click.option("--replace", is_flag=True, help="Replace the table of that name if there is one.")
 @one_message
 def add(
-    source: str, settings: tuple[str, ...], name: str | None, folder: Path, replace: bool
+    source: str, settings: tuple[str, ...], name: str | None, folder: Path | None, replace: bool
 ) -> None:
     """Measure a trained table beside the baselines, on inputs it never saw; keep it if it is best.
 
@@ -160,13 +159,13 @@ def add(
     every baseline in every repeat.
     """
     trained = _read_trained(source, settings)
-    target = _target(trained, name, folder, replace)
-    how = Measurement.of(trained.config, (trained.config.seed + FRESH) * SEED_STRIDE)
-    with make_display(make_progress_console()) as display:
-        try:
+    target = _target(trained, name, folder or shipped.FOLDER, replace)
+    try:
+        how = Measurement.of(trained.config, (trained.config.seed + FRESH) * SEED_STRIDE)
+        with make_display(make_progress_console()) as display:
             scores = measure_scores(trained.document, how, display, "compare")
-        except ValueError as error:
-            raise UsageError(f"{source}: {error}") from error
+    except ValueError as error:
+        raise UsageError(f"{source}: {error}") from error
     print_table(_scores_table(scores))
     if scores.unbeaten:
         click.echo(

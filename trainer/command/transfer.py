@@ -149,8 +149,9 @@ def _measure(config: TransferConfig, booths: list[_Booth]) -> Transfer:
     with make_display(make_progress_console()) as display:
         try:
             for column in _columns(booths, display):
-                columns.append(column)
                 interrupted = column.comparison.interrupted
+                if column.comparison.rows or column.failure:
+                    columns.append(column)
                 if interrupted:
                     break
         except KeyboardInterrupt:

@@ -26,6 +26,7 @@ class Entry:
         measurement: how it was measured when it was added.
         scores: what that came to: throughput ÷ that of each baseline.
         digest: of the policy that was measured.
+        date: of the measurement, ISO 8601.
     """
 
     path: Path
@@ -33,6 +34,7 @@ class Entry:
     measurement: Measurement
     scores: Mapping[str, float]
     digest: str
+    date: str
 
     @property
     def name(self) -> str:
@@ -71,7 +73,8 @@ def read_entry(path: Path) -> Entry:
             raise ValueError("has no scores")
         measurement = Measurement.from_dict(record.get("measured"))
         plain = {str(name): float(score) for name, score in scores.items()}
-        return Entry(path, document, measurement, plain, str(record.get("digest")))
+        told = [str(record.get(field, "")) for field in ("digest", "date")]
+        return Entry(path, document, measurement, plain, *told)
     except (TypeError, ValueError) as error:
         raise PolicyFileError(
             f"{path}: provenance: {error}; heddle library add {path} measures it and writes one"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, TypeVar
 
 from envs import (
     Comparison,
@@ -20,6 +20,8 @@ from policies import PolicyDocument, PolicyFileError, Signature, to_json
 from trainer.config import RunConfig, TrainingConfig, TuningConfig, workload_options
 from trainer.evaluation.measure import compare_shown, tune_silo
 from trainer.progress import Display
+
+Settings = TypeVar("Settings", RunConfig, TuningConfig)
 
 ENTRY = "the table"
 """How a comparison calls the table of the library."""
@@ -49,9 +51,15 @@ class Measurement:
 
     @classmethod
     def of(cls, config: TrainingConfig, seed: int) -> Measurement:
-        """As a training's settings have it, on other inputs."""
+        """As a training's settings have it, on other inputs.
+
+        Raises:
+            ValueError: they say not on how many cores, or beside what.
+        """
         if config.machine.cores is None:
             raise ValueError("machine.cores=null: a table of the library is for so many cores")
+        if not config.baselines:
+            raise ValueError("baselines=[]: a table of the library is compared with some")
         return cls(
             workload_options(config.workload),
             config.machine.options(),
@@ -76,8 +84,8 @@ class Measurement:
                 int(data["cores"]),
                 [str(name) for name in data["baselines"]],
                 int(data["seed"]),
-                RunConfig(**data["run"]),
-                TuningConfig(**data["tuning"]),
+                _positive(RunConfig(), data["run"], "warmup"),
+                _positive(TuningConfig(), data["tuning"], "warmup_seconds"),
             )
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ValueError(f"is no record of a measurement: {error!r}") from error
@@ -165,6 +173,21 @@ def refuse_misfit(document: PolicyDocument, signature: Signature) -> None:
         raise PolicyFileError(
             f"{document.name}: is for another signature than {signature.workload} has now"
         )
+
+
+def _positive(plain: Settings, data: Mapping[str, Any], may_be_zero: str) -> Settings:
+    """Settings out of JSON values, of the types of those in `plain`.
+
+    Raises:
+        KeyError, TypeError, ValueError: one is missing, of another type, or out of its range.
+    """
+    values = {
+        field.name: type(getattr(plain, field.name))(data[field.name]) for field in fields(plain)
+    }
+    for name, value in values.items():
+        if value < 0 or (value == 0 and name != may_be_zero):
+            raise ValueError(f"{name} is {value}")
+    return replace(plain, **values)
 
 
 def _scores(found: Comparison) -> Scores:
