@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 
 from envs import of_policy
 from envs.transfer import Place, Transfer
+from trainer.command.combinations import combinations
 from trainer.command.errors import UsageError
 from trainer.command.main import heddle
-from trainer.command.sweep import combinations
 
 PLACES = ("machine=virtual", "workload.warehouses=1,4", "machine.cores=2,3")
 

@@ -25,12 +25,12 @@ from envs import (
 from envs.transfer import Column, Place, Transfer
 from policies import PolicyFileError
 from trainer.checkpoint import write_atomically
+from trainer.command.combinations import Combination, combinations
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.evaluate import as_list
 from trainer.command.evaluator import open_evaluator
 from trainer.command.output import make_output_folder, make_progress_console, print_table
 from trainer.command.settings import compose_settings, settings_text
-from trainer.command.sweep import Combination, combinations
 from trainer.config import TransferConfig, workload_options
 from trainer.evaluation.measure import compare_shown, tune_silo
 from trainer.progress import Display, make_display
