@@ -31,6 +31,7 @@ from trainer.config import (
     ServeConfig,
     TimelineConfig,
     TrainConfig,
+    TransferConfig,
     register_schemas,
 )
 from trainer.repeats import leave_out_repeats
@@ -48,6 +49,7 @@ Settings = TypeVar(
     NightlyConfig,
     ServeConfig,
     RecordConfig,
+    TransferConfig,
     ReportConfig,
 )
 
