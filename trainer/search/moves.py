@@ -23,7 +23,10 @@ Change = Mapping[int, int]
 """New values by cell."""
 
 STEPS = (-2, -1, 1, 2)
-"""How far a wait or a publication point moves along the accesses of a type."""
+"""How far a wait moves along the accesses of a type."""
+
+AT_END = 0.5
+"""How often a type's only publication point is after its last access."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +116,20 @@ def publish(draw: Moves, context: Context) -> Change:
     return {cell: 1 - context.vector[cell]}
 
 
+def publish_once(draw: Moves, context: Context) -> Change:
+    """A type gets one publication point for all: at its end, or somewhere on the way.
+
+    Every point costs a validation; one alone, when most of the work is done, wastes little of it.
+    """
+    layout = draw.layout
+    states = layout.signature.types[draw.type(context)].states
+    at = states[-1] if draw.random.random() < AT_END else draw.random.choice(states)
+    points = [cell for state in states for cell in (layout.write(state), layout.validate(state))]
+    return dict.fromkeys(points, 0) | {layout.validate(at): 1}
+
+
 def shift_publication(draw: Moves, context: Context) -> Change:
-    """A publication point goes to an access near it, and what is waited for before it goes along.
+    """A publication point goes elsewhere in its type, and what is waited for before it goes along.
 
     That stands in the row after the point (paper §4.3).
     """
@@ -124,8 +139,8 @@ def shift_publication(draw: Moves, context: Context) -> Change:
     if not points:
         return {}
     here = draw.random.choice(points)
-    there = here + draw.random.choice(STEPS)
-    if there not in states:
+    there = draw.random.choice(states)
+    if there == here:
         return {}
     # A read can't be public; an early validation publishes there.
     public = vector[layout.write(here)] and draw.open([layout.write(there)])
@@ -260,6 +275,7 @@ MOVES: dict[str, Callable[[Moves, Context], Change]] = {
     move.__name__: move
     for move in (
         publish,
+        publish_once,
         shift_publication,
         row_waits,
         pair_waits,
