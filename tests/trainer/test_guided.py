@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -12,6 +13,8 @@ from tests.trainer.test_searches import make, play, separable
 from trainer.search import Candidate, Measured, Search
 from trainer.search.blame import Blame, blame_of
 from trainer.search.credit import Credit
+from trainer.search.effect import effective, points
+from trainer.search.layout import Layout
 from trainer.search.moves import MOVES
 
 
@@ -127,10 +130,34 @@ def test_elites_are_measured_again_until_they_are_sure(encoding: Encoding) -> No
     assert max(counts.values()) == 3
 
 
+def test_tables_that_do_the_same_are_not_measured_twice(encoding: Encoding) -> None:
+    asked = play(make("guided", encoding), separable(encoding, 3), 240)
+    layout = Layout(encoding)
+    met: set[tuple[int, ...]] = set()
+    for child in (
+        one for batch in asked for one in batch if set(one.origin.split(", ")) <= set(MOVES)
+    ):
+        assert effective(layout, child.vector) == child.vector
+        met.add(child.vector)
+    assert len(met) > 150
+
+
+def test_few_elites_are_alike(encoding: Encoding) -> None:
+    """Where nothing but backoffs matters, tables that publish elsewhere stay among the elites."""
+    search = make("guided", encoding, elites=6, alike=2)
+    last = len(encoding.cells) - 7
+    play(search, lambda one: float(one.vector[last]), 400)
+    elites = [tuple(vector) for vector, *_ in search.state_dict()["elites"]]
+    kinds = Counter(points(Layout(encoding), vector) for vector in elites)
+    assert len(elites) == 6
+    assert max(kinds.values()) <= 2
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"elites": 0}, r"search\.elites=0: must be at least 1"),
+        ({"alike": 0}, r"search\.alike=0: must be at least 1"),
         ({"moves": 0}, r"search\.moves=0: must be at least 1"),
         ({"again": -1}, r"search\.again=-1: must be at least 0"),
         ({"proposals": 1}, r"search\.proposals=1: must be at least 2"),

@@ -10,15 +10,18 @@ publication point, the backoff of all types. Three things guide them:
   was made from, of late (`trainer.search.credit`).
 - *Merging.* Changes that made one table better are tried on others, as one more move.
 
-An elite that rests on few slices is measured again beside its children, so that luck does not stay
-at the top. Generations are small: what one has shown decides what the next tries.
+Two things keep it from going round in circles: what differs only in actions without effect is not
+measured (`trainer.search.effect`), and of tables with the same publication points only a few are
+elites. An elite that rests on few slices is measured again beside its children, so that luck does
+not stay at the top. Generations are small: what one has shown decides what the next tries.
 
 `docs/guided-search.md` says what each part is worth, by measurement, and what was left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -28,6 +31,7 @@ from trainer.config import SearchConfig
 from trainer.search.base import Candidate, Measured
 from trainer.search.blame import Blame, blame_of
 from trainer.search.credit import Credit
+from trainer.search.effect import effective, points
 from trainer.search.limits import check_proposals, check_shares
 from trainer.search.moves import MOVES, Change, Context, Moves
 from trainer.search.random_state import load_random, random_state
@@ -54,6 +58,7 @@ class GuidedConfig(SearchConfig):
     Attributes:
         proposals: candidates at a time.
         elites: tables that children are made from.
+        alike: elites with the same publication points, at most.
         again: elites that are measured again beside their children, at most …
         sure: … unless they have had so many slices.
         moves: of a child, at most.
@@ -63,7 +68,8 @@ class GuidedConfig(SearchConfig):
     """
 
     proposals: int = 16
-    elites: int = 5
+    elites: int = 6
+    alike: int = 2
     again: int = 2
     sure: int = 20
     moves: int = 3
@@ -162,9 +168,9 @@ class Guided:
                 self._learn(child, elite.fitness)
         self._children = {}
         self._seen |= {candidate.key for candidate in candidates}
+        self._seen |= {self._effective(candidate.vector).key for candidate in candidates}
         self._unmeasured = [one for one in self._unmeasured if one not in candidates]
-        ranked = sorted(elites.values(), key=lambda one: -one.fitness)
-        self._elites = ranked[: self._config.elites]
+        self._elites = self._best(elites.values())
 
     def state_dict(self) -> dict[str, Any]:
         """The elites, the moves' credit, the gains, the tables seen, and the random generator."""
@@ -199,7 +205,21 @@ class Guided:
             if moved != vector:
                 made.append(name)
                 vector = moved
-        return Child(Candidate(vector, ", ".join(made)), parent, tuple(made))
+        return Child(self._effective(vector, ", ".join(made)), parent, tuple(made))
+
+    def _effective(self, vector: tuple[int, ...], origin: str = "") -> Candidate:
+        return Candidate(effective(self._moves.layout, vector), origin)
+
+    def _best(self, elites: Iterable[Elite]) -> list[Elite]:
+        """The best, no more than so many of them alike: or all soon descend from one table."""
+        chosen: list[Elite] = []
+        met: Counter[frozenset[int]] = Counter()
+        for one in sorted(elites, key=lambda one: -one.fitness):
+            kind = points(self._moves.layout, one.candidate.vector)
+            met[kind] += 1
+            if met[kind] <= self._config.alike:
+                chosen.append(one)
+        return chosen[: self._config.elites]
 
     def _learn(self, child: Child, fitness: float) -> None:
         better = fitness > child.parent.fitness
@@ -219,7 +239,7 @@ class Guided:
 
 def _check(config: GuidedConfig) -> None:
     check_proposals(config.proposals, least=2)
-    for name in ("elites", "moves", "sure"):
+    for name in ("elites", "alike", "moves", "sure"):
         check_proposals(getattr(config, name), name=name)
     check_proposals(config.again, least=0, name="again")
     check_shares(even=config.even, discount=config.discount)
