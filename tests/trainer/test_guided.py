@@ -130,16 +130,20 @@ def test_elites_are_measured_again_until_they_are_sure(encoding: Encoding) -> No
     assert max(counts.values()) == 3
 
 
-def test_tables_that_do_the_same_are_not_measured_twice(encoding: Encoding) -> None:
-    asked = play(make("guided", encoding), separable(encoding, 3), 240)
+def children_of(search: Search, encoding: Encoding) -> list[tuple[int, ...]]:
+    """What its moves made."""
+    asked = play(search, separable(encoding, 3), 240)
+    found = (one for batch in asked for one in batch)
+    return [one.vector for one in found if set(one.origin.split(", ")) <= set(MOVES)]
+
+
+def test_children_lose_what_has_no_effect(encoding: Encoding) -> None:
     layout = Layout(encoding)
-    met: set[tuple[int, ...]] = set()
-    for child in (
-        one for batch in asked for one in batch if set(one.origin.split(", ")) <= set(MOVES)
-    ):
-        assert effective(layout, child.vector) == child.vector
-        met.add(child.vector)
-    assert len(met) > 150
+    pruned = children_of(make("guided", encoding), encoding)
+    assert len(set(pruned)) > 150
+    assert all(effective(layout, vector) == vector for vector in pruned)
+    kept = children_of(make("guided", encoding, effective=False), encoding)
+    assert any(effective(layout, vector) != vector for vector in kept)
 
 
 def test_few_elites_are_alike(encoding: Encoding) -> None:

@@ -62,6 +62,7 @@ class GuidedConfig(SearchConfig):
         again: elites that are measured again beside their children, at most …
         sure: … unless they have had so many slices.
         moves: of a child, at most.
+        effective: whether children lose the actions that have no effect.
         even: share of the blame that is spread evenly; 1 = moves strike anywhere.
         discount: what a trial of a move counts for after another trial; 0 = all moves alike.
         without: moves that are not made; for all of them see `trainer.search.moves.MOVES`.
@@ -73,6 +74,7 @@ class GuidedConfig(SearchConfig):
     again: int = 2
     sure: int = 20
     moves: int = 3
+    effective: bool = True
     even: float = 0.4
     discount: float = 0.98
     without: list[str] = field(default_factory=list)
@@ -208,7 +210,9 @@ class Guided:
         return Child(self._effective(vector, ", ".join(made)), parent, tuple(made))
 
     def _effective(self, vector: tuple[int, ...], origin: str = "") -> Candidate:
-        return Candidate(effective(self._moves.layout, vector), origin)
+        if self._config.effective:
+            vector = effective(self._moves.layout, vector)
+        return Candidate(vector, origin)
 
     def _best(self, elites: Iterable[Elite]) -> list[Elite]:
         """The best, no more than so many of them alike: or all soon descend from one table."""
