@@ -9,6 +9,7 @@ from pathlib import Path
 from envs.engine_interface import load_engine
 from envs.subject import NATIVE, Subject, of_policy, static_silo
 from policies import Signature, is_seed, resolve, seed_names, to_json
+from policies.sources import is_sourced
 
 TUNED = "silo_tuned"
 """Silo under the constant backoff that a sweep in the same run found best."""
@@ -25,7 +26,8 @@ def subject_of(name: str, signature: Signature, tuned_us: Callable[[], float]) -
     """What a name stands for.
 
     Args:
-        name: a native protocol, `silo_tuned`, a seed policy, or the path of a policy file.
+        name: a native protocol, `silo_tuned`, a seed policy, the path of a policy file, or what
+            `policies.sources` has.
         signature: the workload that a table must fit.
         tuned_us: gives the constant of `silo_tuned`, µs; called only when it is needed.
 
@@ -38,7 +40,7 @@ def subject_of(name: str, signature: Signature, tuned_us: Callable[[], float]) -
     native = native_subjects()
     if name in native:
         return native[name]
-    if not is_seed(name):
+    if not is_seed(name) and not is_sourced(name):
         _refuse_unknown(name)
     return of_policy(name, to_json(resolve(name, signature)))
 

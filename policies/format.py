@@ -8,6 +8,7 @@ any line-based tool. Which values are allowed is decided in one place, the engin
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -18,12 +19,9 @@ from typing import Any
 
 from policies.document import PolicyDocument
 from policies.errors import PolicyFileError, cut, why_not_written
-from policies.json_text import JsonPath, line_of, parse
+from policies.json_text import POLICY, DocumentKind, JsonPath, line_of, parse
 from policies.reading import ShapeError, read_document
 from policies.signature import Signature
-
-MAX_BYTES = 16 << 20
-"""A file larger than this is refused unread: the largest tables are below 1 MiB."""
 
 
 def load(
@@ -105,6 +103,15 @@ def to_json(document: PolicyDocument) -> str:
     return f"{{\n{body}\n}}\n"
 
 
+def digest(document: PolicyDocument) -> str:
+    """Names the content of a policy: 32 hexadecimal digits of its canonical text.
+
+    Raises:
+        PolicyFileError: As for `to_json`.
+    """
+    return hashlib.blake2b(to_json(document).encode(), digest_size=16).hexdigest()
+
+
 def save(document: PolicyDocument, path: str | os.PathLike[str]) -> None:
     """Write a policy file atomically: a reader sees the old file or the new, never a part.
 
@@ -130,29 +137,35 @@ def save(document: PolicyDocument, path: str | os.PathLike[str]) -> None:
         raise PolicyFileError(f"{path}: can't be written: {why_not_written(error)}") from error
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, kind: DocumentKind = POLICY) -> str:
     """Read a text file that people may have got wrong.
+
+    Args:
+        path: the file.
+        kind: what it should be.
 
     Raises:
         PolicyFileError: It is missing, a directory, too large, binary, not UTF-8, or unreadable.
     """
     try:
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            data = file.read((kind.mib_max << 20) + 1)
     except FileNotFoundError:
         raise PolicyFileError(f"{path}: there is no such file; check the path") from None
     except IsADirectoryError:
         raise PolicyFileError(
-            f"{path}: is a directory; name the policy file in it, such as {path / 'policy.json'}"
+            f"{path}: is a directory; name {kind.name}'s file in it, such as {path / kind.file}"
         ) from None
     except (OSError, ValueError) as error:
         raise PolicyFileError(f"{path}: can't be read: {_reason(error)}") from error
-    if len(data) > MAX_BYTES:
+    if len(data) > kind.mib_max << 20:
         raise PolicyFileError(
-            f"{path}: is larger than {MAX_BYTES >> 20} MiB; this is no policy file"
+            f"{path}: is larger than {kind.mib_max} MiB, too large for {kind.name}"
         )
     if b"\0" in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise PolicyFileError(f"{path}: holds binary data; a policy file is JSON text in UTF-8")
+        raise PolicyFileError(
+            f"{path}: holds binary data; {kind.name}'s file is JSON text in UTF-8"
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

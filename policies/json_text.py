@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from policies.errors import PolicyFileError, cut
@@ -16,18 +17,47 @@ JsonPath = tuple[str | int, ...]
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
-def parse(text: str, source: str) -> Any:
+@dataclass(frozen=True)
+class DocumentKind:
+    """How messages speak of a kind of document.
+
+    Attributes:
+        name: with its article, such as `a policy`.
+        shape: what the whole of it is.
+        cure: how to get one that is right.
+        file: what a file of it is usually called.
+        mib_max: a larger file is refused unread.
+    """
+
+    name: str
+    shape: str
+    cure: str
+    file: str
+    mib_max: int
+
+
+POLICY = DocumentKind(
+    name="a policy",
+    shape="one JSON object",
+    cure="write the file anew with `heddle policy show NAME --json`",
+    file="policy.json",
+    mib_max=16,  # the largest tables are below 1 MiB
+)
+
+
+def parse(text: str, source: str, kind: DocumentKind = POLICY) -> Any:
     """Parse strict JSON: no NaN or Infinity, no key twice in one object, no lone surrogates.
 
     Args:
         text: the JSON text.
         source: how messages call it, usually the file's name.
+        kind: what it should be, for the messages.
 
     Raises:
         PolicyFileError: The text is not strict JSON; the message names the line and the cure.
     """
     if not text.strip():
-        raise PolicyFileError(f"{source}: the file is empty; a policy is one JSON object")
+        raise PolicyFileError(f"{source}: the file is empty; {kind.name} is {kind.shape}")
     try:
         value = json.loads(
             text,
@@ -36,18 +66,19 @@ def parse(text: str, source: str) -> Any:
             parse_float=_finite_float,
         )
         text.encode()
-        json.dumps(value, ensure_ascii=False).encode()
+        if "\\u" in text:  # what else could have put halves of surrogate pairs into it?
+            json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise PolicyFileError(
             f"{source}:{error.lineno}: not JSON: {error.msg} (column {error.colno}); "
-            "correct this line, or write the file anew with `heddle policy show NAME --json`"
+            f"correct this line, or {kind.cure}"
         ) from None
     except _RefusedError as refused:
         line = _line_of_text(text, refused.token)
         raise PolicyFileError(f"{source}:{line}: {refused}") from None
     except RecursionError:
         raise PolicyFileError(
-            f"{source}: nested too deeply; a policy has no more than a few levels"
+            f"{source}: nested too deeply; {kind.name} has no more than a few levels"
         ) from None
     except UnicodeEncodeError:
         raise PolicyFileError(

@@ -1,12 +1,13 @@
-"""From what people type to a policy: the name of a seed, or the path of a file."""
+"""From what people type to a policy: a seed's name, a file's path, or a place (`sources`)."""
 
 from __future__ import annotations
 
 from policies.document import PolicyDocument
 from policies.errors import PolicyFileError
-from policies.format import load
+from policies.format import from_json, load
 from policies.seeds import build_seed, is_seed, seed_names
 from policies.signature import Signature
+from policies.sources import is_sourced, read_sourced
 
 
 def resolve(policy: str, signature: Signature) -> PolicyDocument:
@@ -15,7 +16,8 @@ def resolve(policy: str, signature: Signature) -> PolicyDocument:
     A seed's name wins over a file of the same name; write `./ic3` for the file.
 
     Args:
-        policy: a seed's name (`occ`, `random:7`, …) or the path of a policy file.
+        policy: a seed's name (`occ`, `random:7`, …), the path of a policy file, or what names one
+            in a place that was added to `policies.sources`.
         signature: the workload that it must fit.
 
     Raises:
@@ -26,6 +28,21 @@ def resolve(policy: str, signature: Signature) -> PolicyDocument:
             return build_seed(policy, signature)
         except ValueError as error:
             raise PolicyFileError(str(error)) from None
+    return open_policy(policy, signature)
+
+
+def open_policy(policy: str, signature: Signature | None = None) -> PolicyDocument:
+    """The policy that a path means, or that is in another place (`policies.sources`).
+
+    Args:
+        policy: the path, or the name with its scheme.
+        signature: the workload that it must fit; by default its own.
+
+    Raises:
+        PolicyFileError: There is none, or it is not valid for the workload.
+    """
+    if is_sourced(policy):
+        return from_json(read_sourced(policy), policy, signature)
     return load(checked_path(policy), signature)
 
 

@@ -18,6 +18,7 @@
 #include "protocol/policy_json.h"
 #include "python/history.h"
 #include "python/recorded_trace.h"
+#include "python/schedule.h"
 
 namespace py = pybind11;
 
@@ -308,6 +309,7 @@ PYBIND11_MODULE(_engine, module) {
   bind_policy(module);
   bind_session(module);
   bind_history(module);
+  bind_schedule(module);
   bind_recorded_trace(module);
   bind_trial(module);
   bind_probe(module);

@@ -118,7 +118,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
 
 
 def test_a_directory(tmp_path: Path) -> None:
-    with pytest.raises(PolicyFileError, match=r"is a directory; name the policy file in it"):
+    with pytest.raises(PolicyFileError, match=r"is a directory; name a policy's file in it"):
         load(tmp_path)
 
 

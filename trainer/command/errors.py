@@ -32,6 +32,7 @@ def one_message(command: Command) -> Command:
         from trainer.checkpoint import CheckpointError
         from trainer.lock import HeldError
         from trainer.run_folder import RunFolderError
+        from trainer.schedule.errors import ScheduleError
 
         try:
             return command(*args, **kwargs)
@@ -42,6 +43,7 @@ def one_message(command: Command) -> Command:
             CheckpointError,
             HeldError,
             RunFolderError,
+            ScheduleError,
         ) as error:
             click.echo(f"error: {error}", err=True)
             raise SystemExit(BAD_INPUT) from None

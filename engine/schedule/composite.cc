@@ -1,0 +1,71 @@
+#include "schedule/composite.h"
+
+#include <algorithm>
+
+#include "schedule/demand.h"
+#include "schedule/placement.h"
+
+namespace heddle::schedule {
+
+namespace {
+
+/// How much of the average of starts a new one is.
+constexpr float kFade = 0.1F;
+
+template <Rules R>
+class CompositeRule {
+ public:
+  CompositeRule(const Touches& touches, const CompositeWeights& weights)
+      : touches_(touches),
+        placement_(touches),
+        demand_(touches),
+        delay_(static_cast<float>(weights.delay) / static_cast<float>(touches.size())),
+        work_(static_cast<float>(weights.work) / static_cast<float>(touches.size())) {}
+
+  /// The score of a candidate, the less the better; at least `bound` if it is no better.
+  float score(std::uint32_t transaction, float bound) const {
+    Slot start = 1;
+    float work = 0;
+    for (const Touch& touch : touches_[transaction]) {
+      start = std::max(start, R::earliest(placement_.key(touch.key), touch));
+      work += demand_[touch.key].work;
+    }
+    const float found = static_cast<float>(start) - work_ * work;
+    if (found >= bound) return found;  // what it imposes can only add to it
+    const Slot end = start + touches_.length(transaction) - 1;
+    float imposed = 0;
+    for (const Touch& touch : touches_[transaction]) {
+      imposed += delay_imposed<R>(placement_.key(touch.key), touch, demand_[touch.key], start, end,
+                                  present_);
+    }
+    return found + delay_ * imposed;
+  }
+
+  void place(std::uint32_t transaction) {
+    const Slot start = placement_.place(transaction);
+    demand_.leave(transaction);
+    present_ += kFade * (static_cast<float>(start) - present_);
+  }
+
+ private:
+  const Touches& touches_;
+  Placement<R> placement_;
+  Demand demand_;
+  float delay_;
+  float work_;
+  float present_ = 0;
+};
+
+}  // namespace
+
+Order composite_dispatching(const Problem& problem, std::size_t samples,
+                            const CompositeWeights& weights, std::uint64_t seed,
+                            const Proceed& proceed) {
+  return with_rules(problem.protocol, [&]<Rules R>() {
+    Random random(seed);
+    return dispatch(problem.touches, {.samples = samples},
+                    CompositeRule<R>(problem.touches, weights), random, proceed);
+  });
+}
+
+}  // namespace heddle::schedule

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "schedule/dispatching.h"
+#include "schedule/makespan.h"
+
+namespace heddle::schedule {
+
+/// What the composite dispatching rule weighs, beside a candidate's own start.
+struct CompositeWeights {
+  double delay = 1;  ///< the mean delay that it imposes on those that wait
+  double work = 8;   ///< the work, a waiting transaction, that still queues for the keys it touches
+};
+
+/// A composite dispatching rule, as job shops are run by (Pinedo, "Scheduling", §14.2): like SMF it
+/// looks at a few of the waiting transactions and appends one, so that nothing that was placed ever
+/// moves; but it looks ahead at whom the choice holds up. It appends the one for which
+///
+///     start + delay · (mean delay imposed) − work · (queued work of its keys)
+///
+/// is least, all three in slots:
+///
+/// - the start is the earliest that the schedule allows, so that no gap is left that can be filled;
+/// - the delay imposed is, for each key, by how much its readers and its writers among the waiting
+///   would have to start later, counted from when transactions start at present (an average that
+///   fades), and divided by the size of the batch. It keeps readers of a hot key together, before
+///   its writers;
+/// - the queued work is the slots for which the waiting writers of its keys will need them, divided
+///   likewise. It begins the longest chains first.
+///
+/// @param samples how many are drawn for each place; 0: all that are left, which costs the square
+/// @param proceed see `dispatch`
+[[nodiscard]] Order composite_dispatching(const Problem& problem, std::size_t samples,
+                                          const CompositeWeights& weights, std::uint64_t seed,
+                                          const Proceed& proceed = always);
+
+}  // namespace heddle::schedule

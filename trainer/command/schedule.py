@@ -1,0 +1,33 @@
+"""`heddle schedule`: how long schedules take in the offline model, and what finds short ones.
+
+Exit codes: 0 fine, 1 a file could not be written, 2 bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import click
+
+from traces.lazy_group import LazyGroup
+
+COMMANDS = {
+    "makespan": "trainer.schedule.commands:makespan",
+    "compare": "trainer.schedule.commands:compare_policies",
+    "sample": "trainer.schedule.sampling_command:sample",
+    "generate": "trainer.schedule.generators.command:generate_workload",
+}
+"""The commands below `heddle schedule`. To add one, write it and name it here."""
+
+
+@click.group(
+    "schedule",
+    cls=LazyGroup,
+    places=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+def schedule() -> None:
+    """Order a batch of known transactions so that it takes little time, in a model.
+
+    A workload is a JSON file: a list of transactions, each a list of [op, key] with op r (read),
+    w (write) or * (a filler, which takes one time unit). The model is the makespan of "Towards
+    Optimal Transaction Scheduling" (VLDB 2024), section 2.1.
+    """

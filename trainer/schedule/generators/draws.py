@@ -1,0 +1,42 @@
+"""Settings of generators, and what they draw from."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trainer.schedule.batch import Operation
+
+FILLER: Operation = ("*", None)
+
+
+def setting(default: float, least: float, most: float, words: str) -> Any:
+    """A field of a generator: its default, its range with both ends, and what it means."""
+    return field(default=default, metadata={"range": (least, most), "help": words})
+
+
+def read(*key: object) -> Operation:
+    """Reads a key: a table and numbers."""
+    return ("r", "-".join(map(str, key)))
+
+
+def write(*key: object) -> Operation:
+    """Writes a key."""
+    return ("w", "-".join(map(str, key)))
+
+
+class Zipf:
+    """Ranks from 0 on; rank i is drawn with a probability in proportion to 1 / (i + 1)^theta."""
+
+    def __init__(self, count: int, theta: float, random: np.random.Generator) -> None:
+        weights = np.arange(1, count + 1, dtype=float) ** -theta
+        self._shares: npt.NDArray[np.float64] = np.cumsum(weights) / weights.sum()
+        self._last = count - 1
+        self._random = random
+
+    def draw(self) -> int:
+        """A rank."""
+        return min(int(np.searchsorted(self._shares, self._random.random())), self._last)

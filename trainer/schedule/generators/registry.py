@@ -1,0 +1,41 @@
+"""The generators there are. To add one: a module beside this one, and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Protocol
+
+import numpy as np
+
+from trainer.schedule.batch import Operation
+from trainer.schedule.generators.epinions import Epinions
+from trainer.schedule.generators.simulator import Alternating, SimulatorTpcc
+from trainer.schedule.generators.small_bank import SmallBank
+from trainer.schedule.generators.tao_bench import TaoBench
+from trainer.schedule.generators.tpcc import Tpcc
+from trainer.schedule.generators.ycsb import Ycsb
+
+
+class Generator(Protocol):
+    """A frozen dataclass whose fields, made by `draws.setting`, are the workload's parameters."""
+
+    def transactions(self, random: np.random.Generator) -> Iterator[list[Operation]]:
+        """Transactions without end."""
+
+
+GENERATORS: dict[str, type] = {
+    "epinions": Epinions,
+    "smallbank": SmallBank,
+    "taobench": TaoBench,
+    "tpcc": Tpcc,
+    "ycsb": Ycsb,
+    "simulator_tpcc": SimulatorTpcc,
+    "alternating": Alternating,
+}
+"""By name."""
+
+
+def generate(generator: Generator, count: int, seed: int) -> Iterator[list[Operation]]:
+    """So many transactions; the same seed gives the same, and fewer are the first of more."""
+    return islice(generator.transactions(np.random.default_rng(seed)), count)

@@ -1,0 +1,43 @@
+"""A social graph's transactions, in the shape that the SMF paper gives of TAOBench's workload T.
+
+TAOBench (Cheng et al., VLDB 2022) draws from distributions measured in production; the SMF paper
+(VLDB 2024, §5.1.1) sums them up: many short reads, some read-write transactions below ten
+operations, few longer ones of up to sixty; skewed, hot keys in no fixed order. The shares are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from trainer.schedule.batch import Operation
+from trainer.schedule.generators.draws import Zipf, read, setting, write
+
+READ_MAX = 4
+SHORT = (2, 9)
+LONG = (10, 60)
+
+
+@dataclass(frozen=True)
+class TaoBench:
+    """Reads, short read-write transactions and long ones."""
+
+    objects: int = setting(10_000_000, 1, 100_000_000, "objects there are")
+    theta: float = setting(0.99, 0, 10, "skew of the Zipfian distribution")
+    reads: float = setting(0.6, 0, 1, "share of transactions that only read")
+    long: float = setting(0.1, 0, 1, "share of the others that are long")
+    writes: float = setting(0.3, 0, 1, "share of the operations of the others that writes")
+
+    def transactions(self, random: np.random.Generator) -> Iterator[list[Operation]]:
+        """Without end."""
+        ranks = Zipf(self.objects, self.theta, random)
+        while True:
+            reads = random.random() < self.reads
+            writes = 0.0 if reads else self.writes
+            least, most = (1, READ_MAX) if reads else LONG if random.random() < self.long else SHORT
+            yield [
+                (write if random.random() < writes else read)("object", ranks.draw())
+                for _ in range(random.integers(least, most + 1))
+            ]

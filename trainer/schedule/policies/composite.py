@@ -1,0 +1,31 @@
+"""Our own policy that never moves what it has placed: see `engine/schedule/composite.h`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from trainer.schedule.batch import Numbers
+from trainer.schedule.policies.task import Task
+
+SAMPLES = 24
+DELAY = 1.0
+WORK = 8.0
+
+
+def composite(
+    *, samples: int = SAMPLES, delay: float = DELAY, work: float = WORK
+) -> Callable[[Task], Numbers]:
+    """Composite dispatching: the earliest start, whom it holds up, and how much work queues.
+
+    Args:
+        samples: transactions drawn for each place.
+        delay: weight of the mean delay that a choice imposes on those that wait.
+        work: weight of the work that still queues for the keys it touches.
+    """
+
+    def order(task: Task) -> Numbers:
+        return task.problem.composite_dispatching(
+            samples, delay, work, task.seed, task.proceed_counting
+        )
+
+    return order

@@ -1,0 +1,67 @@
+"""A genetic algorithm over orders (Davis 1985; Cheng et al., VLDB 2024, §5.4.1), with DEAP."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+import numpy as np
+from deap import base, tools
+
+from trainer.schedule.batch import Numbers
+from trainer.schedule.policies.task import Task
+
+POPULATION = 100
+ELITE = 10
+TOURNAMENT = 3
+SHUFFLED = 0.01
+"""Chance that an index of a child is exchanged with another."""
+
+
+class Shortest(base.Fitness):
+    """The makespan, to be minimised."""
+
+    weights = (-1.0,)
+
+
+class Individual(list[int]):
+    """An order and its fitness."""
+
+    fitness: Shortest
+
+
+def genetic(task: Task) -> Numbers:
+    """Ordered crossover and exchanges; tournaments choose parents, and a tenth survives."""
+    # DEAP's operators draw from Python's own generator: it is lent to them, and given back.
+    before = random.getstate()
+    random.seed(task.seed)
+    try:
+        return _evolve(task)
+    finally:
+        random.setstate(before)
+
+
+def _evolve(task: Task) -> Numbers:
+    size = min(POPULATION, task.evaluations)
+    population = [_individual(task, task.random.permutation(len(task))) for _ in range(size)]
+    spent = size
+    while spent < task.evaluations and task.proceed(spent / task.evaluations):
+        children = [_child(task, population) for _ in range(min(size, task.evaluations - spent))]
+        spent += len(children)
+        elite = tools.selBest(population, ELITE)
+        population = tools.selBest(elite + children, size)
+    return np.array(tools.selBest(population, 1)[0], np.uint32)
+
+
+def _individual(task: Task, order: Iterable[int]) -> Individual:
+    made = Individual(int(index) for index in order)
+    made.fitness = Shortest((task.makespan(np.asarray(made, np.uint32)),))
+    return made
+
+
+def _child(task: Task, population: list[Individual]) -> Individual:
+    one, other = (list(parent) for parent in tools.selTournament(population, 2, TOURNAMENT))
+    if len(one) > 1:
+        tools.cxOrdered(one, other)
+        tools.mutShuffleIndexes(one, SHUFFLED)
+    return _individual(task, one)

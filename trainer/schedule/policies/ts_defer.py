@@ -1,0 +1,42 @@
+"""TsDEFER (Cao et al., SIGMOD 2023), as Cheng et al. describe it (VLDB 2024, §5.1)."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from trainer.schedule.batch import Numbers
+from trainer.schedule.policies.conflicts import KeySets, key_sets
+from trainer.schedule.policies.task import Task
+
+LOOKUPS = 2
+"""Keys of a transaction that are looked up."""
+PROBABILITY = 0.6
+"""Of deferring one of which a key is found in use."""
+IN_FLIGHT = 16
+"""Transactions that run at a time: those placed last."""
+
+
+def ts_defer(task: Task) -> Numbers:
+    """As they come; one that would meet a conflict, as far as two keys tell, goes to the back."""
+    sets = key_sets(task.batch)
+    waiting = deque(range(len(task)))
+    running: deque[KeySets] = deque(maxlen=IN_FLIGHT)
+    order: list[int] = []
+    while waiting:
+        index = waiting.popleft()
+        looked_up = _look_up(sets[index], task.random)
+        meets = any(looked_up.conflicts(other) for other in running)
+        if waiting and meets and task.random.random() < PROBABILITY:
+            waiting.append(index)
+            continue
+        running.append(sets[index])
+        order.append(index)
+    return np.array(order, np.uint32)
+
+
+def _look_up(sets: KeySets, random: np.random.Generator) -> KeySets:
+    keys = sorted(sets.all)
+    places = random.permutation(len(keys))[:LOOKUPS]
+    return sets.restricted(frozenset(keys[at] for at in places))

@@ -1,0 +1,88 @@
+"""How a schedule compares with all serializable ones, from a uniform sample of them.
+
+Cheng et al., "Towards Optimal Transaction Scheduling" (VLDB 2024), §3.4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engine import ScheduleWalk, TransactionBatch
+from trainer.schedule.batch import Batch
+from trainer.schedule.errors import ScheduleError
+
+PART = 256
+"""Steps between two looks at whether to go on."""
+
+
+def samples_needed(share: float, confidence: float) -> int:
+    """Schedules to draw so that the best is better than a share of all, with a confidence.
+
+    The nonparametric one-sided tolerance bound (Hahn and Meeker, "Statistical Intervals", 1991):
+    all of n schedules are within the worse share p of all with probability p^n.
+    """
+    return math.ceil(math.log(1 - confidence) / math.log(share))
+
+
+def share_bounded(samples: int, confidence: float) -> float:
+    """The share of all schedules that the best of so many is better than, with a confidence."""
+    return float((1 - confidence) ** (1 / samples))
+
+
+@dataclass(frozen=True)
+class SamplingPlan:
+    """How schedules are drawn.
+
+    Attributes:
+        samples: how many.
+        burn_in: steps of the walk before the first; n log n, it converges in (§3.4).
+        between: steps between two.
+        seed: of the walk.
+    """
+
+    samples: int
+    burn_in: int
+    between: int
+    seed: int
+
+
+def plan_sampling(size: int, samples: int, seed: int) -> SamplingPlan:
+    """A plan for a batch of so many transactions."""
+    return SamplingPlan(samples, math.ceil(size * math.log(max(2, size))), size, seed)
+
+
+def sample_makespans(
+    batch: Batch, protocol: str, plan: SamplingPlan, tell: Callable[[int], None]
+) -> npt.NDArray[np.int64]:
+    """The makespans of schedules drawn uniformly from the serializable ones.
+
+    Args:
+        batch: the transactions.
+        protocol: whose rules they run under.
+        plan: how many, and how.
+        tell: told the number drawn.
+
+    Raises:
+        ScheduleError: there are too many conflicts for the walk.
+    """
+    problem = batch.problem(protocol)
+    try:
+        walk = ScheduleWalk(TransactionBatch(batch.lengths, batch.accesses, batch.keys), plan.seed)
+    except ValueError as error:
+        raise ScheduleError(f"the workload can't be sampled: {error}") from None
+    # In parts: a signal is seen between two of them only.
+    for begin in range(0, plan.burn_in, PART):
+        walk.step(min(PART, plan.burn_in - begin))
+        tell(0)
+    found = np.empty(plan.samples, np.int64)
+    for index in range(plan.samples):
+        for begin in range(0, plan.between, PART):
+            walk.step(min(PART, plan.between - begin))
+        found[index] = problem.makespan(walk.order)
+        tell(index + 1)
+    return found
