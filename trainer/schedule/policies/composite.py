@@ -16,7 +16,7 @@ LENGTH = 0.1
 def composite(
     *, samples: int = SAMPLES, delay: float = DELAY, work: float = WORK, length: float = LENGTH
 ) -> Callable[[Task], Numbers]:
-    """Composite dispatching: the earliest start, whom it holds up, how much work queues, its length.
+    """Composite dispatching: the start, whom it holds up, how much work queues, the length.
 
     Args:
         samples: transactions drawn for each place.
