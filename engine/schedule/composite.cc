@@ -20,7 +20,8 @@ class CompositeRule {
         placement_(touches),
         demand_(touches),
         delay_(static_cast<float>(weights.delay) / static_cast<float>(touches.size())),
-        work_(static_cast<float>(weights.work) / static_cast<float>(touches.size())) {}
+        work_(static_cast<float>(weights.work) / static_cast<float>(touches.size())),
+        length_(static_cast<float>(weights.length)) {}
 
   /// The score of a candidate, the less the better; at least `bound` if it is no better.
   float score(std::uint32_t transaction, float bound) const {
@@ -30,7 +31,8 @@ class CompositeRule {
       start = std::max(start, R::earliest(placement_.key(touch.key), touch));
       work += demand_[touch.key].work;
     }
-    const float found = static_cast<float>(start) - work_ * work;
+    const auto length = static_cast<float>(touches_.length(transaction));
+    const float found = static_cast<float>(start) - work_ * work - length_ * length;
     if (found >= bound) return found;  // what it imposes can only add to it
     const Slot end = start + touches_.length(transaction) - 1;
     float imposed = 0;
@@ -53,6 +55,7 @@ class CompositeRule {
   Demand demand_;
   float delay_;
   float work_;
+  float length_;
   float present_ = 0;
 };
 

@@ -12,15 +12,16 @@ namespace heddle::schedule {
 struct CompositeWeights {
   double delay = 1;  ///< the mean delay that it imposes on those that wait
   double work = 8;   ///< the work, a waiting transaction, that still queues for the keys it touches
+  double length = 0.1;  ///< the candidate's own length
 };
 
 /// A composite dispatching rule, as job shops are run by (Pinedo, "Scheduling", §14.2): like SMF it
 /// looks at a few of the waiting transactions and appends one, so that nothing that was placed ever
 /// moves; but it looks ahead at whom the choice holds up. It appends the one for which
 ///
-///     start + delay · (mean delay imposed) − work · (queued work of its keys)
+///     start + delay · (mean delay imposed) − work · (queued work of its keys) − length · (its own)
 ///
-/// is least, all three in slots:
+/// is least, all of them in slots:
 ///
 /// - the start is the earliest that the schedule allows, so that no gap is left that can be filled;
 /// - the delay imposed is, for each key, by how much its readers and its writers among the waiting
@@ -28,7 +29,8 @@ struct CompositeWeights {
 ///   fades), and divided by the size of the batch. It keeps readers of a hot key together, before
 ///   its writers;
 /// - the queued work is the slots for which the waiting writers of its keys will need them, divided
-///   likewise. It begins the longest chains first.
+///   likewise. It begins the longest chains first;
+/// - its own length begins long transactions first, lest one of them is left for the end.
 ///
 /// @param samples how many are drawn for each place; 0: all that are left, which costs the square
 /// @param proceed see `dispatch`

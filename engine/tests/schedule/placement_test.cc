@@ -227,7 +227,8 @@ TEST(ShortestMakespanFirst, TheSeedDecides) {
 TEST(CompositeDispatching, KeepsReadersOfAKeyTogetherBeforeItsWriters) {
   const Problem problem(batch_of({"r1 *", "w1", "r1 *", "w1", "r1 *", "w1"}), Protocol::kMvtso);
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    EXPECT_EQ(makespan(problem, composite_dispatching(problem, 0, {.work = 0}, seed)), 4);
+    EXPECT_EQ(makespan(problem, composite_dispatching(problem, 0, {.work = 0, .length = 0}, seed)),
+              4);
   }
 }
 
@@ -235,7 +236,7 @@ TEST(CompositeDispatching, BeginsTheLongestChainFirst) {
   // The first reads what the others write, which holds them up by one.
   const Problem problem(batch_of({"r2 *", "w1 * w2", "w1 * w2", "w1 * w2"}), Protocol::kOcc);
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    EXPECT_NE(composite_dispatching(problem, 0, {.delay = 0}, seed)[0], 0U);
+    EXPECT_NE(composite_dispatching(problem, 0, {.delay = 0, .length = 0}, seed)[0], 0U);
   }
 }
 

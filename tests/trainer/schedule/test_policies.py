@@ -134,8 +134,7 @@ def test_ts_kd_leaves_over_what_fits_no_partition() -> None:
 def test_the_weights_of_the_composite_rule_count() -> None:
     batch = drawn_batch(60)
     orders = [
-        composite(samples=0, delay=delay, work=work)(Task(batch)).tolist()
-        for delay, work in ((1, 8), (0, 8), (1, 0))
+        composite(samples=0, delay=delay, work=work, length=length)(Task(batch)).tolist()
+        for delay, work, length in ((1, 8, 1), (0, 8, 1), (1, 0, 1), (1, 8, 0))
     ]
-    assert orders[0] != orders[1]
-    assert orders[0] != orders[2]
+    assert all(order != orders[0] for order in orders[1:])

@@ -10,22 +10,24 @@ from trainer.schedule.policies.task import Task
 SAMPLES = 24
 DELAY = 1.0
 WORK = 8.0
+LENGTH = 0.1
 
 
 def composite(
-    *, samples: int = SAMPLES, delay: float = DELAY, work: float = WORK
+    *, samples: int = SAMPLES, delay: float = DELAY, work: float = WORK, length: float = LENGTH
 ) -> Callable[[Task], Numbers]:
-    """Composite dispatching: the earliest start, whom it holds up, and how much work queues.
+    """Composite dispatching: the start, whom it holds up, how much work queues, the length.
 
     Args:
         samples: transactions drawn for each place.
         delay: weight of the mean delay that a choice imposes on those that wait.
         work: weight of the work that still queues for the keys it touches.
+        length: weight of the transaction's own length.
     """
 
     def order(task: Task) -> Numbers:
         return task.problem.composite_dispatching(
-            samples, delay, work, task.seed, task.proceed_counting
+            samples, delay, work, length, task.seed, task.proceed_counting
         )
 
     return order
