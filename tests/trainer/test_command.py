@@ -214,7 +214,7 @@ def test_multirun_makes_a_run_for_every_combination(monkeypatch: pytest.MonkeyPa
     settings = [*QUICK, "search.generations=1", "seed=1,2", "search.children=1,2"]
     done = run("train", "-m", *settings)
     assert done.exit_code == 0, done.output
-    folders = sorted(Path("runs").glob("*seed*"))
+    folders = sorted(Path("runs").glob("sweeps/*/*seed*"))
     assert len(folders) == 4
     overrides = [json.loads((folder / "overrides.json").read_text()) for folder in folders]
     assert {

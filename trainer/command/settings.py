@@ -148,7 +148,7 @@ def swept_by_config(name: str, overrides: Sequence[str]) -> dict[str, str]:
     Raises:
         UsageError: they can't be composed.
     """
-    register()
+    compose_config(name, overrides)  # says what is wrong, and what would be right
     with _hydra():
         try:
             config = compose(name, list(with_costs_files(overrides)), return_hydra_config=True)
