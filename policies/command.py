@@ -99,9 +99,10 @@ def one_message(command: Command) -> Command:
 def policy() -> None:
     """Show, validate, compare and convert policies.
 
-    POLICY is the path of a policy file, or the name of a seed policy: occ,
-    two_phase_locking_star, ic3, random:SEED, or registry:MODEL@ALIAS or registry:MODEL/VERSION in
-    MLflow's registry. A seed is a table for one workload, by default tpcc.
+    POLICY is the path of a policy file, the name of a shipped table (heddle library list), or
+    that of a seed policy: occ, two_phase_locking_star, ic3, random:SEED, or
+    registry:MODEL@ALIAS or registry:MODEL/VERSION in MLflow's registry. A seed is a table for one
+    workload, by default tpcc.
     """
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from envs import BASELINES
+from envs import BASELINES, TUNED
 from policies import ACTION_GROUPS
 
 
@@ -132,6 +132,8 @@ class SearchConfig:
         evaluations: stop after this many measured candidates; null = no bound.
         seconds: stop after this many seconds of searching; null = no bound.
         actions: action groups that may be used, see `policies.ACTION_GROUPS`.
+        start: policies that the search starts from besides the seeds: names, paths, or `library`,
+            the tables of the library whose workloads and cores are nearest.
     """
 
     name: str = MISSING
@@ -139,6 +141,7 @@ class SearchConfig:
     evaluations: int | None = None
     seconds: float | None = None
     actions: list[str] = field(default_factory=lambda: list(ACTION_GROUPS))
+    start: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -371,6 +374,17 @@ class EvaluateConfig:
     tuning: TuningConfig = field(default_factory=TuningConfig)
     seed: int = 1
     output: str | None = None
+
+
+@dataclass
+class TransferConfig(EvaluateConfig):
+    """`heddle transfer`: as `heddle evaluate`, in several places; `output` is a folder.
+
+    Attributes:
+        reference: what throughput is relative to.
+    """
+
+    reference: str = TUNED
 
 
 @dataclass
@@ -671,6 +685,7 @@ def register_schemas() -> None:
     store.store("timeline_schema", TimelineConfig)
     store.store("train_schema", TrainConfig)
     store.store("evaluate_schema", EvaluateConfig)
+    store.store("transfer_schema", TransferConfig)
     store.store("threads_schema", MachineConfig, group="machine")
     store.store("virtual_schema", VirtualConfig, group="machine")
 

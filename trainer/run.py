@@ -30,6 +30,7 @@ from trainer.evaluation import Backend, Ledger, Race
 from trainer.evaluation.backend import check_backend
 from trainer.evaluation.measure import Counter, compare_shown, settle_looks, tune_silo
 from trainer.evaluation.race import check_race
+from trainer.library.start import start_tables
 from trainer.policy_registry import refuse_bad_model
 from trainer.progress import Display
 from trainer.record import Record
@@ -86,7 +87,8 @@ def check_settings(config: TrainConfig, signature: Signature) -> None:
 
     Raises:
         ValueError: a setting is wrong; the message names it.
-        PolicyFileError: a baseline's file is not a valid policy for the workload.
+        PolicyFileError: the file of a baseline, or of `search.start`, is not a valid policy for the
+            workload.
     """
     bounds = ("generations", "evaluations", "seconds")
     if all(getattr(config.search, bound) is None for bound in bounds):
@@ -96,6 +98,7 @@ def check_settings(config: TrainConfig, signature: Signature) -> None:
         )
     check_backend(config.evaluation)
     check_race(config.evaluation)
+    start_tables(config, Encoding(signature))
     refuse_bad_model(config.registered_model)
     if config.registered_model is not None and not config.mlflow.enabled:
         raise ValueError(
@@ -141,7 +144,7 @@ class Training:
         backend: measures.
         display: shows.
         record: logs.
-        library: candidates that the search starts from besides the seeds.
+        library: candidates that the search starts from besides the seeds and `search.start`.
 
     Raises:
         CheckpointError: the folder holds a checkpoint that can't be used.
@@ -158,9 +161,9 @@ class Training:
         library: Sequence[Candidate] = (),
     ) -> None:
         self._config = config
-        self._library = library
         self._signature = signature
         self._encoding = Encoding(signature)
+        self._library = [*library, *start_tables(config, self._encoding)]
         self._folder = folder
         self._backend = backend
         self._display = display

@@ -214,9 +214,9 @@ def test_multirun_makes_a_run_for_every_combination(monkeypatch: pytest.MonkeyPa
     settings = [*QUICK, "search.generations=1", "seed=1,2", "search.children=1,2"]
     done = run("train", "-m", *settings)
     assert done.exit_code == 0, done.output
-    folders = sorted(Path("runs").glob("sweeps/*/*seed*"))
-    assert len(folders) == 4
-    overrides = [json.loads((folder / "overrides.json").read_text()) for folder in folders]
+    files = sorted(Path("runs").rglob("overrides.json"))
+    assert len(files) == 4
+    overrides = [json.loads(file.read_text()) for file in files]
     assert {
         tuple(sorted(o for o in typed if "children" in o or "seed" in o)) for typed in overrides
     } == {(f"search.children={c}", f"seed={s}") for c in (1, 2) for s in (1, 2)}

@@ -241,6 +241,10 @@ def of_another_form(path: Path) -> None:
     path.write_text('{"schema_version": 1, "results": [{"policy": 1}], "violations": []}')
 
 
+def odd_settings(path: Path) -> None:
+    path.write_text("machine: 3\n")
+
+
 def binary(path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00\x80" * 10)
 
@@ -255,6 +259,7 @@ def binary(path: Path) -> None:
         ("checkpoint.json", cut_in_half),
         ("overrides.json", cut_in_half),
         ("config.yaml", binary),
+        ("config.yaml", odd_settings),
     ],
 )
 def test_a_damaged_file_is_named(

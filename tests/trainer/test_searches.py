@@ -18,6 +18,7 @@ from trainer.search.space import Space
 Worth = Callable[[Candidate], float]
 SMALL = {
     "evolution": {"parents": 4, "children": 2},
+    "guided": {"proposals": 12},
     "local": {"proposals": 12},
     "policy_gradient": {"proposals": 12},
     "random": {"proposals": 12},

@@ -31,6 +31,7 @@ from trainer.config import (
     ServeConfig,
     TimelineConfig,
     TrainConfig,
+    TransferConfig,
     register_schemas,
 )
 from trainer.repeats import leave_out_repeats
@@ -48,6 +49,7 @@ Settings = TypeVar(
     NightlyConfig,
     ServeConfig,
     RecordConfig,
+    TransferConfig,
     ReportConfig,
 )
 
@@ -148,7 +150,7 @@ def swept_by_config(name: str, overrides: Sequence[str]) -> dict[str, str]:
     Raises:
         UsageError: they can't be composed.
     """
-    compose_config(name, overrides)  # says what is wrong, and what would be right
+    compose_config(name, overrides)  # says what is wrong with them, and what would be right
     with _hydra():
         try:
             config = compose(name, list(with_costs_files(overrides)), return_hydra_config=True)

@@ -19,6 +19,9 @@ from trainer.lock import HeldError, held
 from trainer.run import LEARNED
 from trainer.run_folder import RunFolder
 
+PARTS = ("workload", "machine", "search", "validation")
+"""The groups of settings that a page tells of."""
+
 
 class KeptError(ValueError):
     """A file of a run that is damaged; the message names it, and what to do."""
@@ -87,9 +90,9 @@ class KeptRun:
             return machine_words(self.comparison.rows[0].machine)
         machine = _part(self.settings, "machine")
         kind, cores = str(machine.get("kind", "threads")), machine.get("cores")
-        if cores is None:
+        if not isinstance(cores, int):
             return "all real cores" if kind == "threads" else f"{kind} cores"
-        return machine_words(Machine(kind, int(cores)))
+        return machine_words(Machine(kind, cores))
 
     @property
     def workload(self) -> dict[str, Any]:
@@ -187,6 +190,9 @@ def _settings(path: Path, missing: list[Missing]) -> Mapping[str, Any]:
         raise _damaged(path, error) from error
     if not isinstance(found, Mapping):
         raise _damaged(path, ValueError("it holds no settings"))
+    for name in PARTS:
+        if not isinstance(found.get(name, {}), Mapping):
+            raise _damaged(path, ValueError(f"{name} is no group of settings"))
     return found
 
 

@@ -158,7 +158,12 @@ def _overview(runs: Sequence[KeptRun], views: Sequence[RunView]) -> Overview:
         (view, {key: one.get(key, "–") for key in differing})
         for view, one in zip(views, settings, strict=True)
     ]
-    histories = {run.name: run.checkpoint.history for run in runs if run.checkpoint.history}
+    names = [run.name for run in runs]
+    histories = {
+        run.name if names.count(run.name) == 1 else str(run.folder.path): run.checkpoint.history
+        for run in runs
+        if run.checkpoint.history
+    }
     curve = None
     if histories:
         with style():
@@ -229,7 +234,7 @@ def _facts(run: KeptRun) -> list[Fact]:
     told = ", ".join(f"{key} {value}" for key, value in options.items() if value is not None)
     facts = [Fact("Workload", f"{name} ({told})" if told else name), Fact("Machine", run.machine)]
     costs = run.settings.get("machine", {}).get("costs") if run.virtual else None
-    if costs:
+    if isinstance(costs, Mapping):
         facts.append(Fact("Core to core", f"{costs.get('transfer_ns')} ns for a cache line"))
     facts.append(Fact("Search", str(search.get("name", "not known"))))
     if state.history:

@@ -12,6 +12,7 @@ from policies import Encoding
 from trainer.config import SearchConfig
 from trainer.search.base import Candidate, Search
 from trainer.search.evolution import Evolution, EvolutionConfig
+from trainer.search.guided import Guided, GuidedConfig
 from trainer.search.local import Local, LocalConfig
 from trainer.search.policy_gradient import PolicyGradient, PolicyGradientConfig
 from trainer.search.random import RandomConfig, RandomSearch
@@ -35,6 +36,7 @@ class Entry:
 
 SEARCHES: dict[str, Entry] = {
     "evolution": Entry(Evolution, EvolutionConfig),
+    "guided": Entry(Guided, GuidedConfig),
     "local": Entry(Local, LocalConfig),
     "policy_gradient": Entry(PolicyGradient, PolicyGradientConfig),
     "random": Entry(RandomSearch, RandomConfig),

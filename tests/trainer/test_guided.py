@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from envs import Result
+from policies import Encoding, Signature
+from tests.trainer.test_searches import make, play, separable
+from trainer.search import Candidate, Measured, Search
+from trainer.search.blame import Blame, blame_of
+from trainer.search.credit import Credit
+from trainer.search.effect import effective, points
+from trainer.search.layout import Layout
+from trainer.search.moves import MOVES
+
+
+def result_of(signature: Signature, **changed: object) -> Result:
+    """A run of the workload in which nothing was lost, but for what is given."""
+    states = signature.state_count + 1
+    source = {
+        "types": {name: {} for name in signature.type_names},
+        "aborts": {"by_state": [0] * states},
+        "waiting_by_state_s": [0.0] * states,
+    }
+    return replace(Result.from_dict(source), **changed)  # type: ignore[arg-type]
+
+
+def aborted(result: Result, **aborts: int) -> Result:
+    types = {name: replace(kind, aborts=aborts.get(name, 0)) for name, kind in result.types.items()}
+    return replace(result, types=types)
+
+
+def test_without_a_result_all_are_blamed_alike(tpcc: Signature) -> None:
+    for result in (None, result_of(tpcc)):
+        blame = blame_of(tpcc, result, 0.2)
+        assert blame.states == pytest.approx([1 / 26] * 26)
+        assert blame.types == pytest.approx([1 / 3] * 3)
+        assert blame.longer_backoff == 0.5
+
+
+def test_time_waited_and_work_wasted_are_blamed_where_they_were(tpcc: Signature) -> None:
+    waits, aborts = [0.0] * 27, [0] * 27
+    waits[4], aborts[15] = 3.0, 10
+    result = result_of(
+        tpcc,
+        waiting_by_state_s=waits,
+        aborts_by_state=aborts,
+        time_s={"wasted": 1.0, "backoff": 3.0},
+    )
+    blame = blame_of(tpcc, aborted(result, payment=10), 0.2)
+    assert blame.states[4] == pytest.approx(0.8 * 0.75 + 0.2 / 26)
+    assert blame.states[15] == pytest.approx(0.8 * 0.25 + 0.2 / 26)
+    assert blame.states[0] == pytest.approx(0.2 / 26)
+    assert sum(blame.states) == pytest.approx(1.0)
+    assert blame.types == pytest.approx((0.2 / 3, 0.8 + 0.2 / 3, 0.2 / 3))
+    assert blame.longer_backoff == 0.25
+
+
+def test_aborts_at_commit_are_blamed_on_the_contended_accesses_of_their_type(
+    tpcc: Signature,
+) -> None:
+    aborts = [0] * 26 + [8]
+    result = result_of(tpcc, aborts_by_state=aborts, time_s={"wasted": 1.0, "backoff": 0.0})
+    blame = blame_of(tpcc, aborted(result, new_order=8), 0.0)
+    item = next(access.state for access in tpcc.accesses if access.table == "ITEM")
+    assert blame.states[item] == 0.0  # which is only ever read
+    assert all(blame.states[state] == pytest.approx(1 / 10) for state in range(11) if state != item)
+    assert sum(blame.states[11:]) == 0.0
+    assert Blame.from_json(blame.as_json()) == blame
+
+
+def test_credit_goes_to_moves_that_pay() -> None:
+    credit, random = Credit(["good", "bad"], 0.98), Random(1)
+    for _ in range(100):
+        name = credit.choose(random)
+        credit.tell([name], name == "good")
+    assert sum(credit.choose(random) == "good" for _ in range(200)) > 150
+
+
+def test_credit_is_forgotten() -> None:
+    credit, random = Credit(["one", "other"], 0.9), Random(1)
+    for _ in range(50):
+        credit.tell(["one"], True)
+    for _ in range(50):
+        credit.tell(["one"], False)
+        credit.tell(["other"], True)
+    assert sum(credit.choose(random) == "other" for _ in range(200)) > 150
+
+
+def test_without_discount_all_moves_stay_alike() -> None:
+    credit, random = Credit(["good", "bad"], 0.0), Random(1)
+    for _ in range(100):
+        credit.tell(["good"], True)
+    assert 60 < sum(credit.choose(random) == "good" for _ in range(200)) < 140
+
+
+def moves_made(search: Search, encoding: Encoding) -> set[str]:
+    """By which moves its candidates came about."""
+    asked = play(search, separable(encoding, 1), 240)
+    words = {word for batch in asked for one in batch for word in one.origin.split(", ")}
+    return words & set(MOVES)
+
+
+def test_all_moves_are_made(encoding: Encoding) -> None:
+    assert moves_made(make("guided", encoding), encoding) == set(MOVES)
+
+
+def test_a_move_that_is_left_out_is_not_made(encoding: Encoding) -> None:
+    left_out = [name for name in MOVES if name not in ("cells", "merge")]
+    search = make("guided", encoding, without=left_out)
+    assert moves_made(search, encoding) == {"cells", "merge"}
+
+
+def test_elites_are_measured_again_until_they_are_sure(encoding: Encoding) -> None:
+    search = make("guided", encoding, again=2, sure=3)
+    worth = separable(encoding, 2)
+    counts: dict[str, int] = {}
+
+    def tell(asked: list[Candidate]) -> None:
+        for one in asked:
+            counts[one.key] = counts.get(one.key, 0) + 1
+        search.tell(asked, [Measured(worth(one), slices=counts[one.key]) for one in asked])
+
+    for _ in range(30):
+        tell(search.ask(search.batch))
+    assert max(counts.values()) == 3
+
+
+def children_of(search: Search, encoding: Encoding) -> list[tuple[int, ...]]:
+    """What its moves made."""
+    asked = play(search, separable(encoding, 3), 240)
+    found = (one for batch in asked for one in batch)
+    return [one.vector for one in found if set(one.origin.split(", ")) <= set(MOVES)]
+
+
+def test_children_lose_what_has_no_effect(encoding: Encoding) -> None:
+    layout = Layout(encoding)
+    pruned = children_of(make("guided", encoding), encoding)
+    assert len(set(pruned)) > 150
+    assert all(effective(layout, vector) == vector for vector in pruned)
+    kept = children_of(make("guided", encoding, effective=False), encoding)
+    assert any(effective(layout, vector) != vector for vector in kept)
+
+
+def test_few_elites_are_alike(encoding: Encoding) -> None:
+    """Where nothing but backoffs matters, tables that publish elsewhere stay among the elites."""
+    search = make("guided", encoding, elites=6, alike=2)
+    last = len(encoding.cells) - 7
+    play(search, lambda one: float(one.vector[last]), 400)
+    elites = [tuple(vector) for vector, *_ in search.state_dict()["elites"]]
+    kinds = Counter(points(Layout(encoding), vector) for vector in elites)
+    assert len(elites) == 6
+    assert max(kinds.values()) <= 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"elites": 0}, r"search\.elites=0: must be at least 1"),
+        ({"alike": 0}, r"search\.alike=0: must be at least 1"),
+        ({"moves": 0}, r"search\.moves=0: must be at least 1"),
+        ({"again": -1}, r"search\.again=-1: must be at least 0"),
+        ({"proposals": 1}, r"search\.proposals=1: must be at least 2"),
+        ({"even": 1.5}, r"search\.even=1\.5: must be from 0 to 1"),
+        ({"discount": -0.1}, r"search\.discount=-0\.1: must be from 0 to 1"),
+        ({"without": ["marge"]}, r"search\.without=\[marge\]: no such move; there are publish,"),
+        ({"without": list(MOVES)}, r"search\.without: must leave some moves"),
+        ({"without": [m for m in MOVES if m != "merge"]}, r"search\.without: must leave some"),
+    ],
+)
+def test_settings_out_of_range_are_named(
+    encoding: Encoding, changed: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        make("guided", encoding, **changed)

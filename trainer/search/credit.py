@@ -1,0 +1,55 @@
+"""Which moves pay: Thompson sampling over moves whose worth changes while a search goes on.
+
+Adaptive operator selection as a bandit: each move has a Beta distribution over the chance that what
+it makes is better than what it was made from. What was seen long ago counts less, since a move
+that helps a seed is often of no use to a good table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+WON, LOST = 1.0, 4.0
+"""What is taken to have been seen of every move beforehand: one in five makes something better."""
+
+
+class Credit:
+    """The moves' successes and failures, discounted.
+
+    Args:
+        names: of the moves.
+        discount: what a trial counts for after another one, 0..1: 1 forgets nothing, and with 0
+            all moves are alike.
+    """
+
+    def __init__(self, names: Sequence[str], discount: float) -> None:
+        self._discount = discount
+        self._won = dict.fromkeys(names, 0.0)
+        self._lost = dict.fromkeys(names, 0.0)
+
+    def choose(self, random: Random) -> str:
+        """A move, more often one that pays."""
+        return max(
+            self._won,
+            key=lambda name: random.betavariate(WON + self._won[name], LOST + self._lost[name]),
+        )
+
+    def tell(self, names: Sequence[str], won: bool) -> None:
+        """Whether a table that these moves made is better than what it was made from."""
+        if not self._discount:
+            return
+        for known in (self._won, self._lost):
+            for name in known:
+                known[name] *= self._discount
+        for name in names:
+            (self._won if won else self._lost)[name] += 1.0 / len(names)
+
+    def state_dict(self) -> dict[str, dict[str, float]]:
+        """As JSON values."""
+        return {"won": dict(self._won), "lost": dict(self._lost)}
+
+    def load_state_dict(self, state: dict[str, dict[str, float]]) -> None:
+        """Go on from a state."""
+        self._won |= state["won"]
+        self._lost |= state["lost"]

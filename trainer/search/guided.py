@@ -1,0 +1,255 @@
+"""Guided search: moves that mean something, where time is lost, of the kinds that have paid.
+
+Heddle's own method. From a few elite tables, each child is made by one or more moves
+(`trainer.search.moves`): the waits before an access as a unit, those of one type for another, a
+publication point, the backoff of all types. Three things guide them:
+
+- *Blame.* Where a move strikes is drawn by what the parent's own result says: where transactions
+  waited, and where work was wasted (`trainer.search.blame`).
+- *Credit.* Which move is made is drawn by how often it has led to something better than what it
+  was made from, of late (`trainer.search.credit`).
+- *Merging.* Changes that made one table better are tried on others, as one more move.
+
+Two things keep it from going round in circles: what differs only in actions without effect is not
+measured (`trainer.search.effect`), and of tables with the same publication points only a few are
+elites. An elite that rests on few slices is measured again beside its children, so that luck does
+not stay at the top. Generations are small: what one has shown decides what the next tries.
+
+`docs/guided-search.md` says what each part is worth, by measurement, and what was left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from policies import Encoding
+from trainer.config import SearchConfig
+from trainer.search.base import Candidate, Measured
+from trainer.search.blame import Blame, blame_of
+from trainer.search.credit import Credit
+from trainer.search.effect import effective, points
+from trainer.search.limits import check_proposals, check_shares
+from trainer.search.moves import MOVES, Change, Context, Moves
+from trainer.search.random_state import load_random, random_state
+from trainer.search.space import Space
+from trainer.search.warm_start import fitted
+
+ATTEMPTS = 50
+"""Draws for a table that no one has seen; small spaces run out of new ones."""
+
+GAINS_MAX = 24
+"""So many of the changes that paid last can be merged."""
+
+FAVOUR = 0.6
+"""How likely an elite is to be a parent, beside the one before it."""
+
+ANOTHER = 0.5
+"""How likely it is that a child has so many moves, beside one fewer."""
+
+
+@dataclass
+class GuidedConfig(SearchConfig):
+    """Settings of `search=guided`.
+
+    Attributes:
+        proposals: candidates at a time.
+        elites: tables that children are made from.
+        alike: elites with the same publication points, at most.
+        again: elites that are measured again beside their children, at most …
+        sure: … unless they have had so many slices.
+        moves: of a child, at most.
+        effective: whether children lose the actions that have no effect.
+        even: share of the blame that is spread evenly; 1 = moves strike anywhere.
+        discount: what a trial of a move counts for after another trial; 0 = all moves alike.
+        without: moves that are not made; for all of them see `trainer.search.moves.MOVES`.
+    """
+
+    proposals: int = 16
+    elites: int = 6
+    alike: int = 2
+    again: int = 2
+    sure: int = 20
+    moves: int = 3
+    effective: bool = True
+    even: float = 0.4
+    discount: float = 0.98
+    without: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Elite:
+    """A table that children are made from, with what is known of it."""
+
+    candidate: Candidate
+    fitness: float
+    slices: int
+    blame: Blame
+
+    def as_json(self) -> list[Any]:
+        """As JSON values."""
+        one = self.candidate
+        return [list(one.vector), one.origin, self.fitness, self.slices, self.blame.as_json()]
+
+    @classmethod
+    def from_json(cls, state: list[Any]) -> Elite:
+        """From JSON values."""
+        vector, origin, fitness, slices, blame = state
+        return cls(Candidate(tuple(vector), origin), fitness, slices, Blame.from_json(blame))
+
+
+@dataclass(frozen=True)
+class Child:
+    """A table and how it came about."""
+
+    candidate: Candidate
+    parent: Elite
+    moves: tuple[str, ...]
+
+
+class Guided:
+    """See the module. Arguments as for `registry.build_search`.
+
+    Raises:
+        ValueError: a setting is out of its range.
+    """
+
+    def __init__(
+        self, encoding: Encoding, config: GuidedConfig, start: Sequence[Candidate], seed: int
+    ) -> None:
+        _check(config)
+        self._config = config
+        self._signature = encoding.signature
+        self._random = Random(seed)
+        space = Space(encoding, config.actions)
+        self._moves = Moves(space, self._random)
+        self._credit = Credit(
+            [name for name in MOVES if name not in config.without], config.discount
+        )
+        defaults = Candidate(space.fit([cell.default for cell in encoding.cells]), "occ")
+        self._unmeasured = fitted(start, space) or [defaults]
+        self._elites: list[Elite] = []
+        self._children: dict[str, Child] = {}
+        self._gains: list[Change] = []
+        self._seen: set[str] = set()
+
+    @property
+    def batch(self) -> int:
+        """Children, and the elites that are measured again."""
+        return self._config.proposals
+
+    def ask(self, n: int) -> list[Candidate]:
+        """The warm start first; then elites that are not known well yet, and children."""
+        n = min(n, self.batch)
+        if self._unmeasured:
+            return self._unmeasured[:n]
+        unsure = [one.candidate for one in self._elites if one.slices < self._config.sure]
+        again = unsure[: min(self._config.again, n - 1)]
+        self._children = {}
+        for _ in range(n * ATTEMPTS):
+            if len(again) + len(self._children) == n:
+                break
+            child = self._child()
+            if child.candidate.key not in self._seen:
+                self._children.setdefault(child.candidate.key, child)
+        found = [*again, *(child.candidate for child in self._children.values())]
+        return found or [self._elites[0].candidate]
+
+    def tell(self, candidates: Sequence[Candidate], results: Sequence[Measured]) -> None:
+        """Truncation selection of the elites; credit to the moves that made something better."""
+        elites = {one.candidate.key: one for one in self._elites}
+        for candidate, measured in zip(candidates, results, strict=True):
+            blame = blame_of(self._signature, measured.result, self._config.even)
+            elite = Elite(candidate, measured.cautious, measured.slices, blame)
+            elites[candidate.key] = elite
+            child = self._children.get(candidate.key)
+            if child is not None:
+                self._learn(child, elite.fitness)
+        self._children = {}
+        self._seen |= {candidate.key for candidate in candidates}
+        self._seen |= {self._effective(candidate.vector).key for candidate in candidates}
+        self._unmeasured = [one for one in self._unmeasured if one not in candidates]
+        self._elites = self._best(elites.values())
+
+    def state_dict(self) -> dict[str, Any]:
+        """The elites, the moves' credit, the gains, the tables seen, and the random generator."""
+        return {
+            "unmeasured": [[list(one.vector), one.origin] for one in self._unmeasured],
+            "elites": [one.as_json() for one in self._elites],
+            "credit": self._credit.state_dict(),
+            "gains": [[[cell, value] for cell, value in gain.items()] for gain in self._gains],
+            "seen": sorted(self._seen),
+            "random": random_state(self._random),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+        self._unmeasured = [Candidate(tuple(vector), o) for vector, o in state["unmeasured"]]
+        self._elites = [Elite.from_json(one) for one in state["elites"]]
+        self._credit.load_state_dict(state["credit"])
+        self._gains = [dict(gain) for gain in state["gains"]]
+        self._seen = set(state["seen"])
+        load_random(self._random, state["random"])
+
+    def _child(self) -> Child:
+        """A table one or more moves away from an elite, the better ones more often."""
+        parent = self._elites[self._rank(len(self._elites), FAVOUR)]
+        others = [one.candidate.vector for one in self._elites if one is not parent]
+        vector = parent.candidate.vector
+        made = []
+        for _ in range(1 + self._rank(self._config.moves, ANOTHER)):
+            name = self._credit.choose(self._random)
+            context = Context(vector, parent.blame, others, self._gains)
+            moved = self._moves.make(name, context)
+            if moved != vector:
+                made.append(name)
+                vector = moved
+        return Child(self._effective(vector, ", ".join(made)), parent, tuple(made))
+
+    def _effective(self, vector: tuple[int, ...], origin: str = "") -> Candidate:
+        if self._config.effective:
+            vector = effective(self._moves.layout, vector)
+        return Candidate(vector, origin)
+
+    def _best(self, elites: Iterable[Elite]) -> list[Elite]:
+        """The best, no more than so many of them alike: or all soon descend from one table."""
+        chosen: list[Elite] = []
+        met: Counter[frozenset[int]] = Counter()
+        for one in sorted(elites, key=lambda one: -one.fitness):
+            kind = points(self._moves.layout, one.candidate.vector)
+            met[kind] += 1
+            if met[kind] <= self._config.alike:
+                chosen.append(one)
+        return chosen[: self._config.elites]
+
+    def _learn(self, child: Child, fitness: float) -> None:
+        better = fitness > child.parent.fitness
+        self._credit.tell(child.moves, better)
+        if better:
+            old, new = child.parent.candidate.vector, child.candidate.vector
+            pairs = enumerate(zip(old, new, strict=True))
+            gain = {cell: after for cell, (before, after) in pairs if after != before}
+            self._gains = [*self._gains, gain][-GAINS_MAX:]
+
+    def _rank(self, count: int, favour: float) -> int:
+        """A number below `count`; how likely each is beside the one before it is given."""
+        weights = [favour**rank for rank in range(count)]
+        (rank,) = self._random.choices(range(count), weights=weights)
+        return rank
+
+
+def _check(config: GuidedConfig) -> None:
+    check_proposals(config.proposals, least=2)
+    for name in ("elites", "alike", "moves", "sure"):
+        check_proposals(getattr(config, name), name=name)
+    check_proposals(config.again, least=0, name="again")
+    check_shares(even=config.even, discount=config.discount)
+    if unknown := [name for name in config.without if name not in MOVES]:
+        raise ValueError(
+            f"search.without=[{','.join(unknown)}]: no such move; there are {', '.join(MOVES)}"
+        )
+    if set(MOVES) <= {"merge", *config.without}:  # there is nothing to merge but what others made
+        raise ValueError("search.without: must leave some moves besides merge")

@@ -1,0 +1,75 @@
+"""Where a table's units lie in its vector: the cells of a state, of a column, of a backoff."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from policies import Encoding, Signature
+from policies.conflicts import last_conflicting_access
+
+
+class Layout:
+    """Positions of cells by what they mean (`policies.encoding` says how a vector is laid out).
+
+    Args:
+        encoding: of the tables.
+    """
+
+    def __init__(self, encoding: Encoding) -> None:
+        self._encoding = encoding
+        self._width = encoding.row_width
+
+    @property
+    def signature(self) -> Signature:
+        """Of the workload."""
+        return self._encoding.signature
+
+    @cached_property
+    def type_of(self) -> tuple[int, ...]:
+        """By state, the number of its type."""
+        types = self.signature.types
+        return tuple(number for number, kind in enumerate(types) for _ in kind.states)
+
+    def row(self, state: int) -> range:
+        """All cells of a state."""
+        return range(state * self._width, (state + 1) * self._width)
+
+    def block(self, type_number: int) -> range:
+        """All rows of a type."""
+        states = self.signature.types[type_number].states
+        return range(states.start * self._width, states.stop * self._width)
+
+    def waits(self, state: int) -> range:
+        """The waits before an access, one a type."""
+        return self.row(state)[:-3]
+
+    def read(self, state: int) -> int:
+        """The read version."""
+        return self.row(state)[-3]
+
+    def write(self, state: int) -> int:
+        """The write visibility."""
+        return self.row(state)[-2]
+
+    def validate(self, state: int) -> int:
+        """The early validation."""
+        return self.row(state)[-1]
+
+    def backoff(self, type_number: int) -> range:
+        """A type's backoff: where it begins, then its factors."""
+        first = self.signature.state_count * self._width
+        length = (self._encoding.size - first) // len(self.signature.types)
+        return range(first + type_number * length, first + (type_number + 1) * length)
+
+    def last(self, cell: int) -> int:
+        """The highest value of a cell; of a wait it is `COMMIT`."""
+        return len(self._encoding.cells[cell].choices) - 1
+
+    def conflict_waits(self, state: int) -> dict[int, int]:
+        """The waits before an access for the last one of each type that conflicts with it."""
+        access = self.signature.accesses[state]
+        values = {}
+        for cell, kind in zip(self.waits(state), self.signature.types, strict=True):
+            last = last_conflicting_access(access, kind)
+            values[cell] = 0 if last is None else last - kind.states.start + 1
+        return values
