@@ -33,7 +33,7 @@ export UBSAN_OPTIONS := print_stacktrace=1
 export ASAN_OPTIONS := detect_stack_use_after_return=1
 export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
 
-.PHONY: help setup train test test-release test-address test-thread test-python soak lint lint-format \
+.PHONY: help setup train contest test test-release test-address test-thread test-python soak lint lint-format \
         lint-python lint-headers lint-tidy format bench instructions \
         clean
 
@@ -51,6 +51,9 @@ $(VENV)/.ready-%: $(ENVIRONMENT)
 
 train: $(VENV)/.ready ## Train a policy for TPC-C on 48 virtual cores, compare it there and here (ARGS=…)
 	@heddle train experiment=quick $(ARGS)
+
+contest: $(VENV)/.ready ## Let the search methods compete, or go on with it; hours (ARGS=…)
+	@heddle train -m experiment=search_contest sweep=contest $(ARGS) && heddle contest sweep=contest
 
 TEST_STAGES := test-release test-address test-thread test-python
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from envs.engine_interface import load_engine
 from envs.subject import NATIVE, Subject, of_policy, static_silo
 from policies import Signature, is_seed, resolve, seed_names, to_json
+from policies.shipped import in_library, library_names
+from policies.sources import is_sourced
 
 TUNED = "silo_tuned"
 """Silo under the constant backoff that a sweep in the same run found best."""
@@ -25,7 +27,8 @@ def subject_of(name: str, signature: Signature, tuned_us: Callable[[], float]) -
     """What a name stands for.
 
     Args:
-        name: a native protocol, `silo_tuned`, a seed policy, or the path of a policy file.
+        name: a native protocol, `silo_tuned`, a seed policy, a table of the library, the path of a
+            policy file, or what `policies.sources` has.
         signature: the workload that a table must fit.
         tuned_us: gives the constant of `silo_tuned`, µs; called only when it is needed.
 
@@ -38,7 +41,7 @@ def subject_of(name: str, signature: Signature, tuned_us: Callable[[], float]) -
     native = native_subjects()
     if name in native:
         return native[name]
-    if not is_seed(name):
+    if not is_seed(name) and not in_library(name) and not is_sourced(name):
         _refuse_unknown(name)
     return of_policy(name, to_json(resolve(name, signature)))
 
@@ -65,9 +68,10 @@ def policy_names() -> list[str]:
 def _refuse_unknown(name: str) -> None:
     if "/" in name or name.endswith(".json") or Path(name).exists():
         return
-    close = difflib.get_close_matches(name, policy_names(), n=1)
+    close = difflib.get_close_matches(name, [*policy_names(), *library_names()], n=1)
     hint = f"; did you mean {close[0]}?" if close else ""
     raise UnknownPolicyError(
         f"policy={name}: no such policy{hint}\n"
-        f"There are {', '.join(policy_names())}, or the path of a policy file."
+        f"There are {', '.join(policy_names())}, a table of the library (heddle "
+        "library list), or the path of a policy file."
     )

@@ -145,6 +145,24 @@ class Row:
             "repeats": [result.as_dict() for result in self.repeats],
         }
 
+    @classmethod
+    def from_dict(cls, source: Mapping[str, Any]) -> Row:
+        """Read what `as_dict` gives, but for the ratios, which take another row.
+
+        Raises:
+            KeyError, TypeError, AttributeError, ValueError: it is not of that form.
+        """
+        subject = Subject(
+            str(source["policy"]),
+            str(source["protocol"]),
+            backoff=str(source["backoff"]),
+            backoff_us=float(source["backoff_us"] or 0.0),
+        )
+        repeats = [Result.from_dict(entry) for entry in source["repeats"]]
+        if not repeats:
+            raise ValueError(f"{subject.name} has no run")
+        return cls(subject, repeats)
+
 
 @dataclass
 class Comparison:
@@ -175,6 +193,28 @@ class Comparison:
             if row is not mine and ratios:
                 scores[row.subject.name] = statistics.median(ratios)
         return scores
+
+    @classmethod
+    def from_dict(cls, source: Mapping[str, Any]) -> Comparison:
+        """Read what `as_dict` gives; of a policy, its name and backoff are kept and not its table.
+
+        Raises:
+            ValueError: it is not of that form, or of another version; the message says where.
+        """
+        try:
+            version = source["schema_version"]
+            if version != SCHEMA_VERSION:
+                raise ValueError(
+                    f"schema_version {version!r:.40}; this version reads {SCHEMA_VERSION}"
+                )
+            rows = [Row.from_dict(entry) for entry in source["results"]]
+            violations = [str(one) for one in source["violations"]]
+            interrupted = bool(source["interrupted"])
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"no comparison: {type(error).__name__}: {error}") from error
+        for row in rows:
+            row.ratios = paired_ratios(row, rows[0])
+        return cls(rows, interrupted, violations)
 
     def as_dict(self, **more: Any) -> dict[str, Any]:
         """The JSON document that `heddle evaluate output=FILE` writes, with further fields."""

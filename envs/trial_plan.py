@@ -18,6 +18,14 @@ SWITCHING = "switching"
 
 SCHEDULES = ("clock", "delays", "priorities")
 
+VIRTUAL_SECONDS = 0.001
+REAL_SECONDS = 0.2
+"""How long a trial runs unless it is told otherwise: long enough for transactions to meet."""
+
+VIRTUAL_WATCHDOG_S = 0.02
+REAL_WATCHDOG_S = 10.0
+"""No worker of a trial may go so long without ending an attempt."""
+
 _TABLES_IN_TURN = 4
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 
 from envs.trial import Trial, Verdict, run_trial
@@ -24,12 +26,12 @@ class _Slot:
     pool: ProcessPoolExecutor
     number: int = -1
     trial: Trial | None = None
-    began: float = 0.0
+    ends: float = 0.0
 
     @property
     def patience_s(self) -> float:
         """How much longer it may take."""
-        return max(0.0, self.began + PATIENCE_S - time.monotonic())
+        return max(0.0, self.ends - time.monotonic())
 
 
 class TrialPool:
@@ -39,10 +41,12 @@ class TrialPool:
 
     Args:
         jobs: how many at once.
+        patience_s: a trial that takes longer has hung; None for `PATIENCE_S`.
     """
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int, patience_s: float | None = None) -> None:
         self._jobs = jobs
+        self._patience_s = PATIENCE_S if patience_s is None else patience_s
         self._slots: list[_Slot] = []
 
     def __enter__(self) -> TrialPool:
@@ -88,7 +92,7 @@ class TrialPool:
         """
         slot = self._slots[0]
         future = slot.pool.submit(run_trial, trial, history=history)
-        wait([future], timeout=PATIENCE_S)
+        wait([future], timeout=self._patience_s)
         return self._verdict(future, slot)
 
     def _start(
@@ -101,14 +105,14 @@ class TrialPool:
         if upcoming is None:
             return
         slot.number, slot.trial = upcoming
-        slot.began = time.monotonic()
+        slot.ends = time.monotonic() + self._patience_s
         running[slot.pool.submit(run_trial, slot.trial)] = slot
 
     def _verdict(self, future: Future[Verdict], slot: _Slot) -> Verdict:
         if not future.done():
             _end(slot.pool)
             slot.pool = _process()
-            return Verdict((f"hung: it did not end in {PATIENCE_S:g} s\n",))
+            return Verdict((f"hung: it did not end in {self._patience_s:g} s\n",))
         try:
             return future.result()
         except BrokenProcessPool:
@@ -119,12 +123,20 @@ class TrialPool:
 
 
 def _process() -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_ignore_ctrl_c)
+    return ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_begin)
 
 
-def _ignore_ctrl_c() -> None:
-    """Whoever started the process decides what Ctrl-C means."""
+def _begin() -> None:
+    """Whoever started the process decides what Ctrl-C means; and once killed, needs it no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _end(pool: ProcessPoolExecutor) -> None:

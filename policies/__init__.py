@@ -13,8 +13,8 @@ from policies.document import (
 )
 from policies.encoding import ACTION_GROUPS, Cell, Encoding, action_group
 from policies.errors import PolicyFileError
-from policies.format import from_json, load, save, to_json, validate
-from policies.resolve import resolve
+from policies.format import digest, from_json, load, save, to_json, validate
+from policies.resolve import open_policy, resolve
 from policies.seeds import SEEDED, SEEDS, build_seed, ic3_without, is_seed, seed_names
 from policies.signature import Access, Signature, TransactionType, workload_signature
 
@@ -37,10 +37,12 @@ __all__ = [
     "WaitAction",
     "action_group",
     "build_seed",
+    "digest",
     "from_json",
     "ic3_without",
     "is_seed",
     "load",
+    "open_policy",
     "resolve",
     "save",
     "seed_names",

@@ -15,10 +15,10 @@ from rich.console import Console, RenderableType
 from policies.document import PolicyDocument
 from policies.errors import PolicyFileError
 from policies.explain import differences, differences_table, render
-from policies.format import load, save, to_json
+from policies.format import save, to_json
 from policies.format import validate as check
 from policies.published_text import import_published
-from policies.resolve import checked_path, resolve
+from policies.resolve import open_policy, resolve
 from policies.seeds import is_seed
 from policies.signature import Signature, workload_signature
 
@@ -99,8 +99,10 @@ def one_message(command: Command) -> Command:
 def policy() -> None:
     """Show, validate, compare and convert policies.
 
-    POLICY is the path of a policy file, or the name of a seed policy: occ,
-    two_phase_locking_star, ic3, random:SEED. A seed is a table for one workload, by default tpcc.
+    POLICY is the path of a policy file, the name of a shipped table (heddle library list), or
+    that of a seed policy: occ, two_phase_locking_star, ic3, random:SEED, or
+    registry:MODEL@ALIAS or registry:MODEL/VERSION in MLflow's registry. A seed is a table for one
+    workload, by default tpcc.
     """
 
 
@@ -126,7 +128,7 @@ def show(
     elif wanted.given:
         raise PolicyFileError(f"--like {like}: names the workload already; leave out --workload")
     else:
-        document = resolve(policy_name, load(checked_path(like)).signature)
+        document = resolve(policy_name, open_policy(like).signature)
     if as_json:
         click.echo(to_json(document), nl=False)
     else:
@@ -195,6 +197,15 @@ def convert(source: str, target: str, workload: str, options: tuple[str, ...]) -
     signature = _Workload(workload, options).signature()
     document = import_published(source, signature)
     check(document)
+    save_policy(document, target)
+
+
+def save_policy(document: PolicyDocument, target: str) -> None:
+    """Write a policy, and say so.
+
+    Raises:
+        PolicyFileError: It can't be written.
+    """
     save(document, target)
     click.echo(f"{target}: written")
 
@@ -222,7 +233,7 @@ def _wanted(context: click.Context, workload: str, options: tuple[str, ...]) -> 
 def _open(name: str, wanted: _Workload) -> PolicyDocument:
     if is_seed(name):
         return resolve(name, wanted.signature())
-    return load(checked_path(name), wanted.signature() if wanted.given else None)
+    return open_policy(name, wanted.signature() if wanted.given else None)
 
 
 def _open_pair(one: str, other: str, wanted: _Workload) -> tuple[PolicyDocument, PolicyDocument]:

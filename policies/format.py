@@ -8,6 +8,7 @@ any line-based tool. Which values are allowed is decided in one place, the engin
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -100,6 +101,15 @@ def to_json(document: PolicyDocument) -> str:
     top = document.to_dict()
     body = ",\n".join(f' "{key}": {_section(key, value)}' for key, value in top.items())
     return f"{{\n{body}\n}}\n"
+
+
+def digest(document: PolicyDocument) -> str:
+    """Names the content of a policy: 32 hexadecimal digits of its canonical text.
+
+    Raises:
+        PolicyFileError: As for `to_json`.
+    """
+    return hashlib.blake2b(to_json(document).encode(), digest_size=16).hexdigest()
 
 
 def save(document: PolicyDocument, path: str | os.PathLike[str]) -> None:

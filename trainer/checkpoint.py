@@ -22,6 +22,10 @@ class CheckpointError(ValueError):
     """A checkpoint that can't be used; the message names the file and what to do."""
 
 
+class OtherVersionError(CheckpointError):
+    """A checkpoint that another version of Heddle wrote."""
+
+
 class WritingError(RuntimeError):
     """A file can't be written: the message names it, and the cure. What was there is as it was."""
 
@@ -52,6 +56,29 @@ class GenerationRecord:
 
 
 @dataclass
+class Best:
+    """The best of a search so far, from the moment on at which it took over.
+
+    Attributes:
+        generation: in which it did.
+        evaluations: candidates measured by the end of that generation.
+        slices: measured slices by then.
+        seconds: spent searching by then.
+        fitness: what the search took its fitness for, less one standard error.
+        vector: the table (`policies.Encoding`).
+        origin: where it came from.
+    """
+
+    generation: int
+    evaluations: int
+    slices: int
+    seconds: float
+    fitness: float
+    vector: list[int]
+    origin: str
+
+
+@dataclass
 class Checkpoint:
     """Everything that a run needs to go on from its last generation.
 
@@ -67,6 +94,9 @@ class Checkpoint:
         measured_on: the workload's and the machine's settings, as texts, under which the samples
             were taken; None before there are any.
         stretch: how much longer looks are than the settings say; None before that is known.
+        bests: the best so far, each time that it became another.
+        checked: keys of the tables that passed the check (`trainer.table_check`).
+        refused: keys of those that failed it, with the reason.
     """
 
     tuned_us: float | None = None
@@ -79,6 +109,9 @@ class Checkpoint:
     mlflow_run_id: str | None = None
     measured_on: dict[str, str] | None = None
     stretch: int | None = None
+    bests: list[Best] = field(default_factory=list)
+    checked: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
 
     def save(self, folder: Path) -> None:
         """Write it to a run's folder, atomically and durably.
@@ -95,7 +128,8 @@ class Checkpoint:
         """Read a run's checkpoint; an empty one if the run was ended before its first.
 
         Raises:
-            CheckpointError: the file is damaged, or of another version.
+            CheckpointError: the file is damaged.
+            OtherVersionError: another version wrote it.
         """
         path = folder / FILE_NAME
         try:
@@ -107,7 +141,8 @@ class Checkpoint:
                 if document["digest"] != _digest(state):
                     raise ValueError("it is not as it was written")
                 history = [GenerationRecord(**entry) for entry in state.pop("history")]
-                return cls(**state, history=history)
+                bests = [Best(**entry) for entry in state.pop("bests", [])]
+                return cls(**state, history=history, bests=bests)
         except FileNotFoundError:
             return cls()
         except OSError as error:
@@ -120,7 +155,7 @@ class Checkpoint:
                 f"{path}: is damaged ({type(error).__name__}: {error}); put a copy in its place, "
                 "or start a new run"
             ) from error
-        raise CheckpointError(
+        raise OtherVersionError(
             f"{path}: schema_version {version!r:.40}, this version reads {SCHEMA_VERSION}; "
             "go on with the version that wrote it, or start a new run"
         )

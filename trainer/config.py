@@ -11,7 +11,7 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from envs import BASELINES
+from envs import BASELINES, TUNED
 from policies import ACTION_GROUPS
 
 
@@ -132,6 +132,8 @@ class SearchConfig:
         evaluations: stop after this many measured candidates; null = no bound.
         seconds: stop after this many seconds of searching; null = no bound.
         actions: action groups that may be used, see `policies.ACTION_GROUPS`.
+        start: policies that the search starts from besides the seeds: names, paths, or `library`,
+            the tables of the library whose workloads and cores are nearest.
     """
 
     name: str = MISSING
@@ -139,6 +141,7 @@ class SearchConfig:
     evaluations: int | None = None
     seconds: float | None = None
     actions: list[str] = field(default_factory=lambda: list(ACTION_GROUPS))
+    start: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -237,6 +240,19 @@ class ValidationConfig(RunConfig):
 
 
 @dataclass
+class TableCheckConfig:
+    """The check of what a search finds: a short run, recorded (`trainer.table_check`).
+
+    Attributes:
+        enabled: whether a table must pass it before it is a generation's best, or the champion.
+        seconds: of the run; null = 0.001 virtual ones, 0.2 real ones.
+    """
+
+    enabled: bool = True
+    seconds: float | None = None
+
+
+@dataclass
 class MlflowConfig:
     """The record.
 
@@ -262,6 +278,7 @@ class TrainingConfig:
         evaluation: how candidates are measured.
         tuning: the sweep of `silo_tuned`, which fitness is relative to.
         champion: how the best policy is chosen.
+        check: how tables are checked.
         run: how policies are compared.
         baselines: what the learned policy is compared with.
         seed: of the search, the population and the inputs.
@@ -274,6 +291,7 @@ class TrainingConfig:
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
     tuning: TuningConfig = field(default_factory=TuningConfig)
     champion: ChampionConfig = field(default_factory=ChampionConfig)
+    check: TableCheckConfig = field(default_factory=TableCheckConfig)
     run: RunConfig = field(default_factory=RunConfig)
     baselines: list[str] = field(default_factory=lambda: list(BASELINES))
     seed: int = 1
@@ -290,13 +308,49 @@ class TrainConfig(TrainingConfig):
 
     Attributes:
         validation: after a search on virtual cores, the comparison on real ones.
+        registered_model: the model in MLflow's registry that the policy becomes a version of;
+            null = none.
         resume: a run to go on with: its name in `runs_dir`, or its folder.
+        sweep: with -m: the sweep to begin or to go on with: its name, or its folder.
         runs_dir: where runs are kept.
     """
 
     validation: ValidationConfig = field(default_factory=ValidationConfig)
+    registered_model: str | None = None
     resume: str | None = None
+    sweep: str | None = None
     runs_dir: str = "runs"
+
+
+@dataclass
+class ContestConfig:
+    """`heddle contest`.
+
+    Attributes:
+        sweep: whose runs are compared: its name, or its folder.
+        runs_dir: where it is.
+        output: the folder for what is written; null = the sweep's.
+        seed: of the population and the inputs on which tables are measured anew.
+        rounds: runs of each table …
+        seconds: … of this length …
+        warmup: … and what comes before each unmeasured.
+        points: bests so far of each run that are measured anew, at most.
+        share: of the best known, to which evaluations are counted.
+        evaluation: where tables are measured anew.
+        threads: the best of each method on real cores.
+    """
+
+    sweep: str | None = None
+    runs_dir: str = "runs"
+    output: str | None = None
+    seed: int = 1001
+    rounds: int = 5
+    seconds: float = 0.05
+    warmup: float = 0.01
+    points: int = 12
+    share: float = 0.95
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+    threads: ValidationConfig = field(default_factory=ValidationConfig)
 
 
 @dataclass
@@ -320,6 +374,17 @@ class EvaluateConfig:
     tuning: TuningConfig = field(default_factory=TuningConfig)
     seed: int = 1
     output: str | None = None
+
+
+@dataclass
+class TransferConfig(EvaluateConfig):
+    """`heddle transfer`: as `heddle evaluate`, in several places; `output` is a folder.
+
+    Attributes:
+        reference: what throughput is relative to.
+    """
+
+    reference: str = TUNED
 
 
 @dataclass
@@ -407,6 +472,44 @@ class TimelineConfig:
     from_us: float = 0.0
     until_us: float = 20.0
     draw_cores: list[int] | None = None
+
+
+@dataclass
+class ReportTimelineConfig:
+    """The timelines in a report.
+
+    Attributes:
+        enabled: whether there are any.
+        seconds: virtual time that is recorded …
+        warmup: … and what comes before.
+        lanes: how many cores are drawn.
+        seed: of the inputs.
+    """
+
+    enabled: bool = True
+    seconds: float = 0.0003
+    warmup: float = 0.005
+    lanes: int = 6
+    seed: int = 1
+
+
+@dataclass
+class ReportConfig:
+    """`heddle report`.
+
+    Attributes:
+        runs_dir: where runs are kept.
+        output: the page; null = `report.html`, in the run's folder, or here for several runs.
+        beside: the seed policy that the table is explained beside; null = the nearest.
+        machine: the virtual cores that runs on real cores are recorded on.
+        timeline: what is recorded.
+    """
+
+    runs_dir: str = "runs"
+    output: str | None = None
+    beside: str | None = None
+    machine: MachineConfig = field(default_factory=MachineConfig)
+    timeline: ReportTimelineConfig = field(default_factory=ReportTimelineConfig)
 
 
 @dataclass
@@ -573,13 +676,16 @@ def register_schemas() -> None:
     store = ConfigStore.instance()
     store.store("calibrate_schema", CalibrateConfig)
     store.store("check_schema", CheckConfig)
+    store.store("contest_schema", ContestConfig)
     store.store("fidelity_schema", FidelityConfig)
     store.store("nightly_schema", NightlyConfig)
+    store.store("report_schema", ReportConfig)
     store.store("serve_schema", ServeConfig)
     store.store("trace_record_schema", RecordConfig)
     store.store("timeline_schema", TimelineConfig)
     store.store("train_schema", TrainConfig)
     store.store("evaluate_schema", EvaluateConfig)
+    store.store("transfer_schema", TransferConfig)
     store.store("threads_schema", MachineConfig, group="machine")
     store.store("virtual_schema", VirtualConfig, group="machine")
 

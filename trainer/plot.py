@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trainer.checkpoint import GenerationRecord
 from trainer.figure_file import write_figure
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 INK, MUTED = "#1f4e79", "#9bb3c9"
+SERIES = (INK, "#c8781e", "#4f8a54", "#7a5195", "#8c6d31", "#2a9d8f", "#b5838d", "#6b8e23")
+"""The colours of several runs, in turn."""
 
 
 def plot_history(history: Sequence[GenerationRecord], reference: str, path: Path) -> None:
-    """Draw fitness over evaluations: the best, the median, and the range of a generation.
+    """Draw `history_figure` into an image; its ending gives the format.
+
+    Raises:
+        WritingError: it can't be written.
+    """
+    figure = history_figure(history, reference)
+    title = f"{len(history)} generations, {history[-1].seconds:.0f} s of search"
+    figure.axes[0].set_title(title, loc="left")
+    write_figure(figure, path)
+
+
+def history_figure(history: Sequence[GenerationRecord], reference: str) -> Figure:
+    """Fitness over evaluations: the best, the median, and the range of a generation.
 
     Args:
         history: one record a generation, at least one.
         reference: what fitness is relative to, for the label.
-        path: the image; its ending gives the format.
     """
-    # Takes a second to import: only where it is used. The object interface needs no display.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
+    figure, axes = _empty_figure(reference)
     steps = [record.evaluations for record in history]
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    axes.axhline(1.0, color="black", linewidth=0.8, linestyle=":", label=reference)
     axes.fill_between(
         steps,
         [record.worst for record in history],
@@ -41,11 +53,43 @@ def plot_history(history: Sequence[GenerationRecord], reference: str, path: Path
     axes.plot(
         steps, [record.best for record in history], color=INK, linewidth=2, marker=".", label="best"
     )
+    axes.set_ylim(bottom=min(0.7, min(record.median for record in history)))
+    axes.legend(frameon=False, loc="lower right")
+    return figure
+
+
+def histories_figure(histories: Mapping[str, Sequence[GenerationRecord]], reference: str) -> Figure:
+    """The best of each generation over evaluations, a line a run.
+
+    Args:
+        histories: by the run's name, at least one record each.
+        reference: what fitness is relative to, for the label.
+    """
+    figure, axes = _empty_figure(reference)
+    for (name, history), colour in zip(histories.items(), cycle(SERIES), strict=False):
+        axes.plot(
+            [record.evaluations for record in history],
+            [record.best for record in history],
+            color=colour,
+            linewidth=2,
+            marker=".",
+            label=name,
+        )
+    axes.legend(frameon=False, loc="lower right")
+    return figure
+
+
+def _empty_figure(reference: str) -> tuple[Figure, Axes]:
+    # Takes a second to import: only where it is used. The object interface needs no display.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.axhline(1.0, color="black", linewidth=0.8, linestyle=":", label=reference)
     axes.set_xlabel("evaluations")
     axes.set_ylabel(f"throughput ÷ {reference}")
-    axes.set_ylim(bottom=min(0.7, min(record.median for record in history)))
     axes.grid(alpha=0.2)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="lower right")
-    axes.set_title(f"{len(history)} generations, {history[-1].seconds:.0f} s of search", loc="left")
-    write_figure(figure, path)
+    return figure, axes

@@ -8,12 +8,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from policies import PolicyDocument
 from trainer.checkpoint import GenerationRecord
 from trainer.config import MlflowConfig
 from trainer.mlflow_store import MlflowStore, reason_of
+from trainer.policy_registry import Registered, register_candidate
 
 BATCH_MAX = 100
 """MLflow takes so many settings at a time."""
+
+
+PARENT = "mlflow.parentRunId"
+"""The tag by which MLflow knows what a run is below."""
 
 
 class Record:
@@ -23,9 +29,17 @@ class Record:
         config: where to record.
         runs_dir: holds the default store.
         say: shows a message to the person.
+        parent: the MLflow run that this one is shown below, or None.
     """
 
-    def __init__(self, config: MlflowConfig, runs_dir: Path, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        config: MlflowConfig,
+        runs_dir: Path,
+        say: Callable[[str], None],
+        parent: str | None = None,
+    ) -> None:
+        self._parent = parent
         self._config = config
         self._say = say
         self._runs_dir = runs_dir.resolve()
@@ -53,7 +67,8 @@ class Record:
                 self.run_id = self._client.get_run(run_id).info.run_id
                 self._client.update_run(self.run_id, status="RUNNING")
                 return
-            run = self._client.create_run(self._experiment_id, run_name=name)
+            tags = {} if self._parent is None else {PARENT: self._parent}
+            run = self._client.create_run(self._experiment_id, run_name=name, tags=tags)
             self.run_id = run.info.run_id
             self._settings(params)
 
@@ -98,6 +113,20 @@ class Record:
             if self.run_id is not None and path.exists():
                 with self._tolerant(f"keep {path.name}"):
                     self._client.log_artifact(self.run_id, str(path))
+
+    def register(self, document: PolicyDocument, model: str) -> Registered | None:
+        """Make a policy a version of a registered model; None, and a message, where that fails."""
+        if self.run_id is None:
+            self._say(f"{model} gets no version: there is no record in MLflow")
+            return None
+        try:
+            return register_candidate(self._client, model, document, self.run_id)
+        except Exception as error:
+            self._say(
+                f"MLflow at {self.uri} could not register the policy as a version of {model} "
+                f"({reason_of(error)}). The policy is saved all the same."
+            )
+            return None
 
     def end(self, status: str = "FINISHED") -> None:
         """Close the record: FINISHED, FAILED or KILLED."""

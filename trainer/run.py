@@ -24,18 +24,21 @@ from envs import (
 )
 from policies import SEEDS, Encoding, PolicyFileError, Signature, save, to_json
 from trainer.champion import choose_champion, stages
-from trainer.checkpoint import Checkpoint, GenerationRecord, WritingError
+from trainer.checkpoint import Best, Checkpoint, GenerationRecord, WritingError
 from trainer.config import RunConfig, TrainConfig, workload_options
 from trainer.evaluation import Backend, Ledger, Race
 from trainer.evaluation.backend import check_backend
 from trainer.evaluation.measure import Counter, compare_shown, settle_looks, tune_silo
 from trainer.evaluation.race import check_race
+from trainer.library.start import start_tables
+from trainer.policy_registry import refuse_bad_model
 from trainer.progress import Display
 from trainer.record import Record
 from trainer.run_folder import RunFolder
 from trainer.run_version import heddle_version
 from trainer.search import Candidate, Search, build_search, warm_start
 from trainer.search.space import Space
+from trainer.table_check import TableCheck
 
 LEARNED = "learned"
 """How tables call the policy that the run learned."""
@@ -84,7 +87,8 @@ def check_settings(config: TrainConfig, signature: Signature) -> None:
 
     Raises:
         ValueError: a setting is wrong; the message names it.
-        PolicyFileError: a baseline's file is not a valid policy for the workload.
+        PolicyFileError: the file of a baseline, or of `search.start`, is not a valid policy for the
+            workload.
     """
     bounds = ("generations", "evaluations", "seconds")
     if all(getattr(config.search, bound) is None for bound in bounds):
@@ -94,6 +98,13 @@ def check_settings(config: TrainConfig, signature: Signature) -> None:
         )
     check_backend(config.evaluation)
     check_race(config.evaluation)
+    start_tables(config, Encoding(signature))
+    refuse_bad_model(config.registered_model)
+    if config.registered_model is not None and not config.mlflow.enabled:
+        raise ValueError(
+            f"registered_model={config.registered_model}: is in MLflow's registry; leave out "
+            "mlflow.enabled=false"
+        )
     build_search(config.search, Encoding(signature), [], config.seed)
     for name in config.baselines:
         subject_of(name, signature, lambda: 1.0)
@@ -133,7 +144,7 @@ class Training:
         backend: measures.
         display: shows.
         record: logs.
-        library: candidates that the search starts from besides the seeds.
+        library: candidates that the search starts from besides the seeds and `search.start`.
 
     Raises:
         CheckpointError: the folder holds a checkpoint that can't be used.
@@ -150,9 +161,9 @@ class Training:
         library: Sequence[Candidate] = (),
     ) -> None:
         self._config = config
-        self._library = library
         self._signature = signature
         self._encoding = Encoding(signature)
+        self._library = [*library, *start_tables(config, self._encoding)]
         self._folder = folder
         self._backend = backend
         self._display = display
@@ -162,6 +173,7 @@ class Training:
         self._ledger = Ledger()
         self._ledger.load_state_dict(self._state.ledger)
         self._race = Race(backend, self._encoding, config.evaluation)
+        self._check = TableCheck(config, folder.refused, display.say)
 
     def run(self) -> Outcome:
         """Train to the end of the budget, choose the champion, compare it with the baselines.
@@ -211,8 +223,9 @@ class Training:
         search = build_search(config.search, self._encoding, start, config.seed)
         if state.search is not None:
             search.load_state_dict(state.search)
-        self._search(search, reference)
-        champion = self._choose(start)
+        with self._check:
+            self._search(search, reference)
+            champion = self._choose(start)
         self._save_policy(champion, {})
         return champion, state.tuned_us
 
@@ -288,14 +301,16 @@ class Training:
         slices = sum(self._config.evaluation.looks) * self._race.stretch
         seed = self._config.seed * SEED_STRIDE + number * slices
         self._race.run(candidates, reference, self._ledger, seed, on_look)
+        best = self._best_allowed(candidates)
+        best_so_far = self._best_so_far()
         measured = self._ledger.measured(candidates)
         search.tell(candidates, measured)
         state.evaluations += len(candidates)
-        best = max(range(len(candidates)), key=lambda i: measured[i].cautious)
         self._ledger.prune({*self._ledger.best(REMEMBERED), *candidates})
         state.ledger = self._ledger.state_dict()
         state.search = search.state_dict()
         state.seconds = spent + time.monotonic() - started
+        self._remember(best_so_far, number)
         entry = GenerationRecord(
             generation=number,
             evaluations=state.evaluations,
@@ -311,6 +326,54 @@ class Training:
         self._save_policy(candidates[best], {})
         self._record.generation(entry)
         self._display.update(self._progress[0], self._words())
+
+    def _best_allowed(self, candidates: Sequence[Candidate]) -> int:
+        """The position of the best of a generation, once those are refused that fail the check."""
+        while True:
+            measured = self._ledger.measured(candidates)
+            best = max(range(len(candidates)), key=lambda i: measured[i].cautious)
+            if self._ledger.failure(candidates[best]) or self._passes(candidates[best]):
+                return best
+
+    def _best_so_far(self) -> Candidate | None:
+        """The best of the whole search, likewise; None if nothing can run."""
+        while found := self._ledger.best(1):
+            if self._passes(found[0]):
+                return found[0]
+        return None
+
+    def _passes(self, candidate: Candidate) -> bool:
+        """Whether a table passes the check, which is made once; one that does not has failed."""
+        state, key = self._state, candidate.key
+        if key in state.checked:
+            return True
+        reason = state.refused.get(key) or self._check.why_refused(self._race.subject(candidate))
+        if reason is None:
+            state.checked.append(key)
+            return True
+        state.refused[key] = reason
+        self._ledger.refuse(candidate, reason)
+        return False
+
+    def _remember(self, best: Candidate | None, generation: int) -> None:
+        """Note who is the best so far, if that is another than before."""
+        if best is None:
+            return
+        state, vector = self._state, list(best.vector)
+        if state.bests and state.bests[-1].vector == vector:
+            return
+        (measured,) = self._ledger.measured([best])
+        state.bests.append(
+            Best(
+                generation,
+                state.evaluations,
+                state.slices,
+                state.seconds,
+                measured.cautious,
+                vector,
+                best.origin,
+            )
+        )
 
     def _words(self) -> str:
         state = self._state
@@ -343,7 +406,12 @@ class Training:
             seed=(self._config.seed + 1) * SEED_STRIDE,
             on_slice=counter.step,
         )
-        return finalists[verdict.order[0]]
+        for index in verdict.order:
+            if self._passes(finalists[index]):
+                return finalists[index]
+        raise MeasuringError(
+            f"none of the best candidates passes the check; see {self._folder.refused}"
+        )
 
     def _seeds(self, start: Sequence[Candidate]) -> list[Candidate]:
         """The seeds as they are, those of them that the search may propose and that can run."""

@@ -74,6 +74,16 @@ class RunFolder:
         return self.path / "fitness.png"
 
     @property
+    def refused(self) -> Path:
+        """Tables that failed the check, a folder each."""
+        return self.path / "refused"
+
+    @property
+    def report(self) -> Path:
+        """The page that `heddle report` makes."""
+        return self.path / "report.html"
+
+    @property
     def results(self) -> list[Path]:
         """What a record of the run keeps; not every run has all of them."""
         return [
@@ -144,8 +154,8 @@ def new_run_folder(runs_dir: Path, words: str) -> RunFolder:
         raise _none_can_be_made(runs_dir, error) from error
 
 
-def make_runs_dir(runs_dir: Path) -> None:
-    """Make the folder that holds the runs, if it is not there.
+def make_runs_dir(runs_dir: Path, key: str = "runs_dir") -> None:
+    """Make the folder that holds the runs, if it is not there; `key` is the setting's name.
 
     Raises:
         RunFolderError: it can't be made.
@@ -153,29 +163,33 @@ def make_runs_dir(runs_dir: Path) -> None:
     try:
         runs_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _none_can_be_made(runs_dir, error) from error
+        raise _none_can_be_made(runs_dir, error, key) from error
 
 
-def _none_can_be_made(runs_dir: Path, error: OSError) -> RunFolderError:
+def _none_can_be_made(runs_dir: Path, error: OSError, key: str = "runs_dir") -> RunFolderError:
     return RunFolderError(
-        f"runs_dir={runs_dir}: no folder can be made there: {why_not_written(error)}"
+        f"{key}={runs_dir}: no folder can be made there: {why_not_written(error)}"
     )
 
 
-def find_run_folder(runs_dir: Path, name: str) -> RunFolder:
+def find_run_folder(runs_dir: Path, name: str, said: str | None = None) -> RunFolder:
     """The run of that name, or in that folder.
+
+    Args:
+        runs_dir: where runs are kept.
+        name: of the run, or its folder.
+        said: how messages call what was typed; `resume=NAME` by default.
 
     Raises:
         RunFolderError: there is none; the message lists the newest ones.
     """
+    said = said or f"resume={name}"
     for path in (runs_dir / name, Path(name)):
         with contextlib.suppress(OSError):  # such as a name that no file can have
             if RunFolder(path).overrides.exists():
                 return RunFolder(path)
             if RunFolder(path).config.exists():
-                raise RunFolderError(
-                    f"resume={name}: the run was ended before it began; start a new one"
-                )
+                raise RunFolderError(f"{said}: the run was ended before it began; start a new one")
     found = sorted(path.parent.name for path in runs_dir.glob(f"*/{FILE_NAME}"))
     there = f"there are {', '.join(found[-5:])}" if found else f"there are none in {runs_dir}"
-    raise RunFolderError(f"resume={name}: no such run; {there}")
+    raise RunFolderError(f"{said}: no such run; {there}")

@@ -22,6 +22,7 @@
 #include "workload/replay/arrivals.h"
 #include "workload/replay/options.h"
 #include "workload/replay/program.h"
+#include "workload/replay/rotation.h"
 #include "workload/replay/shares.h"
 #include "workload/signature.h"
 
@@ -30,8 +31,8 @@ namespace heddle {
 /// A part of a trace, replayed: the recorded transactions with their recorded inputs, as fast as
 /// the workers can (Polyjuice, OSDI 2021, §7.6 and §9), or when they arrived in the trace.
 ///
-/// A worker replays its sessions over and over, in rounds. A row that an insert of the trace brings
-/// is another row in every round, so that the insert is one in every round. What is done to a row
+/// Sessions are replayed over and over, in rounds. A row that an insert of the trace brings is
+/// another row in every round, so that the insert is one in every round. What is done to a row
 /// that is not there, because another worker has not come to its insert yet or has deleted it
 /// before, finds nothing, and the transaction goes on.
 template <class M>
@@ -57,8 +58,11 @@ class Replay {
   Replay(Storage<M>& storage, const Options& options)
       : program_(options.program),
         scan_length_(options.scan_length),
-        shares_(*program_, storage.max_workers()) {
-    if (options.recorded_arrivals) arrivals_.emplace(program_, options.speed);
+        rotation_(*program_, storage.max_workers()) {
+    if (options.recorded_arrivals) {
+      arrivals_.emplace(program_, options.speed);
+      shares_.emplace(*program_, storage.max_workers());
+    }
     for (const replay::TableSpec& spec : program_->tables()) tables_.emplace_back(storage, spec);
   }
 
@@ -76,7 +80,7 @@ class Replay {
   /// Nothing is drawn: the inputs are the trace's, for every seed.
   void generate(Random& /*random*/, int worker, int /*workers*/, std::uint64_t /*now_us*/,
                 Input& input) const {
-    const replay::Turn turn = shares_.next(worker);
+    const replay::Turn turn = shares_ ? shares_->next(worker) : rotation_.next(worker);
     input.transaction = turn.transaction;
     input.round = turn.round;
     input.type = program_->type(turn.transaction);
@@ -85,10 +89,10 @@ class Replay {
   /// See HasArrivals, driver/arrivals.h.
   [[nodiscard]] bool open_loop() const { return arrivals_.has_value(); }
   [[nodiscard]] double next_arrival_us(int worker) const {
-    return arrivals_->at_us(shares_.upcoming(worker));
+    return arrivals_->at_us(shares_->upcoming(worker));
   }
   [[nodiscard]] double arrived(double us) const { return arrivals_->before(us); }
-  [[nodiscard]] double begun() const { return static_cast<double>(shares_.given()); }
+  [[nodiscard]] double begun() const { return static_cast<double>(shares_->given()); }
 
   static int type_of(const Input& input) { return input.type; }
   [[nodiscard]] static bool is_snapshot(int) { return false; }
@@ -218,8 +222,9 @@ class Replay {
 
   std::shared_ptr<const replay::Program> program_;
   std::uint32_t scan_length_;
-  replay::Shares shares_;
+  replay::Rotation rotation_;
   std::optional<replay::Arrivals> arrivals_;
+  std::optional<replay::Shares> shares_;  ///< where there are arrivals
   std::vector<Rows> tables_;
 };
 

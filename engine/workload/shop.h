@@ -12,7 +12,7 @@
 #include "storage/key.h"
 #include "storage/storage.h"
 #include "workload/random.h"
-#include "workload/replay/shares.h"
+#include "workload/replay/rotation.h"
 #include "workload/shop/cart.h"
 #include "workload/shop/consistency.h"
 #include "workload/shop/input.h"
@@ -50,7 +50,7 @@ class Shop {
       : requests_(options.requests),
         initial_stock_(options.initial_stock),
         whole_cart_(options.checkout == Options::Checkout::cart),
-        shares_(requests_->program(), storage.max_workers()),
+        rotation_(requests_->program(), storage.max_workers()),
         tables_(storage, static_cast<std::size_t>(requests_->products()),
                 requests_->program().transactions(), requests_->has_views()) {}
 
@@ -71,7 +71,7 @@ class Shop {
   /// Nothing is drawn: the requests are the trace's, for every seed.
   void generate(Random& /*random*/, int worker, int /*workers*/, std::uint64_t /*now_us*/,
                 Input& input) const {
-    const replay::Turn turn = shares_.next(worker);
+    const replay::Turn turn = rotation_.next(worker);
     input = requests_->input(turn.transaction, turn.round);
   }
 
@@ -108,7 +108,7 @@ class Shop {
   std::shared_ptr<const shop::Requests> requests_;
   std::int64_t initial_stock_;
   bool whole_cart_;
-  replay::Shares shares_;
+  replay::Rotation rotation_;
   shop::Tables<M> tables_;
 };
 

@@ -78,7 +78,10 @@ def test_names_with_markup_are_shown_as_they_are(tmp_path: Path, tpcc: Signature
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("show", "ic4"), "neither a seed policy nor a file; the seed policies are occ"),
+        (
+            ("show", "ic4"),
+            "neither a seed policy, nor a table of the library, nor a file; the seed policies are",
+        ),
         (("show", "no.json"), "no.json: there is no such file"),
         (("show", "."), "is a directory"),
         (("show", "random:x"), "'x' is not a seed"),

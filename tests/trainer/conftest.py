@@ -15,6 +15,7 @@ if str(ROOT) not in sys.path:
 from envs import Evaluator  # noqa: E402
 from policies import Encoding, Signature  # noqa: E402
 from tests.trainer import fake_engine as stand_in  # noqa: E402
+from tests.trainer.fake_trials import FakeTrialPool  # noqa: E402
 
 
 @pytest.fixture
@@ -26,6 +27,9 @@ def fake_engine(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setattr(stand_in, "SECONDS_PER_RUN", 0.0)
     monkeypatch.setattr(stand_in, "STARVED_ABOVE_US", math.inf)
     monkeypatch.setattr(stand_in, "VIOLATIONS", [])
+    monkeypatch.setattr("trainer.table_check.TrialPool", FakeTrialPool)
+    monkeypatch.setattr(FakeTrialPool, "fails", staticmethod(lambda trial: False))
+    monkeypatch.setattr(FakeTrialPool, "checked", [])
     return stand_in
 
 

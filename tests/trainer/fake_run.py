@@ -14,6 +14,8 @@ from rich.console import Console
 
 from policies import Signature
 from tests.trainer import fake_engine
+from tests.trainer.fake_trials import FakeTrialPool
+from trainer import table_check
 from trainer.config import (
     ChampionConfig,
     EvaluationConfig,
@@ -92,5 +94,6 @@ def train(config: TrainConfig, folder: Path) -> Outcome:
 
 if __name__ == "__main__":
     sys.modules["engine"] = fake_engine
+    table_check.TrialPool = FakeTrialPool  # type: ignore[assignment, misc]
     fake_engine.SECONDS_PER_RUN = float(sys.argv[3])
     train(settings(int(sys.argv[2])), Path(sys.argv[1]))

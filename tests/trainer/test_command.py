@@ -214,9 +214,9 @@ def test_multirun_makes_a_run_for_every_combination(monkeypatch: pytest.MonkeyPa
     settings = [*QUICK, "search.generations=1", "seed=1,2", "search.children=1,2"]
     done = run("train", "-m", *settings)
     assert done.exit_code == 0, done.output
-    folders = sorted(Path("runs").glob("*seed*"))
-    assert len(folders) == 4
-    overrides = [json.loads((folder / "overrides.json").read_text()) for folder in folders]
+    files = sorted(Path("runs").rglob("overrides.json"))
+    assert len(files) == 4
+    overrides = [json.loads(file.read_text()) for file in files]
     assert {
         tuple(sorted(o for o in typed if "children" in o or "seed" in o)) for typed in overrides
     } == {(f"search.children={c}", f"seed={s}") for c in (1, 2) for s in (1, 2)}
@@ -339,16 +339,13 @@ def test_runs_that_can_be_kept_nowhere_are_told_at_once(name: str) -> None:
     assert f"runs_dir={name}: no folder can be made there: " in done.output
 
 
-def test_the_factor_analysis_adds_one_kind_of_action_after_the_other(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("sys.argv", ["heddle"])
+def test_the_factor_analysis_adds_one_kind_of_action_after_the_other() -> None:
     brief = ["search.generations=1", "search.parents=2", "search.children=1", "baselines=[silo]"]
     done = run("train", "-m", "experiment=factor_analysis", *QUICK, *brief)
     assert done.exit_code == 0, done.output
     spaces = [
         set(OmegaConf.load(folder / "config.yaml").search.actions)
-        for folder in Path("runs").glob("*seed*")
+        for folder in Path("runs").glob("sweeps/*/*seed*")
     ]
     steps = sorted(spaces, key=len)
     assert len(steps) == 4

@@ -30,6 +30,8 @@ def test_a_run_is_recorded_and_gone_on_with(tmp_path: Path) -> None:
     again.start("a run", {}, record.run_id)
     again.generation(GenerationRecord(2, 80, 200, 25.0, 1.2, 1.0, 0.3, "mutation"))
     again.end()
+    child = Record(config, tmp_path, said.append, parent=record.run_id)
+    child.start("a run of a sweep", {}, None)
     assert said == []
     assert again.run_id == record.run_id
 
@@ -46,6 +48,8 @@ def test_a_run_is_recorded_and_gone_on_with(tmp_path: Path) -> None:
     assert run.data.metrics["score/silo"] == 1.2
     assert [file.path for file in client.list_artifacts(record.run_id)] == ["policy.json"]
     assert record.run_id in (record.how_to_open or "")
+    assert child.run_id is not None
+    assert client.get_run(child.run_id).data.tags["mlflow.parentRunId"] == record.run_id
 
 
 @pytest.mark.slow

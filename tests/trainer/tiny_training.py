@@ -33,6 +33,7 @@ TINY = (
     "run.warmup=0.0005",
     "baselines=[silo]",
     "validation.enabled=false",
+    "check.enabled=false",
     "mlflow.enabled=false",
 )
 

@@ -19,9 +19,17 @@ from envs.history import History, HistoryFileError
 from envs.result import Machine
 from envs.shrink import shrink
 from envs.trial import Trial, Verdict
-from envs.trial_plan import SCHEDULES, SWITCHING, TrialPlan
+from envs.trial_plan import (
+    REAL_SECONDS,
+    REAL_WATCHDOG_S,
+    SCHEDULES,
+    SWITCHING,
+    VIRTUAL_SECONDS,
+    VIRTUAL_WATCHDOG_S,
+    TrialPlan,
+)
 from envs.trial_pool import TrialPool
-from trainer.checkpoint import write_atomically
+from trainer.checkpoint import WritingError
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.evaluate import as_list
 from trainer.command.evaluator import open_evaluator
@@ -29,15 +37,7 @@ from trainer.command.output import make_progress_console, print_table
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import CheckConfig, workload_options
 from trainer.progress import make_display
-
-TRIAL_FILE = "trial.json"
-HISTORY_FILE = "history.parquet"
-FINDINGS_FILE = "findings.txt"
-
-VIRTUAL_SECONDS = 0.001
-REAL_SECONDS = 0.2
-VIRTUAL_WATCHDOG_S = 0.02
-REAL_WATCHDOG_S = 10.0
+from trainer.trial_folder import HISTORY_FILE, keep_trial
 
 
 @dataclass
@@ -242,19 +242,14 @@ def _shrunk(trial: Trial, verdict: Verdict, pool: TrialPool) -> tuple[Trial, Ver
 def _show(trial: Trial, verdict: Verdict, folder: Path, pool: TrialPool) -> None:
     _tell(verdict.findings)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / HISTORY_FILE).unlink(missing_ok=True)
-        if verdict.report and trial.machine["kind"] == "virtual":
-            pool.run_one(trial, history=folder / HISTORY_FILE)
-        write_atomically(folder / TRIAL_FILE, trial.to_json())
-        write_atomically(folder / FINDINGS_FILE, "\n".join(verdict.findings))
-    except OSError as error:
-        raise UsageError(f"output={folder}: can't be written: {error.strerror}") from None
+        kept = keep_trial(trial, verdict, folder, pool)
+    except WritingError as error:
+        raise UsageError(f"output={error}") from None
     words = machine_words(Machine(trial.machine["kind"], trial.cores))
-    click.echo(f"trial: {folder / TRIAL_FILE} ({trial.subject.name}, {words})")
+    click.echo(f"trial: {kept} ({trial.subject.name}, {words})")
     if (folder / HISTORY_FILE).exists():
         click.echo(f"history: {folder / HISTORY_FILE}")
-    click.echo(f"again: heddle check replay={folder / TRIAL_FILE}")
+    click.echo(f"again: heddle check replay={kept}")
 
 
 def _tell(findings: Sequence[str]) -> None:

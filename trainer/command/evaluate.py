@@ -35,8 +35,9 @@ def evaluate(settings: tuple[str, ...], show: bool) -> None:
     r"""Measure protocols and policies side by side, in interleaved repeats.
 
     policy= takes names and paths, separated by commas: silo, silo_tuned, two_phase_locking,
-    two_phase_locking_no_wait, occ, two_phase_locking_star, ic3, random:SEED, or the path of a
-    policy file. Ratios are taken to the first. Ctrl-C shows what was measured so far.
+    two_phase_locking_no_wait, occ, two_phase_locking_star, ic3, random:SEED, a table
+    of heddle library list, or the path of a policy file. Ratios are taken to the first. Ctrl-C
+    shows what was measured so far.
 
     \b
     Examples:

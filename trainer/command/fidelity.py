@@ -16,11 +16,10 @@ from rich.table import Table
 from envs import TUNED, Evaluator, Subject, of_policy, subject_of
 from envs.fidelity import Fidelity, FidelityPlan, measure_fidelity
 from policies import ACTION_GROUPS, Encoding, Signature, resolve, to_json
-from policies.errors import why_not_written
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import UsageError, one_message
 from trainer.command.evaluate import as_list
-from trainer.command.output import make_progress_console, print_table, refuse_bad_output
+from trainer.command.output import make_output_folder, make_progress_console, print_table
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import FidelityConfig, workload_options
 from trainer.evaluation.measure import Counter
@@ -69,7 +68,7 @@ def fidelity(settings: tuple[str, ...], show: bool) -> None:
         raise UsageError(
             f"machine.cores={cores}: there are {usable} real cores here to compare with"
         )
-    folder = _make_folder(config.output)
+    folder = make_output_folder(config.output, "fidelity.json")
     found = _measure(config, cores)
     title = f"{cores} real cores and {cores} virtual ones, relative to {config.reference}"
     print_table(_table(found, title))
@@ -184,19 +183,6 @@ def _words(found: Fidelity) -> str:
         f"median error of throughput {found.throughput_error:.1%}, of the abort rate "
         f"{found.abort_error:.2%} of all attempts"
     )
-
-
-def _make_folder(output: str | None) -> Path | None:
-    """Before minutes of measuring, not after."""
-    if output is None:
-        return None
-    folder = Path(output)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"output={folder}: can't be made: {why_not_written(error)}") from error
-    refuse_bad_output(str(folder / "fidelity.json"))
-    return folder
 
 
 def _write(config: FidelityConfig, cores: int, found: Fidelity, folder: Path) -> None:

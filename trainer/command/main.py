@@ -7,16 +7,22 @@ from types import FrameType
 
 import click
 
+from policies.sources import add_source
 from traces.lazy_group import LazyGroup
 
 COMMANDS = {
     "train": "trainer.command.train:train",
+    "report": "trainer.command.report:report",
     "evaluate": "trainer.command.evaluate:evaluate",
+    "transfer": "trainer.command.transfer:transfer",
+    "contest": "trainer.command.contest:contest",
     "nightly": "trainer.command.nightly:nightly",
+    "backtest": "trainer.command.backtest:backtest",
     "serve": "trainer.command.serve:serve",
     "check": "trainer.command.check:check",
     "history": "trainer.command.history:history",
-    "policy": "policies.command:policy",
+    "policy": "trainer.command.policy:policy",
+    "library": "trainer.command.library:library",
     "trace": "traces.command:trace",
     "schedule": "trainer.command.schedule:schedule",
     "calibrate": "trainer.command.calibrate:calibrate",
@@ -48,6 +54,14 @@ def show_version(context: click.Context, parameter: click.Parameter, wanted: boo
 )
 def heddle() -> None:
     """Learn how the transactions of an in-memory database should interleave."""
+    add_source("registry", _registered)
+
+
+def _registered(name: str) -> str:
+    # Takes a second to import: only where such a policy is named.
+    from trainer.policy_registry import RegistryReader, default_store
+
+    return RegistryReader(default_store()).text(name)
 
 
 def main() -> None:

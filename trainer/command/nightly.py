@@ -88,7 +88,7 @@ def nightly(settings: tuple[str, ...], rollback: bool, show: bool) -> None:
 
 
 def _have_night(config: NightlyConfig, state: StateFolder) -> int:
-    _check(config)
+    check_night(config)
     config.machine.cores = config.machine.cores or len(os.sched_getaffinity(0))
     if config.trace is None:
         raise UsageError("trace= names no folder; heddle trace import makes one")
@@ -119,8 +119,12 @@ def _refuse_missing(state: StateFolder) -> None:
         raise UsageError(f"state={state.path}: there is no such folder")
 
 
-def _check(config: NightlyConfig) -> None:
-    """Find mistakes before the night, not in it."""
+def check_night(config: NightlyConfig) -> None:
+    """Find mistakes before the night, not in it.
+
+    Raises:
+        UsageError: a setting is wrong.
+    """
     if config.workload.get("name") not in TRACED:
         raise UsageError(f"heddle nightly trains for a trace: workload= is {' or '.join(TRACED)}")
     for key in (*PART, "program"):

@@ -55,6 +55,27 @@ def refuse_bad_output(output: str | None, key: str = "output") -> None:
         ) from error
 
 
+def make_output_folder(output: str | None, file: str) -> Path | None:
+    """The folder that `output=` names, made if need be: before minutes of measuring, not after.
+
+    Args:
+        output: the setting; None: nothing is to be written.
+        file: what will be written into it.
+
+    Raises:
+        UsageError: it can't be made, or not be written to.
+    """
+    if output is None:
+        return None
+    folder = Path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"output={folder}: can't be made: {why_not_written(error)}") from error
+    refuse_bad_output(str(folder / file))
+    return folder
+
+
 def as_text(table: RenderableType) -> str:
     """A table as plain text, as wide as it wants to be."""
     width = max(PIPE_WIDTH, Console(width=WIDEST).measure(table).maximum)

@@ -22,13 +22,16 @@ from trainer.command.ranges import check_cores, check_ranges
 from trainer.config import (
     CalibrateConfig,
     CheckConfig,
+    ContestConfig,
     EvaluateConfig,
     FidelityConfig,
     NightlyConfig,
     RecordConfig,
+    ReportConfig,
     ServeConfig,
     TimelineConfig,
     TrainConfig,
+    TransferConfig,
     register_schemas,
 )
 from trainer.repeats import leave_out_repeats
@@ -40,11 +43,14 @@ Settings = TypeVar(
     EvaluateConfig,
     CalibrateConfig,
     CheckConfig,
+    ContestConfig,
     FidelityConfig,
     TimelineConfig,
     NightlyConfig,
     ServeConfig,
     RecordConfig,
+    TransferConfig,
+    ReportConfig,
 )
 
 CONFIGS = "configs"
@@ -53,7 +59,7 @@ NO_NUMBER = (ValueError, OverflowError)
 """What Python answers to a text that is no number, or to a number that is too long."""
 LONGEST = 200
 """So much of what was typed is said again."""
-OPTIONAL = ("experiment",)
+OPTIONAL = ("experiment", "case")
 """The groups that may be left empty, with `null`."""
 
 
@@ -83,7 +89,7 @@ def to_settings(config: DictConfig, kind: type[Settings]) -> Settings:
         raise UsageError(_first_line(error)) from error
     assert isinstance(settings, kind)
     check_ranges(settings)
-    if not isinstance(settings, CalibrateConfig):
+    if not isinstance(settings, CalibrateConfig | ContestConfig):
         check_cores(settings.machine)
     leave_out_repeats(settings)
     return settings
@@ -118,13 +124,40 @@ def register() -> None:
 
 
 def first_of_sweep(overrides: Sequence[str]) -> list[str]:
-    """The overrides of a sweep's first run: the first value of each that has several."""
-    return [
-        f"{o.key_or_group}={next(iter(o.sweep_string_iterator()))}"
-        if o.is_sweep_override()
-        else str(o.input_line)
-        for o in parse_overrides(overrides)
-    ]
+    """The overrides of a sweep's first run: the first value of each that has several.
+
+    Raises:
+        UsageError: values are not named one by one.
+    """
+    first = []
+    for override in parse_overrides(overrides):
+        if not override.is_sweep_override():
+            first.append(str(override.input_line))
+            continue
+        if not override.is_discrete_sweep():
+            raise UsageError(f"{override.input_line}: name the values, such as seed=1,2,3")
+        first.append(f"{override.key_or_group}={next(iter(override.sweep_string_iterator()))}")
+    return first
+
+
+def swept_by_config(name: str, overrides: Sequence[str]) -> dict[str, str]:
+    """What the configuration itself sweeps over, as an experiment may ask: texts by setting.
+
+    Args:
+        name: of the primary configuration.
+        overrides: as typed, one value each.
+
+    Raises:
+        UsageError: they can't be composed.
+    """
+    compose_config(name, overrides)  # says what is wrong with them, and what would be right
+    with _hydra():
+        try:
+            config = compose(name, list(with_costs_files(overrides)), return_hydra_config=True)
+        except (ConfigCompositionException, OmegaConfBaseException, *NO_NUMBER) as error:
+            raise UsageError(_explain(error, overrides)) from error
+    params = config.hydra.sweeper.params or {}
+    return {str(key): str(value).strip() for key, value in params.items()}
 
 
 def merge_overrides(earlier: Sequence[str], later: Sequence[str]) -> list[str]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from envs import Comparison, comparison_table, machine_words
 from envs.engine_interface import load_engine
 from envs.workload import workload_signature
-from policies import Signature
+from policies import Signature, load
 from trainer.checkpoint import (
     Checkpoint,
     WritingError,
@@ -25,22 +24,23 @@ from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.output import as_text, make_progress_console, print_table
 from trainer.command.settings import (
     compose_settings,
-    first_of_sweep,
     merge_overrides,
-    register,
     settings_text,
-    to_settings,
     value_of,
 )
+from trainer.command.sweep import refuse_sweep, train_many
 from trainer.config import TrainConfig, workload_options
 from trainer.evaluation import MachineSpec, build_backend
 from trainer.lock import held
+from trainer.mlflow_store import MlflowStore
 from trainer.plot import plot_history
+from trainer.policy_registry import CHAMPION, Registered, read_from
 from trainer.progress import Display, make_display
 from trainer.record import Record
 from trainer.run import LEARNED, Outcome, Training, check_settings, measuring_settings
-from trainer.run_folder import RunFolder, find_run_folder, make_runs_dir, new_run_folder
+from trainer.run_folder import RunFolder, find_run_folder, new_run_folder
 from trainer.run_version import heddle_version
+from trainer.sweep_folder import Sweep
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -61,6 +61,7 @@ def train(settings: tuple[str, ...], multirun: bool, show: bool) -> None:
       heddle train workload=ycsb workload.theta=0.9 search.generations=50
       heddle train -m workload.warehouses=1,2,4 seed=1,2,3
       heddle train resume=RUN
+      heddle train -m sweep=SWEEP
     """
     if show:
         click.echo(settings_text("train", settings), nl=False)
@@ -74,7 +75,10 @@ def train(settings: tuple[str, ...], multirun: bool, show: bool) -> None:
 
 
 def train_once(
-    config: TrainConfig, overrides: Sequence[str], folder: RunFolder | None = None
+    config: TrainConfig,
+    overrides: Sequence[str],
+    folder: RunFolder | None = None,
+    sweep: Sweep | None = None,
 ) -> int:
     """One run, new or resumed; its exit code.
 
@@ -82,8 +86,10 @@ def train_once(
         config: all settings.
         overrides: what was typed for them; kept, to resume the run.
         folder: of the run to go on with, None for a new one.
+        sweep: that it is part of.
     """
     workload = workload_options(config.workload)
+    read_from(MlflowStore(config.mlflow.uri, Path(config.runs_dir)))
     try:
         signature = workload_signature(load_engine(), workload)
         load_engine().check_machine(config.machine.options())
@@ -94,52 +100,32 @@ def train_once(
     if folder is None:
         words = f"{workload.get('name', 'workload')}-{config.search.name}-seed{config.seed}"
         folder = new_run_folder(runs_dir, words)
+    go_on = f"heddle train resume={folder.path}"
+    if sweep is not None:
+        go_on = f"heddle train -m sweep={sweep.path}"
     with held(folder.path), make_display(make_progress_console()) as display:
         folder.refuse_lost_checkpoint()
         refuse_other_samples(Checkpoint.load(folder.path), measuring_settings(config), folder.path)
         remove_unfinished(folder.path)
         folder.write_settings(OmegaConf.to_yaml(OmegaConf.structured(config)), list(overrides))
-        record = Record(config.mlflow, runs_dir, display.say)
-        status = "FAILED"
+        parent = None if sweep is None else sweep.mlflow_run_id
+        record = Record(config.mlflow, runs_dir, display.say, parent)
+        status, registered = "FAILED", None
         try:
             outcome, lost = _run(config, signature, folder, display, record)
             if lost is None:
                 status = "KILLED" if outcome is None or outcome.interrupted else "FINISHED"
+            registered = _register(config, folder, outcome, record)
         except WritingError as error:
-            raise _with_cure(error, folder) from error
+            raise _with_cure(error, go_on) from error
         finally:
             record.end(status)
-    code = _report(config, folder, record, outcome)
+    code = _report(config, folder, record, outcome, go_on)
+    if registered is not None:
+        _show_registered(registered)
     if lost is not None:
-        raise _with_cure(lost, folder)
+        raise _with_cure(lost, go_on)
     return code
-
-
-def train_many(settings: Sequence[str]) -> None:
-    """A run for every combination, by Hydra's sweeper and launcher."""
-    import hydra
-
-    first = compose_settings("train", first_of_sweep(settings), TrainConfig)
-    if value_of(settings, "resume") not in (None, "null"):
-        raise UsageError("resume= goes on with one run; leave out -m")
-    make_runs_dir(Path(first.runs_dir))
-    register()
-
-    @hydra.main(version_base="1.3", config_path="pkg://configs", config_name="train")
-    def job(config: DictConfig) -> None:
-        from hydra.core.hydra_config import HydraConfig
-
-        overrides = list(HydraConfig.get().overrides.task)
-        config = OmegaConf.create(config)
-        if code := one_message(train_once)(to_settings(config, TrainConfig), overrides):
-            raise SystemExit(code)
-
-    typed = sys.argv
-    try:
-        sys.argv = [typed[0], "--multirun", *settings]
-        job()
-    finally:
-        sys.argv = typed
 
 
 def _run(
@@ -172,11 +158,26 @@ def _run(
         backend.close()
 
 
-def _with_cure(error: WritingError, folder: RunFolder) -> WritingError:
-    return WritingError(
-        f"{error}\nWhat was written before is as it was. Then go on with: "
-        f"heddle train resume={folder.path}"
-    )
+def _register(
+    config: TrainConfig, folder: RunFolder, outcome: Outcome | None, record: Record
+) -> Registered | None:
+    """Make what was learned a version; not what was not compared, or broke the database."""
+    model = config.registered_model
+    if model is None or outcome is None or outcome.interrupted or outcome.violations:
+        return None
+    return record.register(load(folder.policy), model)
+
+
+def _show_registered(registered: Registered) -> None:
+    aliases = ", ".join(registered.aliases)
+    model, version = registered.model, registered.version
+    click.echo(f"model:   {model}, version {version} ({aliases})")
+    if CHAMPION not in registered.aliases:
+        click.echo(f"use it:  heddle policy promote registry:{model}/{version}")
+
+
+def _with_cure(error: WritingError, go_on: str) -> WritingError:
+    return WritingError(f"{error}\nWhat was written before is as it was. Then go on with: {go_on}")
 
 
 def _write_files(
@@ -200,10 +201,12 @@ def _write_comparison(
         write_atomically(table, as_text(comparison_table(comparison, _title(config, comparison))))
 
 
-def _report(config: TrainConfig, folder: RunFolder, record: Record, outcome: Outcome | None) -> int:
+def _report(
+    config: TrainConfig, folder: RunFolder, record: Record, outcome: Outcome | None, go_on: str
+) -> int:
     """Say how it ended and what to do next; the exit code."""
     if outcome is None:
-        click.echo(f"\ninterrupted; go on with: heddle train resume={folder.path}")
+        click.echo(f"\ninterrupted; go on with: {go_on}")
         if folder.policy.exists():
             click.echo(f"best policy so far: {folder.policy}")
         return INTERRUPTED
@@ -211,12 +214,13 @@ def _report(config: TrainConfig, folder: RunFolder, record: Record, outcome: Out
         _show(config, comparison)
     click.echo(f"policy:  {folder.policy}")
     click.echo(f"read it: heddle policy show {folder.policy}")
+    click.echo(f"page:    heddle report {folder.path}")
     if record.how_to_open is not None:
         click.echo(f"record:  {record.how_to_open}")
     for violation in outcome.violations:
         click.echo(f"consistency violated: {violation}", err=True)
     if outcome.interrupted:
-        click.echo(f"interrupted; compare again with: heddle train resume={folder.path}")
+        click.echo(f"interrupted; compare again with: {go_on}")
         return INTERRUPTED
     return FAILED if outcome.violations else 0
 
@@ -249,6 +253,7 @@ def _with_resume(
     """Settings as typed, on top of those of the run to go on with, if there is one."""
     name = value_of(settings, "resume")
     if name in (None, "null"):
+        refuse_sweep(settings)
         return compose_settings("train", settings, TrainConfig), list(settings), None
     # What was typed may make sense only on top of the run's own settings: not composed alone.
     where = [text for text in settings if text.startswith("runs_dir=")]

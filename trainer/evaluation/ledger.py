@@ -30,6 +30,10 @@ class Ledger:
         if evaluation.error is not None:
             self._failed[key] = evaluation.error
 
+    def refuse(self, candidate: Candidate, reason: str) -> None:
+        """It must not be used, however fast it is: from now on it is one that failed."""
+        self._failed[candidate.key] = reason
+
     def slices(self, candidate: Candidate) -> int:
         """How many slices it has had."""
         return len(self._ratios.get(candidate.key, ()))

@@ -91,9 +91,10 @@ def compare_shown(
     plan: ComparisonPlan,
     seed: int,
     display: Display,
+    phase: str = "compare",
 ) -> Comparison:
-    """Compare subjects, as `compare` does."""
-    counter = Counter(display, "compare", len(subjects) * plan.repeats)
+    """Compare subjects, as `compare` does, under a name for what is shown."""
+    counter = Counter(display, phase, len(subjects) * plan.repeats)
 
     def on_slice(subject: Subject, result: Result) -> None:
         counter.step(f"{subject.name} {result.throughput:,.0f}/s")

@@ -89,5 +89,10 @@ class Race:
 
     def subject(self, candidate: Candidate) -> Subject:
         """The candidate as the engine runs it."""
-        document = self._encoding.decode(candidate.vector, candidate.key)
-        return of_policy(candidate.key, to_json(document))
+        return table_subject(candidate, self._encoding)
+
+
+def table_subject(candidate: Candidate, encoding: Encoding) -> Subject:
+    """A candidate as the engine runs it, named by its key."""
+    document = encoding.decode(candidate.vector, candidate.key)
+    return of_policy(candidate.key, to_json(document))

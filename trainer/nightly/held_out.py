@@ -21,6 +21,9 @@ from trainer.nightly.errors import NothingToJudgeError
 BLOCKS_MIN = 3
 """Fewer say nothing about how sure a ratio is."""
 
+SESSIONS_A_CORE = 4
+"""So many sessions in a block for each core that replays it, where the hour has them."""
+
 HOUR_MINUTES = 60
 
 
@@ -43,10 +46,12 @@ class Split:
 
 
 def split(trace: Trace, peak: Conditions, minutes: int, blocks: int, cores: int) -> Split:
-    """Hold out the last minutes of a peak hour, in as many blocks as can be replayed.
+    """Hold out the last minutes of a peak hour, in as many blocks as can be replayed well.
 
-    A session is replayed by one core: every part needs as many sessions as there are cores. Where
-    a block has fewer, there are fewer and longer blocks.
+    A session is replayed by one core at a time: every part needs as many sessions as there are
+    cores. Blocks with fewer than `SESSIONS_A_CORE` for each core are longer ones, and fewer: the
+    fewer sessions, the fewer of them are after the same rows at the same time, and the less a block
+    is like the hour that it is of.
 
     Args:
         trace: of which.
@@ -68,7 +73,8 @@ def split(trace: Trace, peak: Conditions, minutes: int, blocks: int, cores: int)
         edges = [first + minutes * at // count for at in range(count + 1)]
         spans = list(pairwise(edges))
         found = min(_distinct(sessions[begin:end]) for begin, end in spans)
-        if found >= cores:
+        wanted = cores if count == BLOCKS_MIN else cores * SESSIONS_A_CORE
+        if found >= wanted:
             parts = tuple(_span(peak, begin, end) for begin, end in spans)
             return Split(_span(peak, 0, first), parts)
     raise _too_few(peak, f"a block of {BLOCKS_MIN} held out", found, cores, "to judge on")

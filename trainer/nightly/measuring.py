@@ -15,7 +15,7 @@ from envs import (
     subject_of,
 )
 from policies import PolicyDocument, Signature, to_json
-from trainer.config import TrainConfig, workload_options
+from trainer.config import TrainConfig, VirtualConfig, workload_options
 from trainer.evaluation.measure import compare_shown
 from trainer.nightly.judge import CANDIDATE, CHAMPION
 from trainer.progress import Display
@@ -64,6 +64,25 @@ def measure_blocks(
         display.say(f"block {number} of {len(blocks)}, {hours}")
         of_block = replace(config, workload=config.workload | {"hours": hours})
         found.append(_measure(of_block, subjects, number, display))
+    return found
+
+
+def measure_rounds(
+    config: TrainConfig, rounds: int, subjects: Sequence[Subject], display: Display
+) -> list[Comparison]:
+    """Several comparisons on the workload as it is, each on a schedule of its own.
+
+    On virtual cores a schedule is a seed of the machine; on real ones no two are alike.
+
+    Args and errors: as `measure_blocks`; `rounds` says how many.
+    """
+    found = []
+    for number in range(rounds):
+        display.say(f"round {number + 1} of {rounds}")
+        machine = config.machine
+        if isinstance(machine, VirtualConfig):
+            machine = replace(machine, seed=machine.seed + number)
+        found.append(_measure(replace(config, machine=machine), subjects, number, display))
     return found
 
 

@@ -38,11 +38,11 @@ def _peak(numbers: Found) -> Iterator[str]:
     columns += [("requests", f"{today['requests']:,}")]
     columns += [("conflict rate", f"{today['conflict_rate']:.4f}")]
     if before is None:
-        yield _table(columns)
+        yield markdown_table(columns)
         return
     others = ["trained for", before["day"], f"{before['hour']}:00"]
     others += [f"{before['requests']:,}", f"{before['conflict_rate']:.4f}"]
-    yield _table([(*one, other) for one, other in zip(columns, others, strict=True)])
+    yield markdown_table([(*one, other) for one, other in zip(columns, others, strict=True)])
     if numbers.get("difference") is not None:
         yield (
             f"Relative difference of the conflict rates: {numbers['difference']:.1%}; trained from "
@@ -76,10 +76,11 @@ def _judgement(numbers: Found) -> Iterator[str]:
     for one in numbers["standings"]:
         figures = (f"{one[key]:.4f}" for key in ("ratio", "low", "high"))
         rows.append((one["name"], f"{commits[one['name']]:,.0f}", *figures))
-    yield _table(rows)
+    yield markdown_table(rows)
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(rows: Sequence[Sequence[str]]) -> str:
+    """A table whose first row is its head."""
     head, *body = rows
     lines = [head, ["---"] * len(head), *body]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -13,7 +13,6 @@ before or the one after. Its provenance says what it was trained for and which o
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from policies import PolicyDocument, PolicyFileError, load, save, to_json
+from policies import PolicyDocument, PolicyFileError, digest, load, save
 from policies.errors import why_not_written
 from trainer.checkpoint import WritingError, remove_unfinished
 from trainer.nightly.conditions import Conditions
@@ -59,7 +58,7 @@ class Publication:
     @property
     def digest(self) -> str:
         """Names its content."""
-        return hashlib.blake2b(to_json(self.document).encode(), digest_size=16).hexdigest()
+        return digest(self.document)
 
     @property
     def words(self) -> str:

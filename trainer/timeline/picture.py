@@ -12,6 +12,7 @@ from trainer.figure_file import write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 TYPE_COLOURS = (
     "#1f4e79",
@@ -48,13 +49,21 @@ class Window:
 
 
 def draw_window(timeline: Timeline, window: Window, title: str, path: Path) -> None:
-    """Draw attempts, accesses, waits with their blockers, publications, aborts and commits.
+    """Draw `window_figure` into an image; its ending gives the format.
+
+    Raises:
+        WritingError: it can't be written.
+    """
+    write_figure(window_figure(timeline, window, title), path)
+
+
+def window_figure(timeline: Timeline, window: Window, title: str) -> Figure:
+    """Attempts, accesses, waits with their blockers, publications, aborts and commits.
 
     Args:
         timeline: what happened.
         window: what of it to draw.
         title: above the picture.
-        path: the image; its ending gives the format.
     """
     # Takes a second to import: only where it is used. The object interface needs no display.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -74,7 +83,7 @@ def draw_window(timeline: Timeline, window: Window, title: str, path: Path) -> N
     figure.draw_without_rendering()  # now the lanes' width in points is known
     painter = _Painter(timeline, window, axes, axes.bbox.width / figure.dpi * 72)
     painter.paint()
-    write_figure(figure, path)
+    return figure
 
 
 class _Painter:
@@ -163,15 +172,24 @@ class _Painter:
         alpha: float,
         hatch: str | None = None,
     ) -> None:
-        self._axes.broken_barh(
-            [(begin / 1000, (end - begin) / 1000)],
-            (lane - height / 2, height),
+        from matplotlib.patches import Rectangle
+
+        # What lies outside would take room in a file of shapes.
+        left = max(begin / 1000, self._window.begin)
+        right = min(end / 1000, self._window.end)
+        if left > right:
+            return
+        bar = Rectangle(
+            (left, lane - height / 2),
+            right - left,
+            height,
             facecolor=colour,
             alpha=alpha,
             hatch=hatch,
             edgecolor="white" if hatch is None else "#8a8a8a",
             linewidth=0.3,
         )
+        self._axes.add_patch(bar)
 
     def _label(
         self,

@@ -10,14 +10,21 @@
 
 namespace heddle::replay {
 
-namespace {
-
-/// How many transactions each session has.
-std::vector<std::uint32_t> lengths_of(const Program& program) {
+std::vector<std::uint32_t> session_lengths(const Program& program, int workers) {
   std::vector<std::uint32_t> lengths(program.sessions());
   for (std::size_t i = 0; i < program.transactions(); ++i) ++lengths[program.session(i)];
+  const auto without = std::count(lengths.begin(), lengths.end(), 0U);
+  const auto sessions = lengths.size() - static_cast<std::size_t>(without);
+  if (sessions < static_cast<std::size_t>(workers)) {
+    throw std::invalid_argument("the replay program has " + std::to_string(sessions) +
+                                " sessions, fewer than the " + std::to_string(workers) +
+                                " cores; a session is replayed by one core: take fewer cores, or a "
+                                "longer part of the trace");
+  }
   return lengths;
 }
+
+namespace {
 
 /// Whose each session is.
 std::vector<std::uint32_t> deal(const std::vector<std::uint32_t>& lengths, std::uint32_t workers) {
@@ -41,15 +48,7 @@ std::vector<std::uint32_t> deal(const std::vector<std::uint32_t>& lengths, std::
 }  // namespace
 
 Shares::Shares(const Program& program, int workers) : shares_(static_cast<std::size_t>(workers)) {
-  const std::vector<std::uint32_t> lengths = lengths_of(program);
-  const auto sessions =
-      lengths.size() - static_cast<std::size_t>(std::count(lengths.begin(), lengths.end(), 0U));
-  if (sessions < shares_.size()) {
-    throw std::invalid_argument("the replay program has " + std::to_string(sessions) +
-                                " sessions, fewer than the " + std::to_string(workers) +
-                                " cores; a session is replayed by one core: take fewer cores, or a "
-                                "longer part of the trace");
-  }
+  const std::vector<std::uint32_t> lengths = session_lengths(program, workers);
   const auto owner = deal(lengths, static_cast<std::uint32_t>(workers));
   for (std::size_t i = 0; i < program.transactions(); ++i) {
     shares_[owner[program.session(i)]].transactions.push_back(static_cast<std::uint32_t>(i));

@@ -8,18 +8,22 @@
 
 namespace heddle::replay {
 
-/// A transaction's turn: which, and how often the worker has been through its share before.
+/// A transaction's turn: which, and how often it has been replayed before.
 struct Turn {
   std::uint32_t transaction;
   std::uint32_t round;
 };
 
-/// Which worker replays what: every session is one worker's, who replays the transactions of its
-/// sessions in the order in which they were recorded, and then from the beginning.
+/// How many transactions each session has. Throws std::invalid_argument if there are fewer sessions
+/// with any than workers.
+[[nodiscard]] std::vector<std::uint32_t> session_lengths(const Program& program, int workers);
+
+/// Who replays what at the times of the trace: every session is one worker's, who replays the
+/// transactions of its sessions in the order in which they were recorded, and then from the
+/// beginning.
 ///
 /// The shares are as even as whole sessions allow: the longest session first, each goes to whoever
-/// has the fewest transactions. Were they uneven, who has few would repeat them more often, and the
-/// mix would not be the trace's.
+/// has the fewest transactions. The arrivals keep the workers together.
 class Shares {
  public:
   /// Throws std::invalid_argument if there are fewer sessions than workers.

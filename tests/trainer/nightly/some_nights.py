@@ -44,6 +44,7 @@ TINY = (
     "held_out.blocks=3",
     "held_out.resamples=199",
     "baselines=[silo]",
+    "check.enabled=false",
     "mlflow.enabled=false",
 )
 

@@ -20,8 +20,9 @@ from trainer.nightly.night import Plan
 from trainer.nightly.nights import Night
 from trainer.nightly.outcome import Outcome
 from trainer.nightly.publish import publish
-from trainer.nightly.registry import ALIAS, DAY, DIGEST, align
+from trainer.nightly.registry import DAY, align
 from trainer.nightly.state import StateFolder
+from trainer.policy_registry import CHAMPION, DIGEST, SIGNATURE
 
 MODEL = "heddle-policy"
 
@@ -36,7 +37,7 @@ def serve(state: StateFolder, signature: Signature, day: int) -> None:
 
 def aliased(state: StateFolder) -> Any:
     """The version that the alias points to."""
-    return MlflowStore(None, state.path).connect().get_model_version_by_alias(MODEL, ALIAS)
+    return MlflowStore(None, state.path).connect().get_model_version_by_alias(MODEL, CHAMPION)
 
 
 def brought_into_line(state: StateFolder) -> list[str]:
@@ -55,7 +56,9 @@ def test_the_alias_follows_what_is_served(state: StateFolder, signature: Signatu
         served = state.served()
         assert served is not None
         found = aliased(state)
-        assert found.tags == {DIGEST: served.digest, DAY: f"{FIRST + timedelta(days=day)}"}
+        assert found.tags[DIGEST] == served.digest
+        assert found.tags[DAY] == f"{FIRST + timedelta(days=day)}"
+        assert SIGNATURE in found.tags
         assert found.source == state.published(served.number).resolve().as_uri()
         assert int(found.version) == day + 1
     assert brought_into_line(state) == []
@@ -68,7 +71,7 @@ def test_the_alias_follows_what_is_served(state: StateFolder, signature: Signatu
 
     mlflow = MlflowStore(None, state.path).connect()
     assert len(mlflow.search_model_versions(f"name = '{MODEL}'")) == 2
-    mlflow.delete_registered_model_alias(MODEL, ALIAS)
+    mlflow.delete_registered_model_alias(MODEL, CHAMPION)
     assert brought_into_line(state) == []
     assert int(aliased(state).version) == 1
 

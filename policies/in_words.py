@@ -1,0 +1,371 @@
+"""What one table does otherwise than another, in sentences.
+
+Only what the tables do counts (`policies.effects`): cells that differ and can't be noticed make no
+sentence. A wait is for those transactions of a type on which the waiting one depends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from policies.document import BINARY_EXPONENTIAL, BackoffRow, PolicyDocument, WaitAction
+from policies.effects import UNORDERED, Effects
+from policies.errors import PolicyFileError
+from policies.seeds import SEEDS
+from policies.signature import AccessKind, Signature
+
+KIND_WORDS: dict[AccessKind, str] = {
+    "read": "read",
+    "update": "update",
+    "insert": "insert",
+    "remove": "delete",
+    "scan": "scan",
+    "read_modify_write": "read-modify-write",
+}
+"""How a kind of access is called behind its table: `CUSTOMER update`."""
+
+RUN = 3
+"""From so many accesses in a row on, only the first and the last are named."""
+
+KNOWN_NAMES = {"occ": "OCC", "ic3": "IC3", "two_phase_locking_star": "2PL*"}
+"""How papers write the seeds' names."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One thing that a table does otherwise.
+
+    Attributes:
+        type: the transaction type that does it.
+        text: the sentence.
+        cells: how many cells it tells of.
+    """
+
+    type: str
+    text: str
+    cells: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a table does otherwise than another one.
+
+    Attributes:
+        base: the other one's name, as people write it.
+        sentences: in the order of the types, waits first.
+        cells: CC and backoff cells that differ and have an effect in one of the two.
+        without_effect: cells that differ, which nobody can notice.
+    """
+
+    base: str
+    sentences: list[Sentence]
+    cells: int
+    without_effect: int
+
+
+def type_words(name: str) -> str:
+    """A type as papers write it: `new_order` is NewOrder; what is no such name stays as it is."""
+    if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
+        return name
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+def policy_words(name: str) -> str:
+    """A policy as papers write it: `ic3` is IC3."""
+    return KNOWN_NAMES.get(name, name)
+
+
+def access_words(signature: Signature, state: int) -> str:
+    """An access by its table and kind, and by its name where its type has several such."""
+    access = signature.accesses[state]
+    alike = [
+        other
+        for other in signature.type_of(state).accesses
+        if (other.table, other.kind) == (access.table, access.kind)
+    ]
+    words = f"{access.table} {KIND_WORDS[access.kind]}"
+    return words if len(alike) == 1 else f"{words} ({access.name})"
+
+
+def explain(base: PolicyDocument, other: PolicyDocument) -> Explanation:
+    """What `other` does otherwise than `base`.
+
+    Raises:
+        PolicyFileError: the policies are for different workloads.
+    """
+    if base.signature != other.signature:
+        raise PolicyFileError(
+            f"{base.name} and {other.name} are for different workloads; compare policies of one"
+        )
+    writer = _Writer(base, other)
+    sentences = list(writer.sentences())
+    return Explanation(
+        policy_words(base.name),
+        sentences,
+        sum(one.cells for one in sentences),
+        writer.without_effect(),
+    )
+
+
+def by_nearness(
+    document: PolicyDocument, seeds: Iterable[str] = SEEDS
+) -> list[tuple[PolicyDocument, Explanation]]:
+    """The seeds, with what the policy does otherwise; the one that does most nearly the same first.
+
+    Of two that are equally near, first the one that differs in fewer cells without effect.
+    """
+    found = []
+    for name in seeds:
+        seed = SEEDS[name](document.signature)
+        found.append((seed, explain(seed, document)))
+    return sorted(found, key=lambda one: (one[1].cells, one[1].without_effect))
+
+
+def backoff_words(row: BackoffRow) -> str:
+    """How a type backs off, as the predicate of a sentence."""
+    start = f"{row.initial_us:g} µs"
+    if not any(row.abort) and not any(row.commit):
+        return f"backs off a constant {start}"
+    return (
+        f"backs off from {start} on, {_steps('multiplied', row.abort)} on an abort and "
+        f"{_steps('divided', row.commit)} on a commit"
+    )
+
+
+def _steps(verb: str, alphas: Sequence[float]) -> str:
+    factors = [f"{1 + alpha:g}" for alpha in alphas]
+    if not any(alphas):
+        return "unchanged"
+    if len(set(factors)) == 1:
+        return f"{verb} by {factors[0]}"
+    return f"{verb} by {factors[0]}, {factors[1]}, {factors[2]} (after 0, 1, 2 or more attempts)"
+
+
+_WaitChange = tuple[WaitAction, WaitAction, tuple[int, ...], str | None]
+"""A wait before and after, at which accesses, and for which type if the words name one of its."""
+
+
+class _Writer:
+    def __init__(self, base: PolicyDocument, other: PolicyDocument) -> None:
+        self._base, self._other = base, other
+        self._signature = base.signature
+        self._name = policy_words(base.name)
+        self._rows = list(zip(Effects(base).rows, Effects(other).rows, strict=True))
+
+    def sentences(self) -> Iterator[Sentence]:
+        for kind in self._signature.types:
+            yield from self._waits(kind.name, kind.states)
+            yield from self._flags(kind.name, kind.states, "dirty", self._read_words)
+            yield from self._flags(kind.name, kind.states, "publishes", self._publish_words)
+            yield from self._flags(kind.name, kind.states, "validates", self._validation_words)
+            yield from self._backoff(kind.name)
+
+    def without_effect(self) -> int:
+        """Cells of the CC table that differ between the files, and do the same."""
+        count = 0
+        for state, (one, two) in enumerate(zip(self._base.cc, self._other.cc, strict=True)):
+            before, after = self._rows[state]
+            count += sum(
+                one.wait[name] != two.wait[name] and before.wait[name] == after.wait[name]
+                for name in one.wait
+            )
+            count += one.read_version != two.read_version and before.dirty == after.dirty
+            count += (
+                one.early_validation != two.early_validation and before.validates == after.validates
+            )
+        return count
+
+    # ---- waits -----------------------------------------------------------------------------------
+
+    def _waits(self, kind: str, states: range) -> Iterator[Sentence]:
+        """First all accesses with the same change of one type, then all such types together."""
+        groups: dict[_WaitChange, list[str]] = {}
+        for name in self._signature.type_names:
+            for (before, after), where in self._changed_waits(name, states).items():
+                # Two types share a sentence only where no access of theirs is named.
+                whose = None if isinstance(before, str) and isinstance(after, str) else name
+                groups.setdefault((before, after, tuple(where), whose), []).append(name)
+        for (before, after, places, _), names in groups.items():
+            text = self._wait_words(kind, list(places), names, before, after)
+            yield Sentence(kind, text, len(places) * len(names))
+
+    def _changed_waits(
+        self, name: str, states: range
+    ) -> dict[tuple[WaitAction, WaitAction], list[int]]:
+        found: dict[tuple[WaitAction, WaitAction], list[int]] = {}
+        for state in states:
+            if self._base.cc[state].wait[name] == self._other.cc[state].wait[name]:
+                continue
+            change = self._rows[state][0].wait[name], self._rows[state][1].wait[name]
+            if change[0] != change[1]:
+                found.setdefault(change, []).append(state)
+        return found
+
+    def _wait_words(
+        self,
+        kind: str,
+        where: list[int],
+        names: list[str],
+        before: WaitAction,
+        after: WaitAction,
+    ) -> str:
+        subject, plural = self._subject(kind, where)
+        verb = "wait" if plural else "waits"
+        no = "do not wait" if plural else "does not wait"
+        whom = _listed([type_words(name) for name in names])
+        if after == "NO_WAIT":
+            nobody = _listed([type_words(name) for name in names], "or")
+            return f"{subject} {no} for {nobody}; {self._name} waits {self._until(before, whom)}."
+        if before == "NO_WAIT":
+            return f"{subject} {verb} {self._until(after, whom)}; {self._name} does not wait."
+        if after == "COMMIT":
+            return f"{subject} {verb} for {whom} to end, not just to finish {self._one(before)}."
+        if before == "COMMIT":
+            return f"{subject} {verb} for {whom} to finish {self._one(after)}, not to end."
+        return f"{subject} {verb} for {whom} to finish {self._one(after)}, not {self._one(before)}."
+
+    def _until(self, wait: WaitAction, whom: str) -> str:
+        if wait == "COMMIT":
+            return f"for {whom} to end"
+        return f"for {whom} to finish {self._one(wait)}"
+
+    def _one(self, wait: WaitAction) -> str:
+        """What has to be finished; `wait` is a state."""
+        assert isinstance(wait, int)
+        words = f"its {access_words(self._signature, wait)}"
+        return f"all rounds of {words}" if self._signature.accesses[wait].loop else words
+
+    # ---- the other cells -------------------------------------------------------------------------
+
+    def _flags(
+        self,
+        kind: str,
+        states: range,
+        flag: str,
+        words: Callable[[str, list[int], bool], str],
+    ) -> Iterator[Sentence]:
+        for after in (True, False):
+            where = [s for s in states if self._flips(s, flag) and self._flag(s, flag) is after]
+            if where:
+                yield Sentence(kind, words(kind, where, after), len(where))
+
+    def _flag(self, state: int, flag: str) -> bool:
+        return bool(getattr(self._rows[state][1], flag))
+
+    def _flips(self, state: int, flag: str) -> bool:
+        if not self._cell_differs(state, flag):
+            return False
+        before, after = self._rows[state]
+        return getattr(before, flag) != getattr(after, flag)
+
+    def _cell_differs(self, state: int, flag: str) -> bool:
+        field = {
+            "dirty": "read_version",
+            "publishes": "write_visibility",
+            "validates": "early_validation",
+        }[flag]
+        return getattr(self._base.cc[state], field) != getattr(self._other.cc[state], field)
+
+    def _read_words(self, kind: str, where: list[int], after: bool) -> str:
+        subject, plural = self._subject(kind, where)
+        takes = "take" if plural else "takes"
+        if after:
+            return (
+                f"{subject} {takes} the latest published version, committed or not; {self._name} "
+                "reads what is committed."
+            )
+        return (
+            f"{subject} {takes} only what is committed; {self._name} reads what is published and "
+            "not committed yet, too."
+        )
+
+    def _publish_words(self, kind: str, where: list[int], after: bool) -> str:
+        subject, plural = self._subject(kind, where)
+        is_, stays = ("are", "stay") if plural else ("is", "stays")
+        if after:
+            return (
+                f"{subject} {is_} validated and published at once, with all that "
+                f"{type_words(kind)} wrote before; {self._name} keeps {'them' if plural else 'it'} "
+                "private."
+            )
+        until = self._private_until(kind, where)
+        return f"{subject} {stays} private {until}; {self._name} publishes at once."
+
+    def _private_until(self, kind: str, where: list[int]) -> str:
+        """When what these accesses write becomes visible; a later point takes it along."""
+        points = [s for s in self._signature.type_named(kind).states if self._rows[s][1].publishes]
+        if not points:
+            return "until the commit"
+        in_loop = any(self._signature.accesses[state].loop for state in where)
+        if self._signature.workload in UNORDERED or in_loop:
+            return "until the next publication or the commit"
+        later = [state for state in points if state > where[-1]]
+        if not later:
+            return "until the commit"
+        return f"until its {access_words(self._signature, later[0])} is published"
+
+    def _validation_words(self, kind: str, where: list[int], after: bool) -> str:
+        named, _ = self._named(where)
+        whose = f"{type_words(kind)}"
+        if after:
+            return f"{whose} validates early, after its {named}; {self._name} does not there."
+        return f"{whose} does not validate after its {named}; {self._name} does."
+
+    def _backoff(self, kind: str) -> Iterator[Sentence]:
+        before, after = self._base.backoff[kind], self._other.backoff[kind]
+        cells = sum(
+            one != two
+            for one, two in zip(
+                (before.initial_us, *before.abort, *before.commit),
+                (after.initial_us, *after.abort, *after.commit),
+                strict=True,
+            )
+        )
+        if not cells:
+            return
+        if before == BINARY_EXPONENTIAL:
+            usual = (
+                f"{self._name} starts at {before.initial_us:g} µs, doubles on an abort and halves "
+                "on a commit"
+            )
+        else:
+            usual = f"{self._name} {backoff_words(before)}"
+        yield Sentence(kind, f"{type_words(kind)} {backoff_words(after)}; {usual}.", cells)
+
+    # ---- names -----------------------------------------------------------------------------------
+
+    def _subject(self, kind: str, where: list[int]) -> tuple[str, bool]:
+        """Whose accesses these are, and whether they are several."""
+        everything = len(self._signature.type_named(kind).accesses)
+        if len(where) == everything and everything > RUN:
+            return f"All of {type_words(kind)}'s accesses", True
+        named, plural = self._named(where)
+        return f"{type_words(kind)}'s {named}", plural
+
+    def _named(self, where: list[int]) -> tuple[str, bool]:
+        parts = []
+        for run in _runs(where):
+            words = [access_words(self._signature, state) for state in run]
+            if len(run) >= RUN:
+                words = [f"{words[0]} to {words[-1]}"]
+            parts += words
+        return _listed(parts), len(where) > 1
+
+
+def _runs(states: list[int]) -> list[list[int]]:
+    """States cut where one is left out."""
+    runs: list[list[int]] = []
+    for state in states:
+        if runs and runs[-1][-1] == state - 1:
+            runs[-1].append(state)
+        else:
+            runs.append([state])
+    return runs
+
+
+def _listed(words: Sequence[str], last: str = "and") -> str:
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"

@@ -1,0 +1,69 @@
+"""What is said of a table's cells holds where the table runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from envs import Evaluator, of_policy
+from envs.timeline import Attempt, Timeline
+from policies import PolicyDocument, build_seed, to_json
+from policies.effects import Effects, RowEffect
+
+MACHINE = {"kind": "virtual"}
+
+
+@pytest.fixture(scope="module")
+def evaluator() -> Iterator[Evaluator]:
+    evaluator = Evaluator({"name": "tpcc", "warehouses": "1"}, 8, machine=MACHINE)
+    yield evaluator
+    evaluator.close()
+
+
+def recorded(evaluator: Evaluator, document: PolicyDocument) -> Timeline:
+    subject = of_policy(document.name, to_json(document))
+    return evaluator.record(subject, 0.001, warmup=0.0005, seed=1, events=500_000)
+
+
+def known(effects: Effects, attempt: Attempt) -> set[str]:
+    """On whom such a transaction may depend at all: one that commits has made every access."""
+    (kind,) = [k for k in effects.document.signature.types if k.name == attempt.type]
+    after_all = effects.can_depend(kind.states[-1]) | effects.taken(kind.states[-1])
+    return set(after_all)
+
+
+TABLES = ["ic3", "two_phase_locking_star", *(f"random:{seed}" for seed in range(1, 5))]
+
+
+def test_nobody_depends_or_waits_where_that_is_said_to_be_impossible(evaluator: Evaluator) -> None:
+    dependencies = waits = 0
+    for name in TABLES:
+        document = build_seed(name, evaluator.signature)
+        effects = Effects(document)
+        timeline = recorded(evaluator, document)
+        for attempt in timeline.attempts:
+            possible = known(effects, attempt)
+            for dependency in attempt.dependencies:
+                if dependency.attempt is not None:
+                    assert timeline.attempts[dependency.attempt].type in possible, name
+                    dependencies += 1
+            for blocker, rows in waits_by_row(timeline, effects, attempt):
+                assert any(row.wait[blocker] != "NO_WAIT" for row in rows), name
+                waits += 1
+    assert dependencies > 300
+    assert waits > 30
+
+
+def waits_by_row(
+    timeline: Timeline, effects: Effects, attempt: Attempt
+) -> Iterator[tuple[str, Sequence[RowEffect]]]:
+    """Each wait for an access: the type waited for, and the rows that may have asked for it.
+
+    Only wait actions wait for an access; they come before one, and after one that is validated:
+    then they are those of the next row.
+    """
+    for wait in attempt.waits:
+        at = [a.state for a in attempt.accesses if a.begin <= wait.begin <= a.end]
+        if wait.until == "access" and wait.attempt is not None and at and at[-1] is not None:
+            yield timeline.attempts[wait.attempt].type, effects.rows[at[-1] : at[-1] + 2]

@@ -1,0 +1,141 @@
+"""`heddle backtest` from its arguments to its page, on the engine and a shop of three days."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.traces.replay.some_programs import TYPES
+from tests.traces.some_transactions import manifest, write
+from tests.trainer.nightly.some_nights import FIRST, TINY, busy_hour
+from trainer.backtest import run as backtest_run
+from trainer.command.main import heddle
+
+
+@pytest.fixture(autouse=True)
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three days: the second is like the first, in the third nobody meets anybody."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    days = [FIRST + timedelta(days=number) for number in range(3)]
+    rows = [busy_hour(day, apart=day == days[-1]) for day in days]
+    write(Path("shop"), *rows, manifest=manifest(types=TYPES))
+    return Path("shop")
+
+
+def run(*typed: str) -> Result:
+    return CliRunner().invoke(
+        heddle, ["backtest", "trace=shop", "state=tried", "--rounds", "2", *TINY, *typed]
+    )
+
+
+def test_two_nights_and_what_they_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = run("--days", "2")
+    assert done.exit_code == 0, done.output
+    assert "median over 2 days" in done.stdout
+    assert done.stdout.endswith("tried/backtest.md\n")
+    told = json.loads(Path("tried/backtest.json").read_text())
+    assert [one["night"] for one in told["steps"]] == ["2026-03-01", "2026-03-02"]
+    days = [one["next_day"] for one in told["steps"]]
+    assert [one["day"] for one in days] == ["2026-03-02", "2026-03-03"]
+    assert days[0]["conflict_rate"] > 0.5
+    assert days[1]["conflict_rate"] == 0.0
+    assert days[0]["requests"] == 600
+    assert days[0]["rounds"] == 2
+    assert all(0 < one["alone_us"] < 1000 for one in days)
+    assert days[0]["busiest_table"] == "goods"
+    page = Path("tried/backtest.md").read_text()
+    assert "2026-03-03 12:00-13:00" in page
+    assert Path("tried/backtest.png").exists()
+
+    def fails(*_: object) -> None:
+        raise AssertionError("what is kept is not measured again")
+
+    monkeypatch.setattr(backtest_run, "run_night", fails)
+    monkeypatch.setattr(backtest_run, "measure_next_day", fails)
+    again = run("--days", "2")
+    assert again.exit_code == 0, again.output
+    assert again.stdout == done.stdout
+
+
+def test_one_that_was_interrupted_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    measure = backtest_run.measure_next_day
+    measured = []
+
+    def interrupted(config, trace, conditions, *rest):  # type: ignore[no-untyped-def]
+        if measured:
+            raise KeyboardInterrupt
+        measured.append(conditions.day)
+        return measure(config, trace, conditions, *rest)
+
+    monkeypatch.setattr(backtest_run, "measure_next_day", interrupted)
+    first = run("--days", "2")
+    assert first.exit_code == 130
+    monkeypatch.setattr(backtest_run, "measure_next_day", measure)
+    done = run("--days", "2")
+    assert done.exit_code == 0, done.output
+    whole = CliRunner().invoke(
+        heddle,
+        ["backtest", "trace=shop", "state=whole", "--rounds", "2", *TINY, "--days", "2"],
+    )
+    steps, others = (
+        json.loads(Path(folder, "backtest.json").read_text())["steps"]
+        for folder in ("tried", "whole")
+    )
+    assert whole.exit_code == 0
+    assert [(one["next_day"]["ratio"], one["outcome"]) for one in steps] == [
+        (one["next_day"]["ratio"], one["outcome"]) for one in others
+    ]
+
+
+def test_a_day_that_is_damaged_is_told_and_left_out(shop: Path) -> None:
+    (file,) = shop.glob("day=2026-03-03/*.parquet")
+    file.write_bytes(b"no Parquet")
+    done = run("--days", "1")
+    assert done.exit_code == 1
+    assert "2026-03-03" in done.stdout
+    assert "is damaged or not Parquet" in done.stdout
+    assert "## Not measured" in Path("tried/backtest.md").read_text()
+
+
+def test_another_folder_or_plan_is_refused() -> None:
+    assert run("--days", "1").exit_code == 0
+    other = run("--days", "1", "search.parents=3")
+    assert other.exit_code == 2
+    assert "is a backtest with other settings (search.parents)" in other.stderr
+    longer = run("--days", "2")
+    assert longer.exit_code == 2
+    assert "(the days)" in longer.stderr
+    served = Path("served/nights/2026-03-01")
+    served.mkdir(parents=True)
+    real = run("--days", "1", "state=served")
+    assert real.exit_code == 2
+    assert "holds the nights of heddle nightly" in real.stderr
+    Path("tried/backtest.json").write_text("{}")
+    damaged = run("--days", "1")
+    assert damaged.exit_code == 2
+    assert "is damaged" in damaged.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (["--days", "3"], "has 3 days; 3 nights and the day after each take 4: --days 2"),
+        (["trace=nowhere"], "there is no such folder"),
+        (["trace=null"], "heddle trace import makes one"),
+        (["state=null"], "such as state=backtest"),
+        (["day=2026-03-01"], "--days says how many"),
+        (["--days", "0"], "0 is not in the range"),
+        (["workload=tpcc"], "workload= is replay or shop"),
+        (["search.generations=null", "--days", "1"], "would never end"),
+    ],
+)
+def test_mistakes_are_told(typed: list[str], words: str) -> None:
+    done = run(*typed)
+    assert done.exit_code == 2, done.output
+    assert words in done.stderr
+    assert not Path("tried/nights/2026-03-01/night.json").exists()

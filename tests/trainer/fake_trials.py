@@ -1,0 +1,33 @@
+"""A stand-in for the processes that run trials: what fails is for the test to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+from envs.trial import Trial, Verdict
+
+
+class FakeTrialPool:
+    """Runs nothing. `fails` says which trials find something; `checked` has all of them."""
+
+    fails: Callable[[Trial], bool] = staticmethod(lambda trial: False)
+    checked: ClassVar[list[Trial]] = []
+
+    def __init__(self, jobs: int, patience_s: float = 0.0) -> None:
+        pass
+
+    def __enter__(self) -> FakeTrialPool:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def run_one(self, trial: Trial, *, history: Path | None = None) -> Verdict:
+        type(self).checked.append(trial)
+        if history is not None:
+            history.write_text("a history")
+        if not type(self).fails(trial):
+            return Verdict((), {"transactions": 10})
+        return Verdict(("write skew: T1 → T2\nmore\n", "G2"), {"transactions": 10})

@@ -1,0 +1,285 @@
+"""`heddle library` and starting searches from it, on the stand-in for the engine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from click.testing import CliRunner, Result
+
+from envs import UnknownPolicyError, subject_of
+from policies import Encoding, PolicyFileError, Signature, load, resolve, shipped
+from policies.digest import policy_digest
+from tests.trainer.fake_run import settings
+from trainer.command.main import heddle
+from trainer.config import MachineConfig
+from trainer.library.entry import read_entry
+from trainer.library.naming import entry_name
+from trainer.library.start import start_tables
+from trainer.search.evolution import EvolutionConfig
+
+NAME = "tpcc_4_warehouses_3_virtual_cores"
+DEFAULTS = {"name": "tpcc", "warehouses": "1", "mix": "read_write"}
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(heddle, list(words))
+
+
+@pytest.fixture
+def elsewhere(
+    fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> ModuleType:
+    """An empty library, and a table that is better than every baseline of the stand-in."""
+    monkeypatch.chdir(tmp_path)
+    library = tmp_path / "library"
+    library.mkdir()
+    monkeypatch.setattr(shipped, "FOLDER", library)
+    write_table(tmp_path / "good.json")
+    return fake_engine
+
+
+def write_table(path: Path, *, backoff_us: float = 4.0) -> None:
+    """OCC with public writes in even states and a constant backoff, the best if of 4 µs."""
+    document = json.loads(run("policy", "show", "occ", "--json").output)
+    for row in document["cc"]:
+        if row["write_visibility"] and row["state"] % 2 == 0:
+            row["write_visibility"] = "PUBLIC"
+    for row in document["backoff"].values():
+        row.update(initial_us=backoff_us, abort=[0, 0, 0], commit=[0, 0, 0])
+    document["provenance"] = {
+        "search": "evolution",
+        "workload": {"name": "tpcc", "warehouses": "4", "mix": "read_write"},
+        "machine": {"kind": "virtual", "cores": 3},
+    }
+    path.write_text(json.dumps(document))
+
+
+def add(*words: str) -> Result:
+    return run("library", "add", *words, "--folder", "library")
+
+
+def test_a_table_that_beats_all_is_added_listed_and_holds(
+    elsewhere: ModuleType, tmp_path: Path
+) -> None:
+    done = add("good.json")
+    assert done.exit_code == 0, done.output
+    path = tmp_path / "library" / f"{NAME}.json"
+    provenance = json.loads(path.read_text())["provenance"]
+    assert min(provenance["scores"].values()) > 1.0
+    assert provenance["search"] == "evolution"
+    assert provenance["library"]["digest"] == policy_digest(load(path, check=False))
+    assert provenance["library"]["measured"]["cores"] == 3
+    listed = run("library", "list")
+    assert listed.exit_code == 0, listed.output
+    assert NAME in listed.output
+    verified = run("library", "verify", "--json", "found.json")
+    assert verified.exit_code == 0, verified.output
+    (found,) = json.loads((tmp_path / "found.json").read_text())["tables"]
+    assert found["holds"]
+    assert found["measured"] == pytest.approx(found["recorded"], abs=1e-4)
+
+
+def test_a_table_that_a_baseline_equals_is_not_added(elsewhere: ModuleType, tmp_path: Path) -> None:
+    write_table(tmp_path / "slow.json", backoff_us=1024.0)
+    done = add("slow.json")
+    assert done.exit_code == 1
+    assert "not added: " in done.output
+    assert "silo_tuned was as fast" in done.output
+    assert not list((tmp_path / "library").iterdir())
+
+
+def test_a_table_that_has_got_worse_is_told(
+    elsewhere: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert add("good.json").exit_code == 0
+    path = tmp_path / "library" / f"{NAME}.json"
+    document = json.loads(path.read_text())
+    for name in document["provenance"]["scores"]:
+        document["provenance"]["scores"][name] *= 1.1
+    path.write_text(json.dumps(document))
+    done = run("library", "verify")
+    assert done.exit_code == 1
+    assert "worse than recorded by 9.1%" in done.output
+    assert run("library", "verify", "--tolerance", "0.1").exit_code == 0
+    monkeypatch.setattr(elsewhere, "_relative", lambda *arguments: 1.0)
+    done = run("library", "verify", "--tolerance", "1")
+    assert done.exit_code == 1
+    assert "beats it" in done.output
+
+
+def test_a_table_changed_after_measuring_is_told(elsewhere: ModuleType, tmp_path: Path) -> None:
+    assert add("good.json").exit_code == 0
+    path = tmp_path / "library" / f"{NAME}.json"
+    document = json.loads(path.read_text())
+    document["cc"][2]["early_validation"] = True
+    path.write_text(json.dumps(document))
+    done = run("library", "verify", NAME)
+    assert done.exit_code == 1
+    assert "was changed after it was measured" in done.output
+    document["name"], document["cc"][2]["early_validation"] = "another name", False
+    path.write_text(json.dumps(document))
+    assert run("library", "verify", NAME).exit_code == 0
+
+
+def test_a_table_for_another_signature_does_not_hold(elsewhere: ModuleType, tmp_path: Path) -> None:
+    assert add("good.json").exit_code == 0
+    path = tmp_path / "library" / f"{NAME}.json"
+    document = json.loads(path.read_text())
+    document["provenance"]["library"]["measured"]["workload"] = {"name": "transfer"}
+    path.write_text(json.dumps(document))
+    done = run("library", "verify")
+    assert done.exit_code == 1
+    assert "is for another signature than transfer has now" in done.output
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("run", {"seconds": 0.1, "repeats": 0, "warmup": 0.0}, "repeats is 0"),
+        ("run", {"seconds": "long", "repeats": 1, "warmup": 0.0}, "could not convert"),
+        ("tuning", {}, "slice_seconds"),
+        ("cores", None, "is no record of a measurement"),
+        ("workload", [], "is no record of a measurement"),
+    ],
+)
+def test_a_damaged_record_is_told(
+    elsewhere: ModuleType, tmp_path: Path, field: str, value: object, message: str
+) -> None:
+    assert add("good.json").exit_code == 0
+    path = tmp_path / "library" / f"{NAME}.json"
+    document = json.loads(path.read_text())
+    document["provenance"]["library"]["measured"][field] = value
+    path.write_text(json.dumps(document))
+    done = run("library", "verify")
+    assert done.exit_code == 2
+    assert message in done.output
+    assert str(path) in done.output
+
+
+def test_what_is_shipped_says_how_it_was_measured() -> None:
+    for name in shipped.library_names():
+        entry = read_entry(shipped.library_path(name))
+        assert not entry.changed
+        assert entry.document.name == name
+        assert entry.measurement.machine["kind"] == "virtual"
+        assert min(entry.scores.values()) > 1.0
+
+
+def test_ctrl_c_shows_what_was_verified(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert add("good.json").exit_code == 0
+    assert add("good.json", "machine.cores=5").exit_code == 0
+    begun = elsewhere.Session.run
+
+    def run_on_three(self: object, *arguments: object, **named: object) -> object:
+        if getattr(self, "workers", 0) == 5:
+            raise elsewhere.Interrupted
+        return begun(self, *arguments, **named)
+
+    monkeypatch.setattr(elsewhere.Session, "run", run_on_three)
+    done = run("library", "verify")
+    assert done.exit_code == 130
+    assert "interrupted: 1 of 2 tables verified" in done.output
+    assert "holds" in done.output
+
+
+def test_nothing_is_replaced_unasked(elsewhere: ModuleType) -> None:
+    assert add("good.json").exit_code == 0
+    again = add("good.json")
+    assert again.exit_code == 2
+    assert "is there already; --replace replaces it" in again.output
+    assert add("good.json", "--replace").exit_code == 0
+
+
+def test_the_folder_of_a_run_is_added_with_its_settings(
+    elsewhere: ModuleType, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    shutil.copy("good.json", folder / "policy.json")
+    typed = ["machine=virtual", "machine.cores=4", "workload.warehouses=2", "seed=5"]
+    (folder / "overrides.json").write_text(json.dumps(typed))
+    done = add("run")
+    assert done.exit_code == 0, done.output
+    path = tmp_path / "library" / "tpcc_2_warehouses_4_virtual_cores.json"
+    measured = json.loads(path.read_text())["provenance"]["library"]["measured"]
+    assert measured["workload"]["warehouses"] == "2"
+    assert measured["seed"] > 5 * 1_000_003
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("add", "absent.json"), "there is no such file"),
+        (("add", "."), "is no folder of a run"),
+        (("add", "good.json", "--name", "a/b"), "must be a plain name"),
+        (("add", "good.json", "machine=threads"), "trained on real cores"),
+        (("add", "good.json", "--folder", "good.json"), "can't be made"),
+        (("add", "plain.json"), "does not say for which workload"),
+        (("add", "good.json", "baselines=[]"), "is compared with some"),
+        (("add", "good.json", "baselines=[sill]"), "did you mean silo?"),
+        (("verify", "nothing"), "the library has no such table"),
+        (("verify", "good.json"), "provenance: has no field library"),
+        (("verify", "--tolerance", "2"), "is not in the range"),
+        (("verify", "--json", "nowhere/x.json"), "there is no directory nowhere"),
+    ],
+)
+def test_a_mistake_is_explained(
+    elsewhere: ModuleType, tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    document = json.loads((tmp_path / "good.json").read_text())
+    (tmp_path / "plain.json").write_text(json.dumps(document | {"provenance": {}}))
+    done = run("library", *words)
+    assert done.exit_code == 2, done.output
+    assert message in " ".join(done.output.split())
+
+
+def test_its_names_can_be_used_where_policies_are(elsewhere: ModuleType, tpcc: Signature) -> None:
+    assert add("good.json").exit_code == 0
+    assert resolve(NAME, tpcc).name == NAME
+    assert subject_of(NAME, tpcc, lambda: 1.0).name == NAME
+    with pytest.raises(UnknownPolicyError, match=f"did you mean {NAME}"):
+        subject_of(NAME.replace("4", "5"), tpcc, lambda: 1.0)
+
+
+def test_a_search_starts_from_the_nearest_tables(elsewhere: ModuleType, tpcc: Signature) -> None:
+    for warehouses, backoff_us in ((1, 0.5), (2, 1.0), (8, 2.0), (48, 8.0)):
+        write_table(Path("table.json"), backoff_us=backoff_us)
+        document = json.loads(Path("table.json").read_text())
+        document["provenance"]["workload"]["warehouses"] = str(warehouses)
+        Path(f"library/w{warehouses}.json").write_text(json.dumps(document))
+    search = EvolutionConfig(name="evolution", generations=1, start=["library", "good.json", "w1"])
+    config = settings(
+        1,
+        search=search,
+        workload=DEFAULTS | {"warehouses": "2"},
+        machine=MachineConfig("virtual", 3),
+    )
+    found = start_tables(config, Encoding(tpcc))
+    assert [one.origin for one in found] == ["w2", "w1", "w8", "good.json"]
+    search.start = ["absent.json"]
+    with pytest.raises(PolicyFileError, match=r"search\.start: absent\.json"):
+        start_tables(config, Encoding(tpcc))
+
+
+@pytest.mark.parametrize(
+    ("changed", "cores", "name"),
+    [
+        ({}, 48, "tpcc_1_warehouse_48_virtual_cores"),
+        ({"warehouses": "16", "mix": "full"}, 1, "tpcc_mix_full_16_warehouses_1_virtual_core"),
+    ],
+)
+def test_tables_are_named_after_workload_and_cores(
+    changed: dict[str, str], cores: int, name: str
+) -> None:
+    assert entry_name(DEFAULTS | changed, DEFAULTS, cores) == name
+
+
+def test_real_numbers_make_names_too() -> None:
+    workload = {"name": "ycsb", "theta": "0.99", "read": "50"}
+    assert entry_name(workload, workload, 16) == "ycsb_theta_0_99_16_virtual_cores"

@@ -1,0 +1,328 @@
+"""`heddle report`: pages of runs, whole, unfinished, damaged and odd."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from click.testing import CliRunner, Result
+from omegaconf import OmegaConf
+
+from envs import Comparison
+from policies import load, save
+from tests.trainer import fake_engine as stand_in
+from tests.trainer.fake_run import settings, train, virtual_settings
+from tests.trainer.tiny_training import TINY
+from trainer.checkpoint import SCHEMA_VERSION
+from trainer.command.main import heddle
+from trainer.config import TrainConfig
+from trainer.lock import held
+from trainer.report.drawn import as_svg, style
+from trainer.run_folder import RunFolder
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+
+
+class Shape(HTMLParser):
+    """The elements of a page that are still open, and what it would fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.fetched: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = dict(attrs)
+        self.ids += [known["id"] or ""] if "id" in known else []
+        self.fetched += [known[k] or "" for k in ("src", "href") if k in known]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def checked(path: Path) -> str:
+    """A page's text, once it is whole, small, and fetches nothing."""
+    text = path.read_text(encoding="utf-8")
+    shape = Shape()
+    shape.feed(text)
+    assert shape.open == []
+    assert len(shape.ids) == len(set(shape.ids))
+    assert all(target.startswith("#") for target in shape.fetched)
+    assert not re.search(r"url\((?!#)|@import|<script", text)
+    assert len(text) < 2_000_000
+    return text
+
+
+def kept_run(path: Path, config: TrainConfig, typed: list[str] | None = None) -> RunFolder:
+    """A training on the stand-in engine, with the files that the command keeps."""
+    outcome = train(config, path)
+    folder = RunFolder(path)
+    folder.write_settings(OmegaConf.to_yaml(OmegaConf.structured(config)), typed or ["seed=3"])
+    for comparison, file in (
+        (outcome.comparison, folder.comparison),
+        (outcome.validation, folder.validation),
+    ):
+        if comparison is not None:
+            file.write_text(json.dumps(comparison.as_dict()), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that no test touches."""
+    path = tmp_path_factory.mktemp("trained") / "one"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "engine", stand_in)
+        patch.setattr(stand_in, "NOISE", 0.0)
+        kept_run(path, settings(3))
+    return path
+
+
+@pytest.fixture
+def folder(fake_engine: ModuleType, trained: Path, tmp_path: Path) -> RunFolder:
+    """A copy of it."""
+    return RunFolder(Path(shutil.copytree(trained, tmp_path / "runs" / "one")))
+
+
+def report(*typed: str) -> Result:
+    return CliRunner().invoke(heddle, ["report", *typed, "timeline.enabled=false"])
+
+
+def page_of(folder: RunFolder, *typed: str) -> str:
+    done = report(str(folder.path), *typed)
+    assert done.exit_code == 0, done.output
+    assert f"report: {folder.report}" in done.output
+    return checked(folder.report)
+
+
+def test_a_page_has_everything(folder: RunFolder) -> None:
+    text = page_of(folder)
+    for heading in (
+        "What was trained, and on what",
+        "How it learned",
+        "Against the baselines, on 2 real cores",
+        "Where time goes",
+        "The table, before and after",
+        "What it does otherwise, in words",
+        "Where it waits, and where it aborts",
+    ):
+        assert heading in text
+    assert "What is not here" not in text
+    comparison = Comparison.from_dict(json.loads(folder.comparison.read_text()))
+    learned = comparison.row("learned")
+    assert learned is not None
+    assert f"{learned.throughput:,.0f}" in text
+    best = min(comparison.scores("learned").values())
+    assert f"<b>{best:.2f}×</b>" in text
+
+
+def test_the_seed_beside_it_can_be_chosen(folder: RunFolder) -> None:
+    text = page_of(folder, "beside=two_phase_locking_star")
+    assert "<h4>2PL*, for comparison</h4>" in text
+    assert "cells do otherwise than in 2PL*</span>" in text
+
+
+def test_both_machines_are_shown_and_named(fake_engine: ModuleType, tmp_path: Path) -> None:
+    text = page_of(kept_run(tmp_path / "runs" / "one", virtual_settings(2)))
+    assert "Against the baselines, on 4 virtual cores" in text
+    assert "Against the baselines, on 3 real cores" in text
+    assert "measured on 3 real cores" in text
+
+
+def test_several_runs_side_by_side(
+    folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = kept_run(tmp_path / "runs" / "two", settings(2, seed=4))
+    monkeypatch.chdir(tmp_path)
+    done = report("one", "two")
+    assert done.exit_code == 0, done.output
+    text = checked(tmp_path / "report.html")
+    assert "2 runs" in text
+    assert "Learning curves" in text
+    assert "<th>seed</th>" in text
+    assert "<th>search.generations</th>" in text
+    assert "<th>workload.warehouses</th>" not in text  # they share it
+    for one in (folder, other):
+        assert f">{one.name}</a>" in text
+
+
+def test_the_output_is_where_it_was_asked_for(folder: RunFolder, tmp_path: Path) -> None:
+    done = report(str(folder.path), f"output={tmp_path / 'page.html'}")
+    assert done.exit_code == 0
+    checked(tmp_path / "page.html")
+    assert not folder.report.exists()
+
+
+def test_what_comes_from_files_is_text(fake_engine: ModuleType, tmp_path: Path) -> None:
+    nasty = "<script>alert('$x$')</script>"
+    folder = kept_run(tmp_path / "runs" / "a&b<i>", settings(2), [f"runs_dir={nasty}"])
+    policy = load(folder.policy)
+    save(replace(policy, provenance={"origin": nasty}), folder.policy)
+    config = folder.config.read_text().replace("name: tpcc", f"name: {json.dumps(nasty)}")
+    folder.config.write_text(config)
+    text = page_of(folder)
+    assert text.count("&lt;script&gt;alert(") >= 3
+    assert "a&amp;b&lt;i&gt;" in text
+
+
+def missing(folder: RunFolder) -> str:
+    text = page_of(folder)
+    assert "What is not here" in text
+    found = re.search(r"What is not here.*?</section>", text, re.DOTALL)
+    assert found is not None
+    return found[0]
+
+
+def test_a_run_without_its_comparison(folder: RunFolder) -> None:
+    folder.comparison.unlink()
+    told = missing(folder)
+    assert "the closing comparison" in told
+    assert f"heddle train resume={folder.path}" in told
+    text = folder.report.read_text()
+    assert "not finished" in text
+    assert "How it learned" in text
+    assert "Cell by cell" in text
+
+
+def test_a_run_that_was_ended_at_once(folder: RunFolder) -> None:
+    for path in (folder.comparison, folder.policy, folder.path / "checkpoint.json"):
+        path.unlink()
+    told = missing(folder)
+    assert "a policy" in told
+    assert "the learning curve" in told
+
+
+def test_a_comparison_that_was_cut_short(folder: RunFolder) -> None:
+    document = json.loads(folder.comparison.read_text())
+    folder.comparison.write_text(json.dumps({**document, "interrupted": True, "results": []}))
+    assert "a part of the closing comparison" in missing(folder)
+
+
+def test_a_validation_that_was_not_made(fake_engine: ModuleType, tmp_path: Path) -> None:
+    folder = kept_run(tmp_path / "runs" / "one", virtual_settings(2))
+    folder.validation.unlink()
+    assert "the comparison on real cores" in missing(folder)
+
+
+def test_a_checkpoint_of_another_version_costs_the_curve_only(folder: RunFolder) -> None:
+    path = folder.path / "checkpoint.json"
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({**document, "schema_version": SCHEMA_VERSION - 1}))
+    assert "the learning curve" in missing(folder)
+    assert "Against the baselines" in folder.report.read_text()
+
+
+def test_a_run_that_goes_on_says_so(folder: RunFolder) -> None:
+    with held(folder.path):
+        assert "going on" in page_of(folder)
+
+
+def cut_in_half(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def of_another_form(path: Path) -> None:
+    path.write_text('{"schema_version": 1, "results": [{"policy": 1}], "violations": []}')
+
+
+def odd_settings(path: Path) -> None:
+    path.write_text("machine: 3\n")
+
+
+def binary(path: Path) -> None:
+    path.write_bytes(b"\xff\xfe\x00\x80" * 10)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("comparison.json", cut_in_half),
+        ("comparison.json", of_another_form),
+        ("comparison.json", binary),
+        ("policy.json", cut_in_half),
+        ("checkpoint.json", cut_in_half),
+        ("overrides.json", cut_in_half),
+        ("config.yaml", binary),
+        ("config.yaml", odd_settings),
+    ],
+)
+def test_a_damaged_file_is_named(
+    folder: RunFolder, name: str, damage: Callable[[Path], None]
+) -> None:
+    damage(folder.path / name)
+    done = report(str(folder.path))
+    assert done.exit_code == 2
+    assert name in done.output
+    assert "Traceback" not in done.output
+    assert len(done.output.splitlines()) <= 2
+    assert not folder.report.exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ([], "names no run"),
+        (["no_such"], "no_such: no such run; there are one"),
+        (["one", "./runs/one"], "is named twice"),
+        (["one", "output=no/such/page.html"], "there is no directory no/such"),
+        (["one", "output=runs"], "is a directory"),
+        (["one", "outputt=x"], "did you mean output?"),
+        (["one", "timeline.lanes=0"], "timeline.lanes=0: must be at least 1"),
+        (["one", "beside=silo"], "beside=silo: is no seed policy; there are occ, two_phase"),
+        (["one", "machine=threads"], "machine=threads: a timeline takes virtual cores"),
+    ],
+)
+def test_a_mistake_is_explained(
+    folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = report(*typed)
+    assert done.exit_code == 2
+    assert told in done.output
+
+
+def test_numbers_beside_a_figure_are_not_shortened() -> None:
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure()
+        figure.text(0.123456, 0.5, "0.123456 $a$ <b>")
+        text = as_svg(figure, "f")
+    assert "0.123456 $a$ &lt;b&gt;" in text
+    assert text.startswith('<svg role="img" viewBox=')
+
+
+def test_timelines_of_a_real_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the compiled engine; that a workload can't be run any more is no reason to stop."""
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(heddle, ["train", *TINY])
+    assert done.exit_code == 0, done.output
+    (run,) = (tmp_path / "runs").glob("*seed*")
+    done = CliRunner().invoke(heddle, ["report", run.name])
+    assert done.exit_code == 0, done.output
+    text = checked(run / "report.html")
+    assert "What happens when" in text
+    assert "virtual time, µs" in text
+    config = run / "config.yaml"
+    config.write_text(config.read_text().replace("name: tpcc", "name: gone"))
+    done = CliRunner().invoke(heddle, ["report", run.name])
+    assert done.exit_code == 0, done.output
+    text = checked(run / "report.html")
+    assert "the workload can&#39;t be run here" in text
+    assert "What happens when" not in text

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from omegaconf import OmegaConf
+
+from tests.trainer.test_command import QUICK
+from trainer.checkpoint import Checkpoint
+from trainer.command.main import heddle
+from trainer.command.settings import swept_by_config
+from trainer.search import SEARCHES
+from trainer.sweep_folder import Sweep, find_sweep
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = [
+    *QUICK,
+    "search.generations=2",
+    "search.parents=2",
+    "search.children=2",
+    "baselines=[silo]",
+    "evaluation.looks=[1]",
+]
+SWEEP = Path("runs/sweeps/mine")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(
+    fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> ModuleType:
+    monkeypatch.chdir(tmp_path)
+    return fake_engine
+
+
+def train(*arguments: str) -> Result:
+    return CliRunner().invoke(heddle, ["train", *arguments], catch_exceptions=False)
+
+
+def written() -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((SWEEP / "sweep.json").read_text())
+    return document
+
+
+def states() -> list[str]:
+    return [run["state"] for run in written()["runs"]]
+
+
+def times() -> dict[str, int]:
+    """When each run's checkpoint was last written."""
+    return {path.parent.name: path.stat().st_mtime_ns for path in SWEEP.glob("*/checkpoint.json")}
+
+
+def test_a_run_for_every_combination_and_none_again() -> None:
+    done = train("-m", *SMALL, "seed=1,2", "workload.warehouses=1,2", "sweep=mine")
+    assert done.exit_code == 0, done.output
+    assert states() == ["finished"] * 4
+    configs = [OmegaConf.load(path) for path in sorted(SWEEP.glob("*/config.yaml"))]
+    found = [(config.seed, config.workload.warehouses) for config in configs]
+    assert found == [(1, 1), (1, 2), (2, 1), (2, 2)]
+    before = times()
+    again = train("-m", "sweep=mine")
+    assert again.exit_code == 0, again.output
+    assert "4 runs, 4 finished" in again.output
+    assert times() == before
+    more = train("-m", "sweep=mine", "seed=3")
+    assert more.exit_code == 0, more.output
+    assert states() == ["finished"] * 6
+    assert before.items() <= times().items()
+
+
+def test_ctrl_c_ends_the_sweep_and_it_goes_on_where_it_was(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure, left = elsewhere.Session.run, [0]
+
+    def cut(*arguments: Any, **named: Any) -> Any:
+        left[0] -= 1
+        if left[0] == 0:
+            raise elsewhere.Interrupted
+        return measure(*arguments, **named)
+
+    monkeypatch.setattr(elsewhere.Session, "run", cut)
+    done = train("-m", *SMALL, "seed=1,2,3", "sweep=straight")
+    assert done.exit_code == 0, done.output
+    runs = -left[0]
+    left[0] = runs // 2
+    done = train("-m", *SMALL, "seed=1,2,3", "sweep=mine")
+    assert done.exit_code == 130
+    assert "go on with: heddle train -m sweep=runs/sweeps/mine" in done.output
+    assert states() == ["finished", "begun", "waiting"]
+    finished = times()["001-tpcc-evolution-seed1"]
+    done = train("-m", "sweep=mine")
+    assert done.exit_code == 0, done.output
+    assert states() == ["finished"] * 3
+    assert times()["001-tpcc-evolution-seed1"] == finished
+    for path in SWEEP.glob("*/checkpoint.json"):
+        mine = Checkpoint.load(path.parent)
+        straight = Checkpoint.load(Path("runs/sweeps/straight") / path.parent.name)
+        assert (mine.search, mine.ledger) == (straight.search, straight.ledger)
+
+
+def test_a_run_that_fails_keeps_no_other_from_being_made(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure = elsewhere.Session.run
+
+    def failing(session: Any, *arguments: Any, **named: Any) -> Any:
+        if session.workload["warehouses"] == "2":
+            raise elsewhere.EngineError("worker 0 is stuck")
+        return measure(session, *arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(elsewhere.Session, "run", failing)
+        done = train("-m", *SMALL, "workload.warehouses=1,2,3", "sweep=mine")
+    assert done.exit_code == 1
+    assert states() == ["finished", "failed", "finished"]
+    assert "failed: workload.warehouses=2" in done.output
+    assert "worker 0 is stuck" in done.output
+    done = train("-m", "sweep=mine")
+    assert done.exit_code == 0, done.output
+    assert states() == ["finished"] * 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["sweep=mine"], "add -m"),
+        (["-m", "sweep=nosuch"], "no such sweep"),
+        (["-m", "sweep=mine", "workload.warehouses=2"], "was begun otherwise"),
+        (["-m", "sweep=mine", "search.generations=1,2"], "was begun otherwise"),
+        (["-m", "sweep=mine", "seed=x"], "seed=x"),
+        (["-m", "sweep=mine", "resume=other"], "leave out -m"),
+        (["-m", "seed=1,2", "hydra.sweep.dir=x"], "hydra.sweep.dir=x: can't be set"),
+        (["-m", "seed=1,2", "runs_dir=a,b"], "runs_dir=a,b"),
+        (["-m", "seed=interval(1,5)"], "name the values"),
+        (["-m", "seed=1,2", "search=evolution,nosuch"], "nosuch"),
+        (["experiment=factor_analysis"], "is a sweep over search.actions; add -m"),
+        (["experiment=search_contest"], "is a sweep over case, search, seed; add -m"),
+    ],
+)
+def test_what_makes_no_sweep_is_refused(arguments: list[str], words: str) -> None:
+    SWEEP.mkdir(parents=True)
+    sweep = Sweep(SWEEP, list(SMALL))
+    sweep.extend({"seed": ["1"]})
+    sweep.save()
+    done = train(*arguments)
+    assert done.exit_code == 2, done.output
+    assert words in done.output
+    assert len(done.output.splitlines()) < 4 or "Groups:" in done.output
+
+
+def test_a_damaged_sweep_says_so() -> None:
+    SWEEP.mkdir(parents=True)
+    for text in ("", "{", "[]", '{"schema_version": 9, "runs": []}', '{"schema_version": 1}'):
+        (SWEEP / "sweep.json").write_text(text)
+        done = train("-m", "sweep=mine")
+        assert done.exit_code == 2, done.output
+        assert "sweep.json" in done.output
+
+
+def test_the_contest_has_every_method_on_every_workload() -> None:
+    swept = swept_by_config("train", ["experiment=search_contest"])
+    assert set(swept["search"].split(",")) == set(SEARCHES)
+    assert len(swept["case"].split(",")) == 5
+    assert len(swept["seed"].split(",")) >= 5
+
+
+@pytest.mark.slow
+def test_kill_9_and_on(tmp_path: Path) -> None:
+    """Whoever is killed in the second run of a sweep makes the first one no second time."""
+    program = (
+        "import sys; from tests.trainer import fake_engine; sys.modules['engine'] = fake_engine\n"
+        "from trainer import table_check; from tests.trainer.fake_trials import FakeTrialPool\n"
+        "table_check.TrialPool = FakeTrialPool\n"
+        "fake_engine.SECONDS_PER_RUN = 0.003\n"
+        "from trainer.command.main import main; main()\n"
+    )
+    arguments = ["train", "-m", *SMALL, "seed=1,2,3", "sweep=mine"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    try:
+        while not (SWEEP / "002-tpcc-evolution-seed2" / "checkpoint.json").exists():
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert states() == ["finished", "begun", "waiting"]
+    finished = times()["001-tpcc-evolution-seed1"]
+    done = train("-m", "sweep=mine")
+    assert done.exit_code == 0, done.output
+    assert states() == ["finished"] * 3
+    assert times()["001-tpcc-evolution-seed1"] == finished
+    assert find_sweep(Path("runs"), "mine") is not None

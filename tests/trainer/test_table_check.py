@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from envs import MeasuringError
+from envs.trial import Trial, Verdict
+from policies import Encoding, load
+from tests.trainer.fake_run import make_training, settings, train, virtual_settings
+from tests.trainer.fake_trials import FakeTrialPool
+from trainer.checkpoint import Checkpoint
+from trainer.config import TableCheckConfig
+from trainer.search import Candidate
+
+
+def publishes(trial: Trial) -> bool:
+    """Such tables are the fastest on the stand-in engine."""
+    rows = json.loads(trial.subject.policy or "{}")["cc"]
+    return any(row["write_visibility"] == "PUBLIC" for row in rows)
+
+
+def test_every_best_is_checked_once(fake_engine: ModuleType, tmp_path: Path) -> None:
+    train(virtual_settings(6), tmp_path / "run")
+    state = Checkpoint.load(tmp_path / "run")
+    names = [trial.subject.name for trial in FakeTrialPool.checked]
+    assert len(set(names)) == len(names) >= 2
+    assert set(state.checked) == set(names)
+    bests = {Candidate(tuple(best.vector), "").key for best in state.bests}
+    assert bests <= set(names)
+    assert load(tmp_path / "run" / "policy.json").provenance["origin"]
+    (trial, *_) = FakeTrialPool.checked
+    assert (trial.cores, trial.machine["kind"]) == (4, "virtual")
+
+
+def test_a_table_that_fails_is_refused_kept_and_charged(
+    fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: Encoding
+) -> None:
+    monkeypatch.setattr(FakeTrialPool, "fails", staticmethod(publishes))
+    training = make_training(settings(8), tmp_path / "run")
+    outcome = training.run()
+    state = Checkpoint.load(tmp_path / "run")
+    assert state.refused
+    document = encoding.decode(outcome.champion.vector, "champion")
+    assert not any(row.write_visibility == "PUBLIC" for row in document.cc)
+    for best in state.bests:
+        rows = encoding.decode(best.vector, "best").cc
+        assert not any(row.write_visibility == "PUBLIC" for row in rows)
+    kept = {path.name for path in (tmp_path / "run" / "refused").iterdir()}
+    assert kept == set(state.refused)
+    folder = tmp_path / "run" / "refused" / next(iter(kept))
+    assert publishes(Trial.from_json((folder / "trial.json").read_text()))
+    assert "write skew" in (folder / "findings.txt").read_text()
+    said = training._display.console.file.getvalue()  # type: ignore[attr-defined]
+    assert "REFUSED" in said
+    assert "heddle check replay=" in said
+    undisturbed = 8 + 7 * 40
+    assert state.evaluations <= undisturbed
+    assert state.history[-1].evaluations == state.evaluations > 100
+
+
+def test_a_refused_table_is_not_checked_again_after_a_resume(
+    fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeTrialPool, "fails", staticmethod(publishes))
+    for generations in (1, 2, 4):
+        train(virtual_settings(generations), tmp_path / "stopped")
+    names = [trial.subject.name for trial in FakeTrialPool.checked]
+    state = Checkpoint.load(tmp_path / "stopped")
+    assert len(names) == len(state.checked) + 2 * len(state.refused)  # once more for the history
+    FakeTrialPool.checked.clear()
+    train(virtual_settings(4), tmp_path / "straight")
+    straight = Checkpoint.load(tmp_path / "straight")
+    assert (straight.search, straight.ledger) == (state.search, state.ledger)
+
+
+def test_if_every_table_fails_the_run_does(
+    fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeTrialPool, "fails", staticmethod(lambda trial: True))
+    with pytest.raises((MeasuringError, ValueError), match=r"no policy that can run|passes the"):
+        train(settings(2), tmp_path / "run")
+
+
+def test_a_process_killed_for_its_memory_is_no_fault_of_the_table(
+    fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = Verdict(("crashed: its process ended by signal SIGKILL\n",))
+    monkeypatch.setattr(FakeTrialPool, "run_one", lambda self, trial, history=None: killed)
+    with pytest.raises(MeasuringError, match=r"check\.enabled=false"):
+        train(settings(2), tmp_path / "run")
+    assert Checkpoint.load(tmp_path / "run").refused == {}
+
+
+def test_nothing_is_checked_where_it_is_switched_off(
+    fake_engine: ModuleType, tmp_path: Path
+) -> None:
+    train(settings(2, check=TableCheckConfig(enabled=False)), tmp_path / "run")
+    assert FakeTrialPool.checked == []

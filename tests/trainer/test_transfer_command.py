@@ -1,0 +1,181 @@
+"""`heddle transfer`, on the stand-in for the engine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from click.testing import CliRunner, Result
+
+from envs import of_policy
+from envs.transfer import Place, Transfer
+from trainer.command.combinations import combinations
+from trainer.command.errors import UsageError
+from trainer.command.main import heddle
+
+PLACES = ("machine=virtual", "workload.warehouses=1,4", "machine.cores=2,3")
+
+
+@pytest.fixture
+def elsewhere(
+    fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> ModuleType:
+    monkeypatch.chdir(tmp_path)
+    return fake_engine
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(heddle, ["transfer", *words])
+
+
+def write_policy(path: Path, warehouses: int, cores: int) -> None:
+    """IC3's table, as if it had been trained somewhere."""
+    shown = CliRunner().invoke(heddle, ["policy", "show", "ic3", "--json"])
+    document = json.loads(shown.output)
+    document["provenance"] = {
+        "workload": {"name": "tpcc", "warehouses": str(warehouses), "mix": "read_write"},
+        "machine": {"kind": "virtual", "cores": cores},
+    }
+    path.write_text(json.dumps(document))
+
+
+def test_every_policy_is_compared_in_every_place(elsewhere: ModuleType, tmp_path: Path) -> None:
+    write_policy(tmp_path / "four.json", warehouses=4, cores=3)
+    done = run("policy=silo,four.json", *PLACES, "output=found")
+    assert done.exit_code == 0, done.output
+    found = json.loads((tmp_path / "found" / "transfer.json").read_text())
+    assert [column["label"] for column in found["columns"]] == [
+        "warehouses 1, cores 2",
+        "warehouses 1, cores 3",
+        "warehouses 4, cores 2",
+        "warehouses 4, cores 3",
+    ]
+    for column in found["columns"]:
+        rows = {row["policy"]: row["throughput"] for row in column["comparison"]["results"]}
+        best = max(rows, key=lambda name: rows[name])
+        assert column["best"] == best == "silo_tuned"
+        for name, throughput in rows.items():
+            assert column["to_reference"][name] == pytest.approx(throughput / rows["silo_tuned"])
+            assert column["to_best"][name] == pytest.approx(throughput / rows[best])
+        assert column["comparison"]["results"][0]["machine"]["cores"] == column["cores"]
+    assert [column["trained_here"] for column in found["columns"]] == [[], [], [], ["four.json"]]
+    assert found["policies"] == ["silo", "four.json"]
+    assert (tmp_path / "found" / "transfer.png").stat().st_size > 10_000
+
+
+def test_the_table_names_files_briefly_and_marks_homes(
+    elsewhere: ModuleType, tmp_path: Path
+) -> None:
+    (tmp_path / "deep").mkdir()
+    write_policy(tmp_path / "deep" / "four.json", warehouses=4, cores=2)
+    done = run(f"policy={tmp_path}/deep/four.json", *PLACES[:2], "machine.cores=2")
+    assert done.exit_code == 0, done.output
+    (line,) = [line for line in done.output.splitlines() if line.startswith("  four ")]
+    assert line.count("*") == 1
+
+
+def test_what_was_measured_before_ctrl_c_is_kept(
+    elsewhere: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = elsewhere.Session.run
+
+    def run_until_the_second_place(self: object, *arguments: object, **named: object) -> object:
+        if getattr(self, "workers", 0) == 3:
+            raise elsewhere.Interrupted
+        return begun(self, *arguments, **named)
+
+    monkeypatch.setattr(elsewhere.Session, "run", run_until_the_second_place)
+    done = run("policy=silo", "machine=virtual", "machine.cores=2,3,4", "output=found")
+    assert done.exit_code == 130
+    found = json.loads((tmp_path / "found" / "transfer.json").read_text())
+    assert found["interrupted"]
+    assert [column["cores"] for column in found["columns"]] == [2]
+    assert "not all runs were made" in " ".join(done.output.split())
+
+
+def test_a_place_that_fails_costs_only_itself(
+    elsewhere: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = elsewhere.Session.run
+
+    def run_but_on_three(self: object, *arguments: object, **named: object) -> object:
+        if getattr(self, "workers", 0) == 3:
+            raise elsewhere.EngineError("worker 0 is stuck")
+        return begun(self, *arguments, **named)
+
+    monkeypatch.setattr(elsewhere.Session, "run", run_but_on_three)
+    done = run(
+        "policy=silo", "reference=silo", "machine=virtual", "machine.cores=2,3,4", "output=found"
+    )
+    assert done.exit_code == 1
+    assert "could not be measured: cores 3: silo: worker 0 is stuck" in done.output
+    found = json.loads((tmp_path / "found" / "transfer.json").read_text())
+    assert [bool(column["comparison"]["results"]) for column in found["columns"]] == [
+        True,
+        False,
+        True,
+    ]
+
+
+def test_violations_are_told_with_their_place(elsewhere: ModuleType) -> None:
+    elsewhere.VIOLATIONS.append("money is missing")
+    done = run("policy=silo", "reference=silo", "machine=virtual", "machine.cores=2,3")
+    assert done.exit_code == 1
+    assert "consistency violated: cores 3: silo: money is missing" in done.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("policy=",), "policy= names no policy"),
+        (("policy=sill",), "did you mean silo?"),
+        (("reference=sill",), "reference=sill: no such policy"),
+        (("seed=1,2",), "only settings of workload and machine may have them"),
+        (("workload.warehouses=range(1,9000000)",), "over 1000 combinations"),
+        (("workload.warehouses=1,x",), "workload.warehouses=x: must be a whole number"),
+        (("machine.cores=glob(*)",), "write the values with commas, such as machine.cores=1,4"),
+        (("output=nowhere/\0",), "output=nowhere"),
+    ],
+)
+def test_a_mistake_is_told_before_anything_is_measured(
+    elsewhere: ModuleType, tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    write_policy(tmp_path / "four.json", warehouses=4, cores=2)
+    done = run(*words)
+    assert done.exit_code == 2, done.output
+    assert message in done.output
+    assert "sweep" not in done.output
+
+
+def test_a_policy_that_does_not_fit_a_place_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_policy(tmp_path / "four.json", warehouses=4, cores=2)
+    done = run("policy=four.json", "workload=tpcc,ycsb", "machine=virtual")
+    assert done.exit_code == 2
+    assert "error: ycsb: four.json: " in done.output
+    assert "is for workload 'tpcc', not 'ycsb'" in done.output
+
+
+def test_combinations_name_what_differs() -> None:
+    found = combinations(["workload=tpcc,ycsb", "machine/costs=paper,paper", "seed=2"])
+    assert [one.label for one in found] == ["tpcc, costs paper", "ycsb, costs paper"]
+    assert found[1].overrides == ["workload=ycsb", "machine/costs=paper", "seed=2"]
+    (alone,) = combinations(["seed=2"])
+    assert alone.label == ""
+    with pytest.raises(UsageError, match="takes one value"):
+        combinations(["search.seconds=1,2"])
+
+
+def test_files_are_labelled_by_what_tells_them_apart() -> None:
+    names = ["silo", "runs/a/policy.json", "runs/b/policy.json", "x/t.json", "y/t.json", "u.json"]
+    labels = Transfer(names, "silo", [], interrupted=False).labels
+    assert labels == ["silo", "a", "b", "x/t", "y/t", "u"]
+
+
+def test_a_protocol_has_no_home() -> None:
+    place = Place("here", {"name": "tpcc"}, {"kind": "virtual"}, 2)
+    assert not place.is_home_of(of_policy("bare", '{"provenance": {}}'))

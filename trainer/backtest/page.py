@@ -1,0 +1,77 @@
+"""A backtest as a page for people (Markdown)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from trainer.backtest.step import Step
+from trainer.backtest.verdict import measured, verdict_of, why_no_gain
+from trainer.nightly.page import markdown_table
+
+
+def page_of(steps: Sequence[Step], confidence: float) -> str:
+    """The page.
+
+    Args:
+        steps: all of them.
+        confidence: of the intervals, 0 to 1.
+    """
+    verdict = verdict_of(steps)
+    sections = [f"# Backtest of {len(steps)} nights"]
+    night = steps[0].night
+    made_up = ", a synthetic trace" if night.synthetic else ""
+    sections.append(f"Trace {night.trace}{made_up}, by Heddle {night.version}.")
+    sections.append(verdict.line if verdict else "No day could be measured.")
+    if reasons := why_no_gain(steps):
+        sections += ["## Why there is no gain", " ".join(reasons)]
+    if days := measured(steps):
+        sections += [
+            "## The days",
+            f"All of each day's peak hour, on {days[0].machine}. A ratio is the throughput of what "
+            "was served over that of the day's best baseline, on the same inputs, in "
+            f"{days[0].rounds} rounds on schedules of their own; the interval of {confidence:.0%} "
+            "is a bootstrap over them. silo_tuned has its backoff swept on the very hour.",
+            markdown_table([HEAD, *_rows(steps)]),
+        ]
+    if left_out := [step.why for step in steps if step.next_day is None]:
+        sections += ["## Not measured", "\n".join(f"- {why}" for why in left_out)]
+    return "\n\n".join(sections) + "\n"
+
+
+HEAD = (
+    "night of",
+    "ended",
+    "next day",
+    "requests",
+    "conflict rate",
+    "served",
+    "best baseline",
+    "commits/s",
+    "aborts",
+    "to conflicts",
+    "served ÷ best",
+    "from",
+    "to",
+)
+
+
+def _rows(steps: Sequence[Step]) -> Iterator[tuple[str, ...]]:
+    for step in steps:
+        day = step.next_day
+        if day is None:
+            continue
+        yield (
+            f"{step.night.day}",
+            f"{step.night.outcome}",
+            f"{day.day} {day.hours}",
+            f"{day.requests:,}",
+            f"{day.conflict_rate:.4f}",
+            day.served,
+            day.best,
+            f"{day.throughput[day.best]:,.0f}",
+            f"{day.abort_rate[day.best]:.1%}",
+            f"{day.to_conflicts:.0%}",
+            f"{day.ratio:.4f}",
+            f"{day.low:.4f}",
+            f"{day.high:.4f}",
+        )

@@ -1,0 +1,63 @@
+"""A night and the day after it, as they are kept."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from trainer.backtest.next_day import NextDay
+from trainer.checkpoint import write_atomically
+from trainer.nightly.nights import Night, read_night
+from trainer.nightly.state import NightFolder
+
+NEXT_DAY = "next_day.json"
+"""Beside a night's record: what the day after it came to."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A night and the day after it.
+
+    Attributes:
+        night: how it ended.
+        next_day: how what was served then did; None where that could not be measured …
+        why: … and why not.
+    """
+
+    night: Night
+    next_day: NextDay | None
+    why: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it, the night by its day: the rest is in its own record."""
+        return {
+            "night": f"{self.night.day}",
+            "outcome": self.night.outcome.value,
+            "next_day": self.next_day.as_dict() if self.next_day else None,
+            "why_not_measured": self.why,
+        }
+
+    def keep(self, folder: NightFolder) -> None:
+        """Write it beside the night's record.
+
+        A step that is kept is over, however it ended: had its night again, after later ones, its
+        policy would replace theirs.
+
+        Raises:
+            WritingError: it can't be written.
+        """
+        write_atomically(folder.path / NEXT_DAY, json.dumps(self.as_dict(), indent=1) + "\n")
+
+    @classmethod
+    def kept(cls, folder: NightFolder) -> Step | None:
+        """What was kept of a night; None if nothing, or nothing that can be read."""
+        night = read_night(folder)
+        if night is None:
+            return None
+        try:
+            found = json.loads((folder.path / NEXT_DAY).read_text(encoding="utf-8"))
+            day = found["next_day"]
+            return cls(night, NextDay.from_dict(day) if day else None, found["why_not_measured"])
+        except (OSError, KeyError, TypeError, ValueError):
+            return None

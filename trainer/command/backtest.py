@@ -1,0 +1,102 @@
+"""`heddle backtest`: what would nightly retraining have brought on the days that are known?"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from traces.errors import TraceError
+from traces.reader import Trace, open_trace
+from trainer.backtest.page import page_of
+from trainer.backtest.picture import plot_days
+from trainer.backtest.run import nights_of, run_backtest
+from trainer.backtest.step import Step
+from trainer.backtest.verdict import measured, verdict_of, why_no_gain
+from trainer.checkpoint import write_atomically
+from trainer.command.errors import BAD_INPUT, FAILED, UsageError, one_message
+from trainer.command.nightly import check_night
+from trainer.command.output import make_progress_console
+from trainer.command.settings import compose_settings, settings_text
+from trainer.config import NightlyConfig
+from trainer.lock import held
+from trainer.nightly.errors import NightError
+from trainer.nightly.state import StateFolder
+from trainer.progress import make_display
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option(
+    "--days", default=10, show_default=True, type=click.IntRange(min=1), help="How many nights."
+)
+@click.option(
+    "--rounds",
+    default=5,
+    show_default=True,
+    type=click.IntRange(min=2),
+    help="Comparisons on each next day, each on a schedule of its own.",
+)
+@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@one_message
+def backtest(settings: tuple[str, ...], days: int, rounds: int, show: bool) -> None:
+    r"""What would nightly retraining have brought, had it run on the last days of a trace?
+
+    Every night is had as heddle nightly has it, with the same settings, and knows nothing of what
+    came after it; what is served then is measured beside all baselines on the whole peak hour of
+    the next day. state=DIR, a folder of its own, keeps everything: backtest.md for people,
+    backtest.json, backtest.png. One that was killed or interrupted goes on.
+
+    \b
+    Exit codes: 0 whatever it came to; 1 no day could be measured; 2 a setting is wrong, or the
+    trace has too few days; 130 interrupted.
+
+    \b
+    Examples:
+      heddle backtest trace=shop state=backtest machine.cores=48 search.seconds=120
+      heddle backtest trace=shop state=backtest --days 30 threshold=0.1
+    """
+    if show:
+        click.echo(settings_text("nightly", settings), nl=False)
+        return
+    config = compose_settings("nightly", settings, NightlyConfig)
+    if config.state is None:
+        raise UsageError("state= names no folder; such as state=backtest")
+    if config.day is not None:
+        raise UsageError(f"day={config.day}: the days are the trace's last; --days says how many")
+    check_night(config)
+    config.machine.cores = config.machine.cores or len(os.sched_getaffinity(0))
+    try:
+        steps = _have_nights(config, StateFolder(Path(config.state)), days, rounds)
+    except (NightError, TraceError) as error:
+        click.echo(f"error: {error}", err=True)
+        raise SystemExit(BAD_INPUT) from None
+    verdict = verdict_of(steps)
+    for line in [verdict.line, *why_no_gain(steps)] if verdict else [step.why for step in steps]:
+        click.echo(line)
+    click.echo(f"{Path(config.state) / PAGE}")
+    if verdict is None:
+        raise SystemExit(FAILED)
+
+
+PAGE = "backtest.md"
+PICTURE = "backtest.png"
+
+
+def _have_nights(config: NightlyConfig, state: StateFolder, days: int, rounds: int) -> list[Step]:
+    if config.trace is None:
+        raise UsageError("trace= names no folder; heddle trace import makes one")
+    trace = open_trace(Path(config.trace))
+    nights_of(trace, days)
+    state.make()
+    with held(state.path), make_display(make_progress_console()) as display:
+        steps = run_backtest(config, state, trace, days, rounds, display)
+        _write(config, state, trace, steps)
+    return steps
+
+
+def _write(config: NightlyConfig, state: StateFolder, trace: Trace, steps: list[Step]) -> None:
+    write_atomically(state.path / PAGE, page_of(steps, config.held_out.confidence))
+    if found := measured(steps):
+        plot_days(found, trace.manifest.synthetic, state.path / PICTURE)

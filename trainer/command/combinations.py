@@ -1,0 +1,90 @@
+"""Settings with several values (`workload.warehouses=1,4`): places for a command to measure in."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
+
+from trainer.command.errors import UsageError
+from trainer.command.settings import parse_overrides
+
+SWEPT = ("workload", "machine")
+"""The groups whose settings may have several values."""
+
+COMBINATIONS_MAX = 1000
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One value of each setting.
+
+    Attributes:
+        overrides: all that was typed, each setting with one value.
+        label: the values of the settings that had several, for people; empty if none had.
+    """
+
+    overrides: list[str]
+    label: str
+
+
+def combinations(overrides: Sequence[str]) -> list[Combination]:
+    """Every combination of values, the last setting's changing fastest, as `heddle train -m` does.
+
+    Args:
+        overrides: as typed, `key=value` or `key=value,value`.
+
+    Raises:
+        UsageError: a setting has several values that may not; or there are too many combinations.
+    """
+    parsed = parse_overrides(overrides)
+    values = [_values(override) for override in parsed]
+    if math.prod(map(len, values)) > COMBINATIONS_MAX:
+        raise UsageError(
+            f"settings have over {COMBINATIONS_MAX} combinations of values; leave out some"
+        )
+    found: dict[str, Combination] = {}
+    for chosen in itertools.product(*values):
+        typed = [
+            f"{one.key_or_group}={value}" if one.is_sweep_override() else str(one.input_line)
+            for one, value in zip(parsed, chosen, strict=True)
+        ]
+        words = [
+            _words(one, value)
+            for one, value in zip(parsed, chosen, strict=True)
+            if one.is_sweep_override()
+        ]
+        found.setdefault(", ".join(words), Combination(typed, ", ".join(words)))
+    return list(found.values())
+
+
+def _values(override: Override) -> list[str]:
+    if not override.is_sweep_override():
+        return [""]
+    group = override.key_or_group.replace("/", ".").split(".")[0]
+    if group not in SWEPT:
+        raise UsageError(
+            f"{override.input_line}: takes one value; several make columns, and only settings of "
+            f"{' and '.join(SWEPT)} may have them"
+        )
+    try:
+        # A range may be endless work to list: no more of it is than would be refused.
+        values = list(itertools.islice(override.sweep_string_iterator(), COMBINATIONS_MAX + 1))
+    except HydraException:
+        values = []
+    if not values:
+        raise UsageError(
+            f"{override.input_line}: write the values with commas, such as "
+            f"{override.key_or_group}=1,4"
+        )
+    return values
+
+
+def _words(override: Override, value: str) -> str:
+    """`warehouses 4` for a setting; for a workload or a machine, its name alone."""
+    key = override.key_or_group
+    return value if key in SWEPT else f"{key.replace('/', '.').rpartition('.')[2]} {value}"

@@ -1,0 +1,256 @@
+"""`heddle contest`: what the runs of a sweep say about the search methods."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from envs import (
+    Comparison,
+    ComparisonPlan,
+    Evaluator,
+    MeasuringError,
+    Subject,
+    comparison_table,
+    machine_words,
+    of_policy,
+    static_silo,
+    subject_of,
+)
+from envs.result import Machine
+from policies import Encoding, Signature, to_json
+from trainer.checkpoint import write_atomically
+from trainer.command.errors import UsageError, one_message
+from trainer.command.output import as_text, make_progress_console, print_table
+from trainer.command.settings import compose_settings, settings_text
+from trainer.config import ContestConfig, TrainConfig, workload_options
+from trainer.contest.fresh import FreshPlan, FreshScores
+from trainer.contest.picture import plot_case
+from trainer.contest.report import as_markdown, as_table, sheets
+from trainer.contest.runs import Entrant, by_case, by_method, read_entrants
+from trainer.contest.standing import BASELINE, CaseStanding, Standing, stand
+from trainer.evaluation import MachineSpec, build_backend
+from trainer.evaluation.measure import compare_shown, tune_silo
+from trainer.evaluation.race import table_subject
+from trainer.lock import held
+from trainer.progress import Display, make_display
+from trainer.record import Record
+from trainer.run_folder import make_runs_dir
+from trainer.run_version import heddle_version
+from trainer.search import Candidate
+from trainer.sweep_folder import Sweep, find_sweep, sweep_names
+
+SCHEMA_VERSION = 1
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@one_message
+def contest(settings: tuple[str, ...], show: bool) -> None:
+    r"""Compare search methods by the runs of a sweep.
+
+    Every champion, every best so far and the baselines are measured anew, on a population and
+    inputs that no run has seen. The run is the unit: medians and quartiles over seeds, the area
+    below the curves, evaluations to 95 % of the best known, and whether a difference is more than
+    chance. The best of each method also runs on real cores.
+
+    Writes contest.json, contest.md and a picture a workload. Ctrl-C keeps what was measured.
+
+    \b
+    Examples:
+      heddle train -m experiment=search_contest sweep=contest
+      heddle contest sweep=contest
+      heddle contest sweep=contest threads.enabled=false seconds=0.02 rounds=3
+    """
+    if show:
+        click.echo(settings_text("contest", settings), nl=False)
+        return
+    config = compose_settings("contest", settings, ContestConfig)
+    sweep = _sweep(config)
+    entrants = read_entrants(sweep, lambda typed: compose_settings("train", typed, TrainConfig))
+    if not entrants:
+        raise UsageError(
+            f"sweep={config.sweep}: none of its {len(sweep.runs)} runs is finished; go on with: "
+            f"heddle train -m sweep={sweep.path}"
+        )
+    if config.seed in {entrant.seed for entrant in entrants}:
+        raise UsageError(f"seed={config.seed}: is a run's own; what is measured anew needs another")
+    folder = Path(config.output) if config.output else sweep.path
+    make_runs_dir(folder, "output")
+    with held(folder), make_display(make_progress_console()) as display:
+        fresh = _measure(config, entrants, folder, display)
+        missing = len(sweep.runs) - len(entrants)
+        standing = stand(entrants, fresh, config.share, missing)
+        on_real = _on_threads(config, entrants, standing, display)
+    _write(config, sweep, entrants, standing, on_real, folder)
+    _show(standing, on_real, folder)
+
+
+def _sweep(config: ContestConfig) -> Sweep:
+    runs_dir = Path(config.runs_dir)
+    there = ", ".join(sweep_names(runs_dir)[-5:]) or f"none in {runs_dir}"
+    if config.sweep is None:
+        raise UsageError(f"sweep=: name the sweep whose runs are compared; there are {there}")
+    found = find_sweep(runs_dir, config.sweep)
+    if found is None:
+        raise UsageError(f"sweep={config.sweep}: no such sweep; there are {there}")
+    return found
+
+
+def _measure(
+    config: ContestConfig, entrants: Sequence[Entrant], folder: Path, display: Display
+) -> dict[str, dict[str, float]]:
+    """The scores of each workload's tables, measured anew."""
+    scores = FreshScores.load(folder / "fresh.json")
+    plan = FreshPlan(config.rounds, config.seconds, config.warmup, config.seed)
+    found = {}
+    for case, runs in by_case(entrants).items():
+        display.say(f"{case}: {len(runs)} runs")
+        train = runs[0].config
+        spec = MachineSpec(
+            workload_options(train.workload),
+            train.machine.cores,
+            config.seed,
+            train.evaluation.grown_mib_max << 20,
+            train.machine.options(),
+        )
+        signature = spec.build().signature
+        backend = build_backend(config.evaluation, spec)
+        try:
+            found[case] = scores.measure(
+                backend.run_round,
+                _tables(config, runs, signature),
+                static_silo(_reference_us(runs)),
+                plan,
+                {"workload": spec.workload, "machine": spec.machine, "cores": spec.cores},
+                display,
+            )
+        finally:
+            backend.close()
+    return found
+
+
+def _tables(
+    config: ContestConfig, runs: Sequence[Entrant], signature: Signature
+) -> dict[str, Subject]:
+    """What is measured of a workload, equal tables once."""
+    encoding = Encoding(signature)
+    tables: dict[str, Subject] = {}
+    for run in runs:
+        bests = [Candidate(tuple(b.vector), b.origin) for b in run.in_force(config.points)]
+        for candidate in (*bests, run.champion):
+            tables[candidate.key] = table_subject(candidate, encoding)
+    tuned_us = _reference_us(runs)
+    for name in runs[0].config.baselines:
+        tables[f"{BASELINE}{name}"] = subject_of(name, signature, lambda: tuned_us)
+    return tables
+
+
+def _reference_us(runs: Sequence[Entrant]) -> float:
+    """The constant backoff of `silo_tuned`: that of the run in the middle."""
+    return sorted(run.tuned_us for run in runs)[len(runs) // 2]
+
+
+def _on_threads(
+    config: ContestConfig, entrants: Sequence[Entrant], standing: Standing, display: Display
+) -> dict[str, Comparison]:
+    """Each method's best champion on real cores, beside Silo."""
+    much = config.threads
+    found: dict[str, Comparison] = {}
+    if not much.enabled:
+        return found
+    for case in standing.cases:
+        runs = [entrant for entrant in entrants if entrant.case == case.case]
+        workload = workload_options(runs[0].config.workload)
+        evaluator = Evaluator(workload, much.cores, seed=config.seed)
+        try:
+            display.say(f"{case.case}: on {evaluator.cores} real cores")
+            tuned_us = tune_silo(evaluator.run_round, much.tuning, config.seed, display)
+            encoding = Encoding(evaluator.signature)
+            subjects = [
+                static_silo(tuned_us),
+                subject_of("silo", evaluator.signature, lambda: 1.0),
+                *(_best_of(method, case, runs, encoding) for method in by_method(runs)),
+            ]
+            plan = ComparisonPlan(much.seconds, much.repeats, much.warmup)
+            found[case.case] = compare_shown(
+                evaluator.run_round, subjects, plan, config.seed, display
+            )
+        except MeasuringError as error:
+            display.say(f"{case.case}: not measured on real cores: {error}")
+        finally:
+            evaluator.close()
+    return found
+
+
+def _best_of(
+    method: str, case: CaseStanding, runs: Sequence[Entrant], encoding: Encoding
+) -> Subject:
+    (standing,) = (one for one in case.methods if one.method == method)
+    best = max(standing.runs, key=lambda run: run.score)
+    champion = next(run.champion for run in runs if run.folder.name == best.run)
+    return of_policy(method, to_json(encoding.decode(champion.vector, method)))
+
+
+def _machine(entrants: Sequence[Entrant], case: str) -> str:
+    machine = next(entrant.config.machine for entrant in entrants if entrant.case == case)
+    return machine_words(Machine(machine.kind, machine.cores or 0))
+
+
+def _write(
+    config: ContestConfig,
+    sweep: Sweep,
+    entrants: Sequence[Entrant],
+    standing: Standing,
+    on_real: dict[str, Comparison],
+    folder: Path,
+) -> None:
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "version": heddle_version(),
+        "sweep": {"settings": sweep.settings, "axes": sweep.axes},
+        "measured_anew": {
+            "seed": config.seed,
+            "rounds": config.rounds,
+            "seconds": config.seconds,
+            "warmup": config.warmup,
+        },
+        **standing.as_dict(),
+        "on_threads": {case: comparison.as_dict() for case, comparison in on_real.items()},
+    }
+    written = [folder / "contest.json", folder / "contest.md"]
+    write_atomically(written[0], json.dumps(document, indent=1) + "\n")
+    parts = [as_markdown(sheet) for sheet in sheets(standing)]
+    for case, comparison in on_real.items():
+        title = f"{case}: the best of each method on real cores"
+        parts.append(f"```\n{as_text(comparison_table(comparison, title))}```\n")
+    write_atomically(written[1], "\n".join(parts))
+    for one in standing.cases:
+        name = "".join(letter if letter.isalnum() else "-" for letter in one.case)
+        path = folder / f"contest-{name}.png"
+        plot_case(one, _machine(entrants, one.case), path)
+        written.append(path)
+    if sweep.mlflow_run_id is not None:
+        record = Record(entrants[0].config.mlflow, Path(config.runs_dir), click.echo)
+        record.start(sweep.name, {}, sweep.mlflow_run_id)
+        record.artifacts(*written)
+        record.end()
+
+
+def _show(standing: Standing, on_real: dict[str, Comparison], folder: Path) -> None:
+    for sheet in sheets(standing):
+        click.echo()
+        print_table(as_table(sheet))
+    for case, comparison in on_real.items():
+        click.echo()
+        print_table(comparison_table(comparison, f"{case}: the best of each method on real cores"))
+    refused = sum(run.refused for c in standing.cases for m in c.methods for run in m.runs)
+    if refused:
+        click.echo(f"{refused} tables failed the check; see the runs' folders refused", err=True)
+    if standing.missing:
+        click.echo(f"{standing.missing} runs of the sweep are not finished, and not counted")
+    click.echo(f"written: {folder / 'contest.md'}, contest.json and the pictures beside it")

@@ -1,0 +1,276 @@
+"""`heddle library`: the tables that are shipped: which there are, are they still good, one more."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich import box
+from rich.table import Table
+
+from envs.workload import TRACED
+from policies import PolicyDocument, load, save, shipped
+from policies.errors import why_not_written
+from policies.shipped import in_library, library_names, library_path
+from trainer.checkpoint import write_atomically
+from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
+from trainer.command.output import make_progress_console, print_table, refuse_bad_output
+from trainer.command.settings import compose_settings
+from trainer.config import EvaluateConfig, TrainConfig, workload_options
+from trainer.library.entry import Entry, read_entry, with_record
+from trainer.library.measuring import Measurement, Scores, measure_scores
+from trainer.library.naming import entry_name
+from trainer.library.verdict import Verdict, verify_entry
+from trainer.progress import make_display
+from trainer.run import SEED_STRIDE
+from trainer.run_folder import RunFolder, RunFolderError
+from trainer.run_version import heddle_version
+
+FRESH = 3
+"""Seeds from `SEED_STRIDE` times so many more than a run's own on are inputs that it never saw."""
+
+LIST_EXAMPLES = """
+\b
+Examples:
+  heddle library list
+  heddle evaluate policy=silo_tuned,tpcc_1_warehouse_48_virtual_cores machine=virtual
+"""
+
+VERIFY_EXAMPLES = """
+\b
+Examples:
+  heddle library verify
+  heddle library verify tpcc_1_warehouse_48_virtual_cores --seed 7
+"""
+
+ADD_EXAMPLES = """
+\b
+Examples:
+  heddle library add runs/RUN
+  heddle library add policy.json workload.warehouses=4 machine.cores=16 --folder shared/tables
+"""
+
+
+@click.group("library", context_settings={"help_option_names": ["-h", "--help"]})
+def library() -> None:
+    """The tables that are shipped: list them, measure them again, add one.
+
+    Their names can be used wherever a policy is named, and search.start=[library] starts a search
+    from those nearest to its workload.
+    """
+
+
+@library.command("list", epilog=LIST_EXAMPLES)
+@one_message
+def list_() -> None:
+    """Show the tables, with what they reached when they were added."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in ("table", "workload", "virtual cores"):
+        table.add_column(name)
+    for name in ("× the best baseline", "measured"):
+        table.add_column(name, justify="right")
+    for entry in map(_read, library_names()):
+        how = entry.measurement
+        options = ", ".join(f"{key} {value}" for key, value in how.workload.items())
+        table.add_row(
+            entry.name,
+            options.removeprefix("name "),
+            str(how.cores),
+            f"{entry.margin:.2f} ({entry.best_baseline})",
+            entry.date[:10],
+        )
+    print_table(table)
+
+
+@library.command(epilog=VERIFY_EXAMPLES)
+@click.argument("names", metavar="[TABLE|FILE]...", nargs=-1)
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0.0, 1.0),
+    default=0.05,
+    show_default=True,
+    help="How much of its margin over the best baseline a table may have lost, relatively.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 10**12),
+    help="Measure on other inputs than those recorded.",
+)
+@click.option("--json", "output", metavar="FILE", help="Write the results to a file, too.")
+@one_message
+def verify(names: tuple[str, ...], tolerance: float, seed: int | None, output: str | None) -> None:
+    """Measure tables again, as they were measured when they were added; all of them by default.
+
+    A table holds if it is a valid policy for its workload, is the one that was measured, beats
+    every baseline, and keeps its margin over the best of them but for the tolerance. Exit code 1
+    if one does not.
+    """
+    refuse_bad_output(output, "--json")
+    entries = [_read(name) for name in names or library_names()]
+    verdicts: list[Verdict] = []
+    interrupted = False
+    with make_display(make_progress_console()) as display:
+        try:
+            for at, entry in enumerate(entries, start=1):
+                number = f"{at}/{len(entries)}"
+                verdicts.append(verify_entry(entry, tolerance, seed, display, number))
+        except KeyboardInterrupt:
+            interrupted = True
+    print_table(_verdict_table(verdicts))
+    if output is not None:
+        document = {
+            "version": heddle_version(),
+            "tolerance": tolerance,
+            "seed": seed,
+            "interrupted": interrupted,
+            "tables": [verdict.as_dict() for verdict in verdicts],
+        }
+        write_atomically(Path(output), json.dumps(document, indent=1) + "\n")
+        click.echo(f"results: {output}")
+    if interrupted:
+        click.echo(f"interrupted: {len(verdicts)} of {len(entries)} tables verified", err=True)
+        raise SystemExit(INTERRUPTED)
+    if any(verdict.problem for verdict in verdicts):
+        raise SystemExit(FAILED)
+
+
+@library.command(epilog=ADD_EXAMPLES)
+@click.argument("source", metavar="RUN|FILE")
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--name", help="What to call the table; by default after its workload and cores.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    help="Where to put its file; by default the library.",
+)
+@click.option("--replace", is_flag=True, help="Replace the table of that name if there is one.")
+@one_message
+def add(
+    source: str, settings: tuple[str, ...], name: str | None, folder: Path | None, replace: bool
+) -> None:
+    """Measure a trained table beside the baselines, on inputs it never saw; keep it if it is best.
+
+    RUN is the folder of a run on virtual cores, FILE a policy file whose provenance names workload
+    and cores; the settings are those of heddle train. A table is kept only if it was faster than
+    every baseline in every repeat.
+    """
+    trained = _read_trained(source, settings)
+    target = _target(trained, name, folder or shipped.FOLDER, replace)
+    try:
+        how = Measurement.of(trained.config, (trained.config.seed + FRESH) * SEED_STRIDE)
+        with make_display(make_progress_console()) as display:
+            scores = measure_scores(trained.document, how, display, "compare")
+    except ValueError as error:
+        raise UsageError(f"{source}: {error}") from error
+    print_table(_scores_table(scores))
+    if scores.unbeaten:
+        click.echo(
+            f"not added: {', '.join(scores.unbeaten)} was as fast in one repeat at least", err=True
+        )
+        raise SystemExit(FAILED)
+    save(with_record(trained.document, target.stem, how, scores), target)
+    click.echo(f"added: {target}")
+
+
+@dataclass(frozen=True)
+class _Trained:
+    """A table, and the settings under which to measure it."""
+
+    document: PolicyDocument
+    config: TrainConfig
+
+
+def _read(name: str) -> Entry:
+    if in_library(name):
+        return read_entry(library_path(name))
+    if not name.endswith(".json") and not Path(name).exists():
+        raise UsageError(
+            f"{name}: the library has no such table; there are {', '.join(library_names())}"
+        )
+    return read_entry(Path(name))
+
+
+def _read_trained(source: str, settings: tuple[str, ...]) -> _Trained:
+    path = Path(source)
+    if path.is_dir():
+        folder = RunFolder(path)
+        try:
+            typed = folder.read_overrides()
+        except RunFolderError as error:
+            raise UsageError(f"{source}: is no folder of a run that can be read") from error
+        document = load(folder.policy)
+    else:
+        document = load(path)
+        typed = list(_settings_of(document, source))
+    config = compose_settings("train", [*typed, *settings], TrainConfig)
+    if config.machine.kind != "virtual":
+        raise UsageError(
+            f"{source}: was trained on real cores; the library is measured on virtual ones, which "
+            "are the same everywhere"
+        )
+    if config.workload.get("name") in TRACED:
+        raise UsageError(f"{source}: is for a trace, which the library can't ship")
+    return _Trained(document, config)
+
+
+def _settings_of(document: PolicyDocument, source: str) -> Iterator[str]:
+    """What a provenance says of where a policy was trained, as it would be typed."""
+    workload, machine = (document.provenance.get(key) for key in ("workload", "machine"))
+    if not isinstance(workload, dict) or not isinstance(machine, dict) or "name" not in workload:
+        raise UsageError(f"{source}: its provenance does not say for which workload and machine")
+    yield f"machine={machine.get('kind')}"
+    yield f"machine.cores={machine.get('cores')}"
+    yield f"workload={workload['name']}"
+    yield from (f"workload.{key}={value}" for key, value in workload.items() if key != "name")
+
+
+def _target(trained: _Trained, name: str | None, folder: Path, replace: bool) -> Path:
+    """The file to write, once it is known that it may be written: before minutes of measuring."""
+    workload = workload_options(trained.config.workload)
+    plain = compose_settings("evaluate", [f"workload={workload['name']}"], EvaluateConfig)
+    cores = trained.config.machine.cores or 0
+    name = name or entry_name(workload, workload_options(plain.workload), cores)
+    if "/" in name or name.startswith("."):
+        raise UsageError(f"--name {name}: must be a plain name; --folder says where it goes")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--folder {folder}: can't be made: {why_not_written(error)}") from error
+    target = folder / f"{name}.json"
+    if target.exists() and not replace:
+        raise UsageError(f"{target}: is there already; --replace replaces it, --name names another")
+    refuse_bad_output(str(target), "--folder")
+    return target
+
+
+def _scores_table(scores: Scores) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("baseline")
+    table.add_column("the table ÷ it", justify="right")
+    table.add_column("lowest of the repeats", justify="right")
+    for name in sorted(scores.to, key=lambda name: scores.to[name]):
+        lowest = scores.lowest.get(name, math.nan)
+        table.add_row(name, f"{scores.to[name]:.3f}", f"{lowest:.3f}")
+    return table
+
+
+def _verdict_table(verdicts: list[Verdict]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("table", no_wrap=True)
+    table.add_column("× the best baseline\nrecorded", justify="right")
+    table.add_column("\nnow", justify="right")
+    table.add_column("verdict")
+    for verdict in verdicts:
+        now = verdict.scores
+        table.add_row(
+            verdict.entry.name,
+            f"{verdict.entry.margin:.3f} ({verdict.entry.best_baseline})",
+            f"{now.margin:.3f} ({now.best_baseline})" if now else "–",
+            verdict.problem or "holds",
+            style="bold red" if verdict.problem else None,
+        )
+    return table

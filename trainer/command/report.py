@@ -1,0 +1,85 @@
+"""`heddle report`: runs of `heddle train` as a page for people."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+
+from policies import SEEDS
+from trainer.checkpoint import write_atomically
+from trainer.command.errors import UsageError, one_message
+from trainer.command.output import make_progress_console, refuse_bad_output
+from trainer.command.settings import compose_settings, settings_text
+from trainer.config import ReportConfig
+from trainer.progress import make_display
+from trainer.run_folder import RunFolder, find_run_folder
+
+SETTING = re.compile(r"[+~]?[A-Za-z_][\w./]*=")
+"""How a setting begins; whatever else is typed is a run."""
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("words", nargs=-1, metavar="RUN... [KEY=VALUE]...")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@one_message
+def report(words: tuple[str, ...], show: bool) -> None:
+    r"""Make one HTML page of runs: what was trained, how it compares, what the policy does.
+
+    RUN is the name of a run in runs_dir, or its folder. The page needs nothing else, no network
+    either. Several runs are put side by side. A run that was not finished gets a page of what there
+    is.
+
+    \b
+    Examples:
+      heddle report runs/RUN
+      heddle report RUN OTHER output=compared.html
+      heddle report RUN timeline.enabled=false
+    """
+    names = [word for word in words if not SETTING.match(word)]
+    settings = [word for word in words if SETTING.match(word)]
+    if show:
+        click.echo(settings_text("report", settings), nl=False)
+        return
+    config = compose_settings("report", settings, ReportConfig)
+    if config.machine.kind != "virtual":
+        raise UsageError(
+            f"machine={config.machine.kind}: a timeline takes virtual cores; leave it out"
+        )
+    if config.beside is not None and config.beside not in SEEDS:
+        raise UsageError(f"beside={config.beside}: is no seed policy; there are {', '.join(SEEDS)}")
+    folders = _folders(names, config)
+    output = config.output or str(folders[0].report if len(folders) == 1 else Path("report.html"))
+    refuse_bad_output(output)
+    _write_page(folders, config, output, ["heddle", "report", *map(shlex.quote, words)])
+    click.echo(f"report: {output}")
+
+
+def _folders(names: list[str], config: ReportConfig) -> list[RunFolder]:
+    if not names:
+        raise UsageError("names no run; such as heddle report runs/RUN")
+    runs_dir = Path(config.runs_dir)
+    found = [find_run_folder(runs_dir, name, name) for name in names]
+    paths = [folder.path.resolve() for folder in found]
+    for name, path in zip(names, paths, strict=True):
+        if paths.count(path) > 1:
+            raise UsageError(f"{name}: is named twice")
+    return found
+
+
+def _write_page(
+    folders: list[RunFolder], config: ReportConfig, output: str, typed: list[str]
+) -> None:
+    # MLflow and Matplotlib aside, reading runs takes half a second to import.
+    from trainer.report.kept import KeptError, read_run
+    from trainer.report.page import make_page
+
+    try:
+        runs = [read_run(folder) for folder in folders]
+    except KeptError as error:
+        raise UsageError(str(error)) from error
+    with make_display(make_progress_console()) as display:
+        page = make_page(runs, config, typed, display)
+    write_atomically(Path(output), page)

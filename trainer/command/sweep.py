@@ -1,0 +1,226 @@
+"""`heddle train -m`: a run for every combination of values, one after the other, and again.
+
+Every run has the machines for itself, so that the time it takes can be compared; Ray is started
+once for all of them. Runs that finished are not made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
+from trainer.command.settings import (
+    compose_settings,
+    first_of_sweep,
+    merge_overrides,
+    parse_overrides,
+    swept_by_config,
+    value_of,
+)
+from trainer.config import TrainConfig
+from trainer.lock import held
+from trainer.record import Record
+from trainer.run_folder import make_runs_dir
+from trainer.sweep_folder import State, Sweep, SweepRun, find_sweep, new_sweep, sweep_names
+
+OWN = ("sweep", "runs_dir")
+"""Settings of the sweep, not of its runs' outcome."""
+
+WHERE = ("evaluation.backend", "evaluation.address", "mlflow.enabled", "mlflow.uri")
+"""What may be another when a sweep goes on: it changes no result."""
+
+
+def train_many(settings: Sequence[str]) -> None:
+    """Begin a sweep, or go on with it.
+
+    Raises:
+        UsageError: something typed is wrong.
+        SystemExit: it was interrupted, or a run failed.
+    """
+    if value_of(settings, "resume") not in (None, "null"):
+        raise UsageError("resume= goes on with one run; leave out -m")
+    # What was typed may make sense only on top of the sweep's own settings: not composed alone.
+    runs_dir = Path(
+        compose_settings(
+            "train", [text for text in settings if text.startswith("runs_dir=")], TrainConfig
+        ).runs_dir
+    )
+    name = value_of(settings, "sweep")
+    name = None if name == "null" else name
+    typed = [text for text in settings if not text.startswith("sweep=")]
+    found = find_sweep(runs_dir, name) if name is not None else None
+    sweep = _begun(runs_dir, name, typed) if found is None else _gone_on(found, typed)
+    with held(sweep.path):
+        sweep.save()
+        _train(sweep, runs_dir)
+
+
+def refuse_sweep(settings: Sequence[str]) -> None:
+    """Settings that ask for several runs, where one was asked for.
+
+    Raises:
+        UsageError: they do; the message says what to type.
+    """
+    if value_of(settings, "sweep") not in (None, "null"):
+        raise UsageError("sweep= is of several runs; add -m")
+    experiment = value_of(settings, "experiment")
+    if experiment in (None, "null"):
+        return
+    swept = swept_by_config("train", settings)
+    missing = [key for key in swept if value_of(settings, key) is None]
+    if missing:
+        raise UsageError(
+            f"experiment={experiment}: is a sweep over {', '.join(swept)}; add -m, or choose one "
+            f"value, such as {missing[0]}=…"
+        )
+
+
+def _begun(runs_dir: Path, name: str | None, typed: Sequence[str]) -> Sweep:
+    shared, axes = _split(typed)
+    if not axes and name is not None:
+        there = ", ".join(sweep_names(runs_dir)[-5:]) or "none"
+        raise UsageError(
+            f"sweep={name}: no such sweep, and nothing typed makes one, such as seed=1,2,3; "
+            f"there are {there}"
+        )
+    _refuse_mistakes(shared, axes)
+    make_runs_dir(runs_dir)
+    sweep = new_sweep(runs_dir, name)
+    sweep.settings = shared
+    sweep.extend(axes)
+    return sweep
+
+
+def _gone_on(sweep: Sweep, typed: Sequence[str]) -> Sweep:
+    """The sweep with what may be typed for it anew."""
+    shared, axes = _split([text for text in typed if not text.startswith("runs_dir=")])
+    for text in list(shared):  # one value of what is swept
+        key, _, value = text.partition("=")
+        if key in sweep.axes:
+            shared.remove(text)
+            axes[key] = [value]
+    before = {_key(text): text for text in sweep.settings}
+    others = [text for text in shared if before.get(_key(text)) != text and _key(text) not in WHERE]
+    others += [key for key in axes if key not in sweep.axes]
+    if others:
+        raise UsageError(
+            f"{others[0]}: {sweep.path} was begun otherwise, and its runs are to be compared; "
+            f"beside sweep= there can be more values of {', '.join(sweep.axes)}, and "
+            f"{', '.join(WHERE)}"
+        )
+    sweep.settings = merge_overrides(sweep.settings, shared)
+    _refuse_mistakes(sweep.settings, axes)
+    sweep.extend(axes)
+    return sweep
+
+
+def _split(typed: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
+    """What all runs share, and the values of what is swept, by the settings or by what is typed."""
+    first = first_of_sweep(typed)
+    swept = swept_by_config("train", first) if first else {}
+    named = [f"{key}={value}" for key, value in swept.items()]
+    shared: dict[str, str] = {}
+    axes: dict[str, list[str]] = {}
+    for override in parse_overrides([*named, *typed]):
+        key = override.get_key_element().lstrip("+")
+        if key.split(".")[0].split("/")[0] == "hydra" or key in OWN:
+            if key == "runs_dir" and not override.is_sweep_override():
+                shared[key] = str(override.input_line)
+                continue
+            raise UsageError(f"{override.input_line}: can't be set for a sweep")
+        shared.pop(key, None)
+        axes.pop(key, None)
+        if not override.is_sweep_override():
+            shared[key] = str(override.input_line)
+        else:
+            axes[key] = list(dict.fromkeys(override.sweep_string_iterator()))
+    return list(shared.values()), axes
+
+
+def _refuse_mistakes(shared: Sequence[str], axes: dict[str, list[str]]) -> None:
+    """A mistake in the last run is told before the first: each value is tried once."""
+    first = {key: values[0] for key, values in axes.items()}
+    tried = [first, *({**first, key: value} for key in axes for value in axes[key][1:])]
+    for values in tried:
+        overrides = [f"{key}={value}" for key, value in values.items()]
+        compose_settings("train", [*shared, *overrides], TrainConfig)
+
+
+def _train(sweep: Sweep, runs_dir: Path) -> None:
+    """Make the runs that are not finished; the exit code is that of the whole."""
+    left = [run for run in sweep.runs if not sweep.has_finished(run)]
+    click.echo(f"sweep: {sweep.path}: {len(sweep.runs)} runs, {_finished(sweep)} finished")
+    record = _record(sweep, runs_dir)
+    status = "KILLED"
+    try:
+        for run in left:
+            if _train_one(sweep, run) == INTERRUPTED:
+                _say_how_to_go_on(sweep)
+                raise SystemExit(INTERRUPTED)
+        status = "FINISHED" if _finished(sweep) == len(sweep.runs) else "FAILED"
+    except KeyboardInterrupt:
+        _say_how_to_go_on(sweep)
+        raise SystemExit(INTERRUPTED) from None
+    finally:
+        record.scores({"runs": len(sweep.runs), "finished": _finished(sweep)})
+        record.end(status)
+    failed = [run for run in sweep.runs if not sweep.has_finished(run)]
+    click.echo(f"\nsweep: {sweep.path}: {_finished(sweep)} of {len(sweep.runs)} runs finished")
+    for run in failed:
+        click.echo(f"failed: {' '.join(run.overrides)} ({sweep.path / str(run.folder)})", err=True)
+    if failed:
+        click.echo(f"try these again with: heddle train -m sweep={sweep.path}", err=True)
+        raise SystemExit(FAILED)
+
+
+def _train_one(sweep: Sweep, run: SweepRun) -> int:
+    """One run, new or gone on with; its exit code."""
+    from trainer.command.train import train_once
+
+    number = sweep.runs.index(run) + 1
+    click.echo(f"\nrun {number} of {len(sweep.runs)}: {' '.join(run.overrides)}")
+    overrides = [*sweep.settings, *run.overrides]
+
+    def make() -> int:
+        config = compose_settings("train", overrides, TrainConfig)
+        words = f"{config.workload.get('name', 'workload')}-{config.search.name}-seed{config.seed}"
+        return train_once(config, overrides, sweep.begin(run, words), sweep)
+
+    try:
+        code = one_message(make)()
+    except SystemExit as error:  # its message is on the screen, and the others can still be made
+        code = error.code if isinstance(error.code, int) else FAILED
+    if code != INTERRUPTED:
+        run.state = State.FAILED if code else State.FINISHED
+        sweep.save()
+    return int(code)
+
+
+def _record(sweep: Sweep, runs_dir: Path) -> Record:
+    """The record that the runs' records are below, begun or gone on with."""
+    config = compose_settings("train", [*sweep.settings, *sweep.runs[0].overrides], TrainConfig)
+    record = Record(config.mlflow, runs_dir, click.echo)
+    axes = {key: ",".join(values) for key, values in sweep.axes.items()}
+    record.start(sweep.name, {"settings": " ".join(sweep.settings), **axes}, sweep.mlflow_run_id)
+    if record.run_id is not None:
+        sweep.mlflow_run_id = record.run_id
+        sweep.save()
+    return record
+
+
+def _finished(sweep: Sweep) -> int:
+    return sum(sweep.has_finished(run) for run in sweep.runs)
+
+
+def _say_how_to_go_on(sweep: Sweep) -> None:
+    click.echo(
+        f"\nsweep interrupted, {_finished(sweep)} of {len(sweep.runs)} runs finished; go on with: "
+        f"heddle train -m sweep={sweep.path}"
+    )
+
+
+def _key(text: str) -> str:
+    return text.partition("=")[0].lstrip("+")

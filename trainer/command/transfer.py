@@ -1,0 +1,219 @@
+"""`heddle transfer`: policies on workloads and cores that they were not trained for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich import box
+from rich.table import Table
+
+from envs import (
+    TUNED,
+    Comparison,
+    ComparisonPlan,
+    Evaluator,
+    MeasuringError,
+    Subject,
+    UnknownPolicyError,
+    subject_of,
+)
+from envs.transfer import Column, Place, Transfer
+from policies import PolicyFileError
+from trainer.checkpoint import write_atomically
+from trainer.command.combinations import Combination, combinations
+from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
+from trainer.command.evaluate import as_list
+from trainer.command.evaluator import open_evaluator
+from trainer.command.output import make_output_folder, make_progress_console, print_table
+from trainer.command.settings import compose_settings, settings_text
+from trainer.config import TransferConfig, workload_options
+from trainer.evaluation.measure import compare_shown, tune_silo
+from trainer.progress import Display, make_display
+from trainer.run_version import heddle_version
+from trainer.transfer_plot import plot_transfer
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE[,VALUE]...]...")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@one_message
+def transfer(settings: tuple[str, ...], show: bool) -> None:
+    r"""Measure each policy in each place: how good is a table where it was not trained?
+
+    Settings of workload and machine may have several values; each combination of them is a column,
+    measured by interleaved repeats as in heddle evaluate. A cell says how a policy compares with
+    the reference there, and with the best there. Ctrl-C keeps what was measured.
+
+    \b
+    Examples:
+      heddle transfer policy=one.json,four.json machine=virtual workload.warehouses=1,2,4,8,16,48
+      heddle transfer policy=one.json,ic3 machine=virtual machine.cores=4,16,48 output=transfer
+      heddle transfer policy=silo,learned.json workload=ycsb workload.theta=0.5,0.9,0.99
+    """
+    found = combinations([as_list(text) for text in settings])
+    if show:
+        click.echo(settings_text("transfer", found[0].overrides), nl=False)
+        return
+    configs = [compose_settings("transfer", one.overrides, TransferConfig) for one in found]
+    config = configs[0]
+    if not config.policy:
+        raise UsageError("policy= names no policy; such as policy=silo,learned.json")
+    folder = make_output_folder(config.output, "transfer.json")
+    booths = [_open(one, each) for one, each in zip(found, configs, strict=True)]
+    transfer = _measure(config, booths)
+    title = _title(config, found)
+    if transfer.measured:
+        print_table(_table(transfer, title))
+    if folder is not None and transfer.measured:
+        _write(transfer, config, title, folder)
+    for problem in transfer.failures:
+        click.echo(f"could not be measured: {problem}", err=True)
+    for violation in transfer.violations:
+        click.echo(f"consistency violated: {violation}", err=True)
+    if transfer.interrupted:
+        raise SystemExit(INTERRUPTED)
+    if transfer.failures or transfer.violations:
+        raise SystemExit(FAILED)
+
+
+@dataclass(frozen=True)
+class _Booth:
+    """A place, what measures there, and what is measured."""
+
+    place: Place
+    evaluator: Evaluator
+    config: TransferConfig
+
+    @property
+    def names(self) -> list[str]:
+        """The reference and the policies, each once."""
+        return list(dict.fromkeys([self.config.reference, *self.config.policy]))
+
+    def subjects(self, tuned_us: float) -> list[Subject]:
+        return [subject_of(name, self.evaluator.signature, lambda: tuned_us) for name in self.names]
+
+    def compare(self, display: Display, number: str) -> Comparison:
+        """Tune the reference if need be, and measure all that takes part.
+
+        Raises:
+            MeasuringError: a policy can't run here.
+        """
+        config, run_round = self.config, self.evaluator.run_round
+        with closing(self.evaluator):
+            display.say(f"{number}: {self.place.label}")
+            tunes = TUNED in self.names
+            tuned_us = tune_silo(run_round, config.tuning, config.seed, display) if tunes else 1.0
+            plan = ComparisonPlan(config.run.seconds, config.run.repeats, config.run.warmup)
+            subjects = self.subjects(tuned_us)
+            return compare_shown(
+                run_round, subjects, plan, config.seed, display, f"{number} compare"
+            )
+
+
+def _open(combination: Combination, config: TransferConfig) -> _Booth:
+    """Everything that can be wrong with a place is found before anything is measured.
+
+    Raises:
+        UsageError: a policy does not fit its workload, or there is no such workload or machine.
+    """
+    evaluator = open_evaluator(config.workload, config.machine, config.seed)
+    workload = workload_options(config.workload)
+    label = combination.label or workload["name"]
+    booth = _Booth(
+        Place(label, workload, config.machine.options(), evaluator.cores), evaluator, config
+    )
+    try:
+        _refuse_unknown_reference(config.reference, evaluator)
+        booth.subjects(1.0)
+    except PolicyFileError as error:
+        raise UsageError(f"{label}: {error}") from error
+    return booth
+
+
+def _refuse_unknown_reference(name: str, evaluator: Evaluator) -> None:
+    try:
+        subject_of(name, evaluator.signature, lambda: 1.0)
+    except UnknownPolicyError as error:
+        there_are = str(error).splitlines()[-1]
+        raise UsageError(f"reference={name}: no such policy\n{there_are}") from error
+
+
+def _measure(config: TransferConfig, booths: list[_Booth]) -> Transfer:
+    columns: list[Column] = []
+    interrupted = False
+    with make_display(make_progress_console()) as display:
+        try:
+            for column in _columns(booths, display):
+                interrupted = column.comparison.interrupted
+                if column.comparison.rows or column.failure:
+                    columns.append(column)
+                if interrupted:
+                    break
+        except KeyboardInterrupt:
+            interrupted = True
+    names = list(dict.fromkeys(config.policy))
+    return Transfer(names, config.reference, columns, interrupted)
+
+
+def _columns(booths: list[_Booth], display: Display) -> Iterator[Column]:
+    """The columns, as they are measured; one that fails costs none of the others."""
+    for at, booth in enumerate(booths, start=1):
+        try:
+            comparison = booth.compare(display, f"{at}/{len(booths)}")
+            yield Column(booth.place, booth.config.reference, comparison)
+        except MeasuringError as error:
+            yield Column(booth.place, booth.config.reference, Comparison([]), str(error))
+
+
+def _title(config: TransferConfig, found: list[Combination]) -> str:
+    """What the columns have in common."""
+    swept = found[0].label
+    workload = workload_options(config.workload)
+    name = workload.pop("name")
+    fixed = [f"{key} {value}" for key, value in workload.items() if f"{key} {value}" not in swept]
+    kind = "virtual" if config.machine.kind == "virtual" else "real"
+    return f"{name} ({', '.join(fixed)}), {kind} cores" if fixed else f"{name}, {kind} cores"
+
+
+def _table(found: Transfer, title: str) -> Table:
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("policy", no_wrap=True)
+    for column in found.measured:
+        table.add_column(column.place.label.replace(", ", "\n"), justify="right", no_wrap=True)
+    for name, label in zip(found.policies, found.labels, strict=True):
+        table.add_row(label, *(_cell(column, name) for column in found.measured))
+    table.add_section()
+    table.add_row(f"{found.reference}, K/s", *(_reference_words(one) for one in found.measured))
+    table.add_row("best", *(one.best.subject.name for one in found.measured if one.best))
+    table.caption = (
+        f"throughput ÷ {found.reference} (÷ the best there), medians of the ratios within each "
+        "repeat; * trained there"
+        + ("; interrupted: not all runs were made" if found.interrupted else "")
+    )
+    table.caption_justify = "left"
+    return table
+
+
+def _cell(column: Column, name: str) -> str:
+    ratio, share, row = column.to_reference(name), column.to_best(name), column.comparison.row(name)
+    if ratio is None or share is None or row is None:
+        return "–"
+    home = "*" if column.place.is_home_of(row.subject) else ""
+    return f"{home}{ratio:.2f} ({share:.0%})"
+
+
+def _reference_words(column: Column) -> str:
+    row = column.comparison.row(column.reference)
+    return f"{row.throughput / 1000:,.0f}" if row else "–"
+
+
+def _write(found: Transfer, config: TransferConfig, title: str, folder: Path) -> None:
+    document = found.as_dict(seed=config.seed, version=heddle_version())
+    write_atomically(folder / "transfer.json", json.dumps(document, indent=1) + "\n")
+    plot_transfer(found, title, folder / "transfer.png")
+    click.echo(f"results: {folder / 'transfer.json'}\npicture: {folder / 'transfer.png'}")

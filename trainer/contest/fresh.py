@@ -1,0 +1,145 @@
+"""Tables measured anew: on a population and inputs that no search has seen, and for longer.
+
+What a search took the best of many for is partly luck. So every table that a contest speaks of is
+measured here, all tables of a workload on the same inputs, relative to `silo_tuned`. What was
+measured is kept: a contest that was interrupted goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from envs import MeasuringError, RunRound, Subject
+from trainer.checkpoint import write_atomically
+from trainer.evaluation.measure import Counter
+from trainer.progress import Display
+
+SCHEMA_VERSION = 1
+REFERENCE = "reference"
+
+
+@dataclass(frozen=True)
+class FreshPlan:
+    """How tables are measured anew.
+
+    Attributes:
+        rounds: runs of each, on inputs of their own.
+        seconds: of each run.
+        warmup: unmeasured seconds before it.
+        seed: of the inputs of the first; the next one's is one more.
+    """
+
+    rounds: int
+    seconds: float
+    warmup: float
+    seed: int
+
+
+@dataclass
+class FreshScores:
+    """What was measured, in a file.
+
+    Attributes:
+        path: the file.
+        samples: by what was measured where and how: fitness by round, null where it failed.
+    """
+
+    path: Path
+    samples: dict[str, dict[str, list[float | None]]] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: Path) -> FreshScores:
+        """Read the file; what can't be read is measured again."""
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+            if document["schema_version"] == SCHEMA_VERSION:
+                return cls(path, dict(document["samples"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        return cls(path)
+
+    def save(self) -> None:
+        """Write the file.
+
+        Raises:
+            WritingError: it can't be written.
+        """
+        document = {"schema_version": SCHEMA_VERSION, "samples": self.samples}
+        write_atomically(self.path, json.dumps(document) + "\n")
+
+    def measure(
+        self,
+        run_round: RunRound,
+        tables: Mapping[str, Subject],
+        reference: Subject,
+        plan: FreshPlan,
+        conditions: Mapping[str, Any],
+        display: Display,
+    ) -> dict[str, float]:
+        """Measure what was not measured yet.
+
+        Args:
+            run_round: measures.
+            tables: by a name that equal tables share.
+            reference: what scores are relative to.
+            plan: how.
+            conditions: what else samples depend on, the workload and the machine.
+            display: shows.
+
+        Returns:
+            Each table's score: the mean over the rounds of its fitness ÷ the reference's; 0 if it
+            failed in one.
+
+        Raises:
+            MeasuringError: the reference failed.
+            WritingError: the file can't be written.
+            KeyboardInterrupt: Ctrl-C; what was measured is kept.
+        """
+        known = self.samples.setdefault(_key(reference, plan, conditions), {})
+        subjects = {REFERENCE: reference, **tables}
+        missing = [name for name in subjects if len(known.get(name, ())) < plan.rounds]
+        counter = Counter(display, "measure anew", len(missing) * plan.rounds)
+        for number in range(plan.rounds):
+            waiting = [name for name in missing if len(known.get(name, ())) == number]
+            try:
+                for index, outcome in run_round(
+                    [subjects[name] for name in waiting],
+                    plan.seconds,
+                    warmup=plan.warmup,
+                    seed=plan.seed + number,
+                ):
+                    failed = isinstance(outcome, MeasuringError)
+                    sample = None if isinstance(outcome, MeasuringError) else outcome.fitness
+                    known.setdefault(waiting[index], []).append(sample)
+                    counter.step("a table failed" if failed else "")
+            finally:
+                self.save()
+        return {name: _score(known[name], known[REFERENCE], reference) for name in tables}
+
+
+def _score(
+    samples: Sequence[float | None], beside: Sequence[float | None], reference: Subject
+) -> float:
+    if None in samples:
+        return 0.0
+    pairs = zip(samples, beside, strict=False)
+    ratios = [one / other for one, other in pairs if one is not None and other]
+    if not ratios:
+        raise MeasuringError(f"the reference {reference.name} committed nothing; take longer runs")
+    return statistics.fmean(ratios)
+
+
+def _key(reference: Subject, plan: FreshPlan, conditions: Mapping[str, Any]) -> str:
+    settings = {
+        "reference_us": reference.backoff_us,
+        "seconds": plan.seconds,
+        "warmup": plan.warmup,
+        "seed": plan.seed,
+        **conditions,
+    }
+    return json.dumps(settings, sort_keys=True)

@@ -1,0 +1,134 @@
+"""The runs of a sweep, as a contest sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from envs.engine_interface import load_engine
+from envs.workload import workload_signature
+from policies import Encoding, load
+from trainer.checkpoint import Best, Checkpoint
+from trainer.config import TrainConfig, workload_options
+from trainer.evaluation import Ledger
+from trainer.run_folder import RunFolder
+from trainer.search import Candidate
+from trainer.sweep_folder import Sweep, SweepRun
+
+AXES_OF_METHODS = ("search", "seed")
+"""What is swept and is no workload."""
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A finished run.
+
+    Attributes:
+        case: its workload, as the sweep names it.
+        method: its search.
+        seed: its seed.
+        folder: where it is.
+        config: its settings.
+        tuned_us: the constant backoff of its reference, `silo_tuned`, µs.
+        evaluations: candidates charged to it.
+        seconds: that its search took.
+        refused: candidates that failed the check.
+        bests: its best so far, each time that it changed.
+        champion: what it ends with. A seed that its search never measured, and that only the
+            closing choice took in, is none of its search's: then this is the last best so far.
+        trained: what the search took the champion's fitness for.
+    """
+
+    case: str
+    method: str
+    seed: int
+    folder: RunFolder
+    config: TrainConfig
+    tuned_us: float
+    evaluations: int
+    seconds: float
+    refused: int
+    bests: tuple[Best, ...]
+    champion: Candidate
+    trained: float
+
+    def in_force(self, points: int) -> list[Best]:
+        """The bests that were in force at so many moments, evenly apart, and in the end."""
+        if len(self.bests) <= points:
+            return list(self.bests)
+        wanted = [self.evaluations * (point + 1) / points for point in range(points)]
+        chosen = {
+            max(i for i, best in enumerate(self.bests) if best.evaluations <= moment or i == 0)
+            for moment in wanted
+        }
+        return [self.bests[i] for i in sorted(chosen)]
+
+
+Compose = Callable[[list[str]], TrainConfig]
+"""From what was typed for a run to its settings."""
+
+
+def read_entrants(sweep: Sweep, compose: Compose) -> list[Entrant]:
+    """The finished runs of a sweep.
+
+    Raises:
+        CheckpointError, PolicyFileError: a run's file can't be used.
+    """
+    entrants = []
+    for run in sweep.runs:
+        folder = sweep.folder_of(run)
+        if folder is not None and sweep.has_finished(run):
+            entrant = _read(run, folder, compose)
+            if entrant is not None:
+                entrants.append(entrant)
+    return entrants
+
+
+def by_case(entrants: Sequence[Entrant]) -> dict[str, list[Entrant]]:
+    """The entrants of each workload, in order."""
+    found: dict[str, list[Entrant]] = {}
+    for entrant in entrants:
+        found.setdefault(entrant.case, []).append(entrant)
+    return found
+
+
+def by_method(entrants: Sequence[Entrant]) -> dict[str, list[Entrant]]:
+    """The entrants of each method, in order."""
+    found: dict[str, list[Entrant]] = {}
+    for entrant in entrants:
+        found.setdefault(entrant.method, []).append(entrant)
+    return found
+
+
+def _read(run: SweepRun, folder: RunFolder, compose: Compose) -> Entrant | None:
+    """A run; None if its search found nothing that can run."""
+    config = compose(folder.read_overrides())
+    state = Checkpoint.load(folder.path)
+    if not state.bests or state.tuned_us is None:
+        return None
+    signature = workload_signature(load_engine(), workload_options(config.workload))
+    last = state.bests[-1]
+    champion = Candidate(tuple(last.vector), last.origin)
+    trained = last.fitness
+    ledger = Ledger()
+    ledger.load_state_dict(state.ledger)
+    document = load(folder.policy, signature)
+    shipped = Candidate(tuple(Encoding(signature).encode(document)), champion.origin)
+    if ledger.slices(shipped):
+        champion, trained = shipped, ledger.measured([shipped])[0].fitness
+    words = [value for key, value in run.values.items() if key not in AXES_OF_METHODS]
+    words = words or [text[5:] for text in folder.read_overrides() if text.startswith("case=")]
+    return Entrant(
+        case=" ".join(words) or str(config.workload.get("name", "workload")),
+        method=config.search.name,
+        seed=config.seed,
+        folder=folder,
+        config=config,
+        tuned_us=state.tuned_us,
+        evaluations=state.evaluations,
+        seconds=state.seconds,
+        refused=len(state.refused),
+        bests=tuple(state.bests),
+        champion=champion,
+        trained=trained,
+    )

@@ -1,0 +1,246 @@
+"""What a contest comes to: the methods' figures on each workload, and which of them differ."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from trainer.contest.runs import Entrant, by_case, by_method
+from trainer.contest.statistics import (
+    Curve,
+    Pair,
+    Spread,
+    compare_blocks,
+    compare_runs,
+    smallest_p,
+)
+from trainer.search import Candidate
+
+BASELINE = "baseline "
+"""How the names of baselines begin among those of tables."""
+
+
+@dataclass(frozen=True)
+class RunStanding:
+    """One run, measured anew.
+
+    Attributes:
+        method: its search.
+        seed: its seed.
+        run: its folder's name.
+        origin: where its champion came from.
+        score: the champion's throughput ÷ that of `silo_tuned`, measured anew.
+        trained: the same as the search took it to be.
+        area: the mean over the evaluations of the best so far, measured anew.
+        reached_after: evaluations to so much of the best known; None if it never was there.
+        at_equal_time: the best so far, measured anew, when the quickest run of all had ended.
+        seconds: that its search took.
+        evaluations: charged to it.
+        refused: candidates that failed the check.
+        trained_curve: (evaluations, fitness as the search took it to be) of each best so far.
+        fresh_curve: the same, measured anew.
+    """
+
+    method: str
+    seed: int
+    run: str
+    origin: str
+    score: float
+    trained: float
+    area: float
+    reached_after: float | None
+    at_equal_time: float
+    seconds: float
+    evaluations: int
+    refused: int
+    trained_curve: Curve
+    fresh_curve: Curve
+
+    @property
+    def drop(self) -> float:
+        """By how much the score is less than the search took it to be, relatively."""
+        return 1.0 - self.score / self.trained if self.trained else 0.0
+
+
+@dataclass(frozen=True)
+class MethodStanding:
+    """One method on one workload, over its independent runs."""
+
+    method: str
+    runs: tuple[RunStanding, ...]
+
+    @property
+    def score(self) -> Spread:
+        """Of the champions, measured anew."""
+        return Spread.of([run.score for run in self.runs])
+
+    @property
+    def area(self) -> Spread:
+        """Below the curves of the best so far, measured anew."""
+        return Spread.of([run.area for run in self.runs])
+
+    @property
+    def drop(self) -> float:
+        """The median drop from what the search took the champion for."""
+        return statistics.median(run.drop for run in self.runs)
+
+    @property
+    def at_equal_time(self) -> float:
+        """The median when the quickest run of all had ended."""
+        return statistics.median(run.at_equal_time for run in self.runs)
+
+    @property
+    def seconds(self) -> float:
+        """The median time of its searches."""
+        return statistics.median(run.seconds for run in self.runs)
+
+    @property
+    def reached(self) -> int:
+        """How many runs came to the share of the best known that is asked for."""
+        return sum(run.reached_after is not None for run in self.runs)
+
+    @property
+    def reached_after(self) -> float | None:
+        """The median of the evaluations that took; None if half of the runs never did."""
+        spent = [math.inf if r.reached_after is None else r.reached_after for r in self.runs]
+        median = statistics.median(spent)
+        return None if math.isinf(median) else median
+
+
+@dataclass(frozen=True)
+class CaseStanding:
+    """One workload.
+
+    Attributes:
+        case: its name.
+        methods: best first, by the median score.
+        pairs: every two methods.
+        baselines: their scores, measured anew.
+        best_known: the best score of any table that was measured.
+        evaluations: so many all runs have; curves end there.
+        equal_seconds: that the quickest run took.
+        smallest_p: no two methods can differ by less, so few are the runs.
+    """
+
+    case: str
+    methods: tuple[MethodStanding, ...]
+    pairs: tuple[Pair, ...]
+    baselines: Mapping[str, float]
+    best_known: float
+    evaluations: int
+    equal_seconds: float
+    smallest_p: float
+
+    @property
+    def winner(self) -> MethodStanding:
+        """The method whose runs' median is the best."""
+        return self.methods[0]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The whole contest.
+
+    Attributes:
+        cases: the workloads.
+        overall: every two methods over all workloads, each seed of each counting once.
+        share: of the best known that `reached_after` asks for.
+        missing: runs of the sweep that are not finished, and not counted.
+    """
+
+    cases: tuple[CaseStanding, ...]
+    overall: tuple[Pair, ...]
+    share: float
+    missing: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole as JSON values."""
+        return asdict(self)
+
+
+def stand(
+    entrants: Sequence[Entrant],
+    fresh: Mapping[str, Mapping[str, float]],
+    share: float,
+    missing: int,
+) -> Standing:
+    """Work out a contest.
+
+    Args:
+        entrants: the finished runs; at least one.
+        fresh: for each workload the scores of its tables, measured anew, by their keys, and of
+            the baselines.
+        share: of the best known, to which evaluations are counted.
+        missing: runs that are not finished.
+    """
+    cases = [_case(name, runs, fresh[name], share) for name, runs in by_case(entrants).items()]
+    blocks: dict[tuple[str, int], dict[str, float]] = {}
+    for case in cases:
+        for method in case.methods:
+            for run in method.runs:
+                blocks.setdefault((case.case, run.seed), {})[method.method] = run.score
+    return Standing(tuple(cases), tuple(compare_blocks(list(blocks.values()))), share, missing)
+
+
+def _case(
+    name: str, entrants: Sequence[Entrant], fresh: Mapping[str, float], share: float
+) -> CaseStanding:
+    evaluations = min(entrant.evaluations for entrant in entrants)
+    seconds = min(entrant.seconds for entrant in entrants)
+    best_known = max(fresh.values())
+    methods = []
+    for method, runs in by_method(entrants).items():
+        standings = [
+            _run(entrant, fresh, share * best_known, evaluations, seconds) for entrant in runs
+        ]
+        methods.append(MethodStanding(method, tuple(standings)))
+    methods.sort(key=lambda method: -method.score.median)
+    counts = sorted(len(method.runs) for method in methods)
+    return CaseStanding(
+        case=name,
+        methods=tuple(methods),
+        pairs=tuple(compare_runs({m.method: [r.score for r in m.runs] for m in methods})),
+        baselines={
+            key.removeprefix(BASELINE): score
+            for key, score in fresh.items()
+            if key.startswith(BASELINE)
+        },
+        best_known=best_known,
+        evaluations=evaluations,
+        equal_seconds=seconds,
+        smallest_p=smallest_p(counts[-1], counts[-2]) if len(counts) > 1 else 1.0,
+    )
+
+
+def _run(
+    entrant: Entrant,
+    fresh: Mapping[str, float],
+    target: float,
+    evaluations: int,
+    seconds: float,
+) -> RunStanding:
+    bests = [(best, fresh.get(Candidate(tuple(best.vector), "").key)) for best in entrant.bests]
+    measured = [(best, score) for best, score in bests if score is not None]
+    curve = Curve(tuple((float(best.evaluations), score) for best, score in measured))
+    over_time = Curve(tuple((best.seconds, score) for best, score in measured))
+    return RunStanding(
+        method=entrant.method,
+        seed=entrant.seed,
+        run=entrant.folder.name,
+        origin=entrant.champion.origin,
+        score=fresh[entrant.champion.key],
+        trained=entrant.trained,
+        area=curve.area(evaluations),
+        reached_after=curve.reaches(target),
+        at_equal_time=over_time.at(seconds),
+        seconds=entrant.seconds,
+        evaluations=entrant.evaluations,
+        refused=entrant.refused,
+        trained_curve=Curve(
+            tuple((float(best.evaluations), best.fitness) for best in entrant.bests)
+        ),
+        fresh_curve=curve,
+    )

@@ -1,0 +1,161 @@
+"""Figures of a contest, over independent runs: curves, spreads, and how sure a difference is."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+COUNTED_OUT = 10_000
+"""So many ways to deal scores to two methods are gone through one by one."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The best so far over what was spent: nothing before the first step, then steps.
+
+    Attributes:
+        steps: (spent, value), in order of what was spent; a step lasts until the next one.
+    """
+
+    steps: tuple[tuple[float, float], ...]
+
+    def at(self, spent: float) -> float:
+        """The value after so much was spent; 0 before there was any."""
+        return next((value for begun, value in reversed(self.steps) if begun <= spent), 0.0)
+
+    def area(self, until: float) -> float:
+        """The mean value from 0 to `until`: the area below the curve, relative to its width."""
+        within = [(begun, value) for begun, value in self.steps if begun < until]
+        ends = [begun for begun, _ in within[1:]] + [until]
+        area = sum((end - begun) * value for (begun, value), end in zip(within, ends, strict=False))
+        return area / until
+
+    def reaches(self, target: float) -> float | None:
+        """What was spent when it first had so much; None if it never had."""
+        return next((begun for begun, value in self.steps if value >= target), None)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What runs have in common, and how far they are apart.
+
+    Attributes:
+        median: of the runs.
+        low: first quartile.
+        high: third quartile.
+    """
+
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        """The spread of at least one value."""
+        if len(values) == 1:
+            return cls(values[0], values[0], values[0])
+        low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+        return cls(median, low, high)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two methods beside each other.
+
+    Attributes:
+        first: the one.
+        second: the other.
+        effect: how likely a run of the first is better than one of the second, ties counting
+            half (Vargha and Delaney's A): 0.5 is no difference.
+        p: how likely so great a difference is among methods that are alike.
+        corrected: the same, corrected for the number of pairs (Holm).
+    """
+
+    first: str
+    second: str
+    effect: float
+    p: float
+    corrected: float
+
+
+def compare_runs(runs: Mapping[str, Sequence[float]]) -> list[Pair]:
+    """Every two methods, by the scores of their independent runs (Mann-Whitney, two-sided).
+
+    Args:
+        runs: the scores of each method's runs; at least one each.
+    """
+    names = list(combinations(runs, 2))
+    tests = [_mann_whitney(runs[one], runs[other]) for one, other in names]
+    return _pairs(names, [effect for effect, _ in tests], [p for _, p in tests])
+
+
+def compare_blocks(blocks: Sequence[Mapping[str, float]]) -> list[Pair]:
+    """Every two methods over all workloads (Wilcoxon's signed ranks of the scores' log ratios).
+
+    Args:
+        blocks: the scores of all methods, a mapping for each workload and seed, which are what
+            runs of a block share. Blocks that lack a method are left out of its pairs.
+    """
+    from scipy.stats import wilcoxon
+
+    methods = list(dict.fromkeys(name for block in blocks for name in block))
+    names, effects, chances = [], [], []
+    for one, other in combinations(methods, 2):
+        logs = [
+            math.log(block[one] / block[other])
+            for block in blocks
+            if block.get(one, 0.0) > 0.0 and block.get(other, 0.0) > 0.0
+        ]
+        if not logs:
+            continue
+        names.append((one, other))
+        effects.append(sum((x > 0) + 0.5 * (x == 0) for x in logs) / len(logs))
+        chances.append(float(wilcoxon(logs).pvalue) if any(logs) else 1.0)
+    return _pairs(names, effects, chances)
+
+
+def holm(chances: Sequence[float]) -> list[float]:
+    """Probabilities corrected for their number by Holm's step-down procedure (1979), in order."""
+    order = sorted(range(len(chances)), key=lambda i: chances[i])
+    corrected = [0.0] * len(chances)
+    highest = 0.0
+    for rank, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(chances) - rank) * chances[index]))
+        corrected[index] = highest
+    return corrected
+
+
+def smallest_p(first: int, second: int) -> float:
+    """The smallest p that so many runs of two methods can have, if not one pair is tied."""
+    return min(1.0, 2.0 / math.comb(first + second, first))
+
+
+def _mann_whitney(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
+    """How often a run of the first beats one of the second, and how likely that is by chance.
+
+    Exact as far as it can be counted out, ties or not: the normal distribution, which is what SciPy
+    takes as soon as two runs are equal, finds few runs more significant than they can be.
+    """
+    from scipy.stats import mannwhitneyu, permutation_test
+
+    test = mannwhitneyu(first, second)
+    effect, p = float(test.statistic) / (len(first) * len(second)), float(test.pvalue)
+    tied = len({*first, *second}) < len(first) + len(second)
+    if tied and math.comb(len(first) + len(second), len(first)) <= COUNTED_OUT:
+        p = permutation_test(
+            (first, second),
+            lambda one, other: mannwhitneyu(one, other, method="asymptotic").statistic,
+            vectorized=False,
+            n_resamples=COUNTED_OUT,
+        ).pvalue
+    return effect, float(p)
+
+
+def _pairs(
+    names: Sequence[tuple[str, str]], effects: Sequence[float], chances: Sequence[float]
+) -> list[Pair]:
+    rows = zip(names, effects, chances, holm(chances), strict=True)
+    return [Pair(one, other, effect, p, corrected) for (one, other), effect, p, corrected in rows]

@@ -1,0 +1,1 @@
+"""The policy library: making its entries, measuring them again, starting searches from them."""

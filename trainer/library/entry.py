@@ -1,0 +1,100 @@
+"""A table of the library: a policy file whose provenance says how it was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from policies import PolicyDocument, PolicyFileError, load
+from policies.digest import policy_digest
+from trainer.library.measuring import Measurement, Scores
+from trainer.run_version import heddle_version
+
+RECORD = "library"
+"""The field of the provenance that holds what `heddle library add` measured."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A table, and what its file says about it.
+
+    Attributes:
+        path: the file.
+        document: the policy.
+        measurement: how it was measured when it was added.
+        scores: what that came to: throughput ÷ that of each baseline.
+        digest: of the policy that was measured.
+        date: of the measurement, ISO 8601.
+    """
+
+    path: Path
+    document: PolicyDocument
+    measurement: Measurement
+    scores: Mapping[str, float]
+    digest: str
+    date: str
+
+    @property
+    def name(self) -> str:
+        """The file's, without its ending."""
+        return self.path.stem
+
+    @property
+    def best_baseline(self) -> str:
+        """The one that came nearest when it was added."""
+        return min(self.scores, key=lambda name: self.scores[name])
+
+    @property
+    def margin(self) -> float:
+        """Throughput ÷ that of the best baseline, when it was added."""
+        return self.scores[self.best_baseline]
+
+    @property
+    def changed(self) -> bool:
+        """Whether it is another policy than the one that was measured."""
+        return policy_digest(self.document) != self.digest
+
+
+def read_entry(path: Path) -> Entry:
+    """Read a table of the library; that it fits the workload of today is not looked at.
+
+    Raises:
+        PolicyFileError: the file is no valid policy, or does not say how it was measured.
+    """
+    document = load(path)
+    record = document.provenance.get(RECORD)
+    scores = document.provenance.get("scores")
+    try:
+        if not isinstance(record, Mapping):
+            raise ValueError(f"has no field {RECORD}")
+        if not isinstance(scores, Mapping) or not scores:
+            raise ValueError("has no scores")
+        measurement = Measurement.from_dict(record.get("measured"))
+        plain = {str(name): float(score) for name, score in scores.items()}
+        told = [str(record.get(field, "")) for field in ("digest", "date")]
+        return Entry(path, document, measurement, plain, *told)
+    except (TypeError, ValueError) as error:
+        raise PolicyFileError(
+            f"{path}: provenance: {error}; heddle library add {path} measures it and writes one"
+        ) from error
+
+
+def with_record(
+    document: PolicyDocument, name: str, how: Measurement, scores: Scores
+) -> PolicyDocument:
+    """A policy as the library keeps it: where it came from as before, the scores measured anew."""
+    provenance = dict(document.provenance) | {
+        "workload": how.workload,
+        "machine": {"kind": how.machine["kind"], "cores": how.cores},
+        "scores": {name: round(score, 4) for name, score in scores.to.items()},
+        RECORD: {
+            "digest": policy_digest(document),
+            "measured": how.as_dict(),
+            "lowest": {name: round(ratio, 4) for name, ratio in scores.lowest.items()},
+            "version": heddle_version(),
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        },
+    }
+    return replace(document, name=name, provenance=provenance)

@@ -1,0 +1,200 @@
+"""How a table of the library is measured against the baselines: when it is added, and again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, TypeVar
+
+from envs import (
+    Comparison,
+    ComparisonPlan,
+    Evaluator,
+    MeasuringError,
+    of_policy,
+    subject_of,
+)
+from envs.comparison import paired_ratios
+from policies import PolicyDocument, PolicyFileError, Signature, to_json
+from trainer.config import RunConfig, TrainingConfig, TuningConfig, workload_options
+from trainer.evaluation.measure import compare_shown, tune_silo
+from trainer.progress import Display
+
+Settings = TypeVar("Settings", RunConfig, TuningConfig)
+
+ENTRY = "the table"
+"""How a comparison calls the table of the library."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """All that a measurement on virtual cores depends on, but for the build.
+
+    Attributes:
+        workload: its options, the name among them.
+        machine: the virtual machine's options.
+        cores: how many.
+        baselines: what the table is compared with.
+        seed: of the population and the inputs.
+        run: how much is measured.
+        tuning: the sweep of `silo_tuned`.
+    """
+
+    workload: dict[str, str]
+    machine: dict[str, str]
+    cores: int
+    baselines: list[str]
+    seed: int
+    run: RunConfig
+    tuning: TuningConfig
+
+    @classmethod
+    def of(cls, config: TrainingConfig, seed: int) -> Measurement:
+        """As a training's settings have it, on other inputs.
+
+        Raises:
+            ValueError: they say not on how many cores, or beside what.
+        """
+        if config.machine.cores is None:
+            raise ValueError("machine.cores=null: a table of the library is for so many cores")
+        if not config.baselines:
+            raise ValueError("baselines=[]: a table of the library is compared with some")
+        return cls(
+            workload_options(config.workload),
+            config.machine.options(),
+            config.machine.cores,
+            list(config.baselines),
+            seed,
+            config.run,
+            config.tuning,
+        )
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Measurement:
+        """Read what `as_dict` gave.
+
+        Raises:
+            ValueError: it is not that.
+        """
+        try:
+            return cls(
+                {str(key): str(value) for key, value in data["workload"].items()},
+                {str(key): str(value) for key, value in data["machine"].items()},
+                int(data["cores"]),
+                [str(name) for name in data["baselines"]],
+                int(data["seed"]),
+                _positive(RunConfig(), data["run"], "warmup"),
+                _positive(TuningConfig(), data["tuning"], "warmup_seconds"),
+            )
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"is no record of a measurement: {error!r}") from error
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON values, for the provenance."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a measurement came to.
+
+    Attributes:
+        to: throughput ÷ that of each baseline, the median over the repeats.
+        lowest: … in the repeat where it was lowest.
+    """
+
+    to: Mapping[str, float]
+    lowest: Mapping[str, float]
+
+    @property
+    def best_baseline(self) -> str:
+        """The one that comes nearest."""
+        return min(self.to, key=lambda name: self.to[name])
+
+    @property
+    def margin(self) -> float:
+        """Throughput ÷ that of the best baseline."""
+        return self.to[self.best_baseline]
+
+    @property
+    def unbeaten(self) -> list[str]:
+        """Baselines that were as fast in one repeat at least."""
+        return [name for name, ratio in self.lowest.items() if ratio <= 1.0]
+
+
+def measure_scores(
+    document: PolicyDocument, how: Measurement, display: Display, phase: str
+) -> Scores:
+    """Measure a table and the baselines side by side.
+
+    Args:
+        document: the table.
+        how: the measurement.
+        display: shows.
+        phase: what it shows it as.
+
+    Raises:
+        PolicyFileError: the table does not fit the workload.
+        ValueError: there is no such workload, machine or baseline.
+        MeasuringError: something can't run, or leaves an inconsistent database.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    evaluator = Evaluator(how.workload, how.cores, machine=how.machine, seed=how.seed)
+    with closing(evaluator):
+        refuse_misfit(document, evaluator.signature)
+        for name in how.baselines:
+            subject_of(name, evaluator.signature, lambda: 1.0)
+        tuned_us = tune_silo(evaluator.run_round, how.tuning, how.seed, display)
+        baselines = [
+            subject_of(name, evaluator.signature, lambda: tuned_us) for name in how.baselines
+        ]
+        plan = ComparisonPlan(how.run.seconds, how.run.repeats, how.run.warmup)
+        found = compare_shown(
+            evaluator.run_round,
+            [*baselines, of_policy(ENTRY, to_json(document))],
+            plan,
+            how.seed,
+            display,
+            phase,
+        )
+    if found.interrupted:
+        raise KeyboardInterrupt
+    return _scores(found)
+
+
+def refuse_misfit(document: PolicyDocument, signature: Signature) -> None:
+    """Refuse a table that is for another workload.
+
+    Raises:
+        PolicyFileError: it is.
+    """
+    if document.signature != signature:
+        raise PolicyFileError(
+            f"{document.name}: is for another signature than {signature.workload} has now"
+        )
+
+
+def _positive(plain: Settings, data: Mapping[str, Any], may_be_zero: str) -> Settings:
+    """Settings out of JSON values, of the types of those in `plain`.
+
+    Raises:
+        KeyError, TypeError, ValueError: one is missing, of another type, or out of its range.
+    """
+    values = {
+        field.name: type(getattr(plain, field.name))(data[field.name]) for field in fields(plain)
+    }
+    for name, value in values.items():
+        if value < 0 or (value == 0 and name != may_be_zero):
+            raise ValueError(f"{name} is {value}")
+    return replace(plain, **values)
+
+
+def _scores(found: Comparison) -> Scores:
+    if found.violations:
+        raise MeasuringError(f"consistency violated: {found.violations[0]}")
+    mine = found.row(ENTRY)
+    assert mine is not None
+    ratios = {row.subject.name: paired_ratios(mine, row) for row in found.rows if row is not mine}
+    # A baseline that committed nothing has no ratio, and is beaten.
+    return Scores(found.scores(ENTRY), {name: min(each) for name, each in ratios.items() if each})

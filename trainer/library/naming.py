@@ -1,0 +1,33 @@
+"""What a table of the library is called: its workload and its cores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CONTENTION: Mapping[str, str] = {"micro": "theta", "tpcc": "warehouses", "ycsb": "theta"}
+"""The option that decides the contention: always in the name."""
+
+
+def entry_name(workload: Mapping[str, str], defaults: Mapping[str, str], cores: int) -> str:
+    """Such as `tpcc_4_warehouses_16_virtual_cores`, `ycsb_theta_0_9_16_virtual_cores`.
+
+    Args:
+        workload: its options, the name among them.
+        defaults: what they are if nothing is said; what is as there is left out.
+        cores: virtual ones.
+    """
+    name = workload["name"]
+    words = [name]
+    for key, value in sorted(workload.items()):
+        told = key == CONTENTION.get(name) or value != defaults.get(key)
+        if key != "name" and told:
+            words.append(_option(key, value))
+    words.append(f"{cores}_virtual_core{'' if cores == 1 else 's'}")
+    return "_".join(words)
+
+
+def _option(key: str, value: str) -> str:
+    """A count comes before what it counts: `1_warehouse`; else `theta_0_9`."""
+    if key.endswith("s") and value.isdigit():
+        return f"{value}_{key.removesuffix('s') if value == '1' else key}"
+    return f"{key}_{''.join(letter if letter.isalnum() else '_' for letter in value)}"

@@ -1,0 +1,77 @@
+"""Tables that a search starts from besides the seeds: files, and the library's nearest ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from policies import Encoding, PolicyDocument, PolicyFileError, load, resolve
+from policies.shipped import library_names, library_path
+from trainer.config import TrainingConfig, workload_options
+from trainer.search.base import Candidate
+
+LIBRARY = "library"
+"""In `search.start`: the tables of the library whose workloads and cores are nearest."""
+
+NEAREST = 3
+"""So many of them at most."""
+
+
+def start_tables(config: TrainingConfig, encoding: Encoding) -> list[Candidate]:
+    """What `search.start` names, as candidates, each table once.
+
+    Raises:
+        PolicyFileError: a name is no policy, or it is not for this workload.
+    """
+    found: dict[tuple[int, ...], Candidate] = {}
+    for name in config.search.start:
+        if name == LIBRARY:
+            workload = workload_options(config.workload)
+            named = nearest_entries(workload, config.machine.cores, encoding)
+        else:
+            try:
+                named = {name: resolve(name, encoding.signature)}
+            except PolicyFileError as error:
+                raise PolicyFileError(f"search.start: {error}") from error
+        for origin, document in named.items():
+            vector = tuple(encoding.encode(document))
+            found.setdefault(vector, Candidate(vector, origin))
+    return list(found.values())
+
+
+def nearest_entries(
+    workload: Mapping[str, str], cores: int | None, encoding: Encoding
+) -> dict[str, PolicyDocument]:
+    """The library's tables that fit the workload, by name, the nearest first (`NEAREST` at most).
+
+    Args:
+        workload: its options, the name among them.
+        cores: of the machine; None: of no account.
+        encoding: of the workload's tables.
+    """
+    fitting = {}
+    for name in library_names():
+        document = load(library_path(name))
+        if document.signature == encoding.signature:
+            fitting[name] = document
+    near = sorted(fitting, key=lambda name: _distance(fitting[name], workload, cores))
+    return {name: fitting[name] for name in near[:NEAREST]}
+
+
+def _distance(document: PolicyDocument, workload: Mapping[str, str], cores: int | None) -> float:
+    """By how many factors of e all numbers differ, one more for each word that does."""
+    theirs = {str(key): str(v) for key, v in document.provenance.get("workload", {}).items()}
+    their_cores = document.provenance.get("machine", {}).get("cores")
+    pairs: Sequence[tuple[object, object]] = [
+        (workload.get(key), theirs.get(key)) for key in {*workload, *theirs}
+    ]
+    if cores is not None:
+        pairs = [*pairs, (cores, their_cores)]
+    return sum(_difference(one, other) for one, other in pairs)
+
+
+def _difference(one: object, other: object) -> float:
+    try:
+        return abs(math.log(float(str(one)) / float(str(other))))
+    except (ValueError, ZeroDivisionError):
+        return float(one != other)

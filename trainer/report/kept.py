@@ -1,0 +1,247 @@
+"""What a run left behind: its settings, its curve, its policy, its comparisons."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from envs import Comparison, machine_words
+from envs.result import Machine
+from policies import PolicyDocument, load
+from policies.errors import why_not_written
+from trainer.checkpoint import Checkpoint, OtherVersionError
+from trainer.lock import HeldError, held
+from trainer.run import LEARNED
+from trainer.run_folder import RunFolder
+
+PARTS = ("workload", "machine", "search", "validation")
+"""The groups of settings that a page tells of."""
+
+
+class KeptError(ValueError):
+    """A file of a run that is damaged; the message names it, and what to do."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What a run did not keep.
+
+    Attributes:
+        what: in words.
+        cure: how to get it.
+        command: what to type for it; None if there is nothing.
+    """
+
+    what: str
+    cure: str
+    command: str | None = None
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """Everything that a page is made of.
+
+    Attributes:
+        folder: of the run.
+        settings: all of them.
+        typed: what was typed.
+        checkpoint: of the last generation; empty if there is none.
+        policy: the best policy so far, or the learned one; None if there is none yet.
+        comparison: the closing one.
+        validation: the one on real cores, after a search on virtual ones.
+        going_on: whether a process is working on it now.
+        missing: what is not there, and should be.
+    """
+
+    folder: RunFolder
+    settings: Mapping[str, Any]
+    typed: list[str]
+    checkpoint: Checkpoint
+    policy: PolicyDocument | None
+    comparison: Comparison | None
+    validation: Comparison | None
+    going_on: bool
+    missing: list[Missing] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        return self.folder.name
+
+    @property
+    def finished(self) -> bool:
+        """Whether it came to its end."""
+        return self.comparison is not None and not self.comparison.interrupted
+
+    @property
+    def virtual(self) -> bool:
+        """Whether its cores were virtual."""
+        return _part(self.settings, "machine").get("kind") == "virtual"
+
+    @property
+    def machine(self) -> str:
+        """Where it was trained, in words."""
+        if self.comparison is not None and self.comparison.rows:
+            return machine_words(self.comparison.rows[0].machine)
+        machine = _part(self.settings, "machine")
+        kind, cores = str(machine.get("kind", "threads")), machine.get("cores")
+        if not isinstance(cores, int):
+            return "all real cores" if kind == "threads" else f"{kind} cores"
+        return machine_words(Machine(kind, cores))
+
+    @property
+    def workload(self) -> dict[str, Any]:
+        """The workload's name and options."""
+        return dict(_part(self.settings, "workload"))
+
+    @property
+    def search(self) -> dict[str, Any]:
+        """The search's name and settings."""
+        return dict(_part(self.settings, "search"))
+
+    @property
+    def best(self) -> tuple[str, float] | None:
+        """The strongest baseline, and throughput ÷ its; None without a comparison."""
+        return best_of(self.comparison)
+
+
+def best_of(comparison: Comparison | None) -> tuple[str, float] | None:
+    """The strongest baseline of a comparison, and the learned policy's throughput ÷ its."""
+    scores = comparison.scores(LEARNED) if comparison is not None else {}
+    if not scores:
+        return None
+    name = min(scores, key=lambda one: scores[one])
+    return name, scores[name]
+
+
+def read_run(folder: RunFolder) -> KeptRun:
+    """Read a run's folder; what is not there is said.
+
+    Raises:
+        KeptError: a file is damaged.
+        CheckpointError: the checkpoint is.
+        PolicyFileError: the policy is.
+        RunFolderError: what was typed can't be read.
+    """
+    missing: list[Missing] = []
+    settings = _settings(folder.config, missing)
+    resume = f"heddle train resume={folder.path}"
+    try:
+        checkpoint = Checkpoint.load(folder.path)
+    except OtherVersionError as error:
+        checkpoint = Checkpoint()
+        missing.append(
+            Missing("the learning curve", f"another version of Heddle wrote it: {error}")
+        )
+    else:
+        if not checkpoint.history:
+            missing.append(
+                Missing("the learning curve", "no generation was finished; go on with it", resume)
+            )
+    policy = load(folder.policy) if folder.policy.exists() else None
+    if policy is None:
+        missing.append(Missing("a policy", "none was found yet; go on with it", resume))
+    comparison = _comparison(folder.comparison)
+    if comparison is None:
+        missing.append(_no_comparison(resume))
+    elif comparison.interrupted:
+        missing.append(
+            Missing("a part of the closing comparison", "it was cut short; go on with it", resume)
+        )
+    validation = _comparison(folder.validation)
+    if validation is None and comparison is not None and _wants_validation(settings):
+        missing.append(
+            Missing("the comparison on real cores", "it was not made; go on with it", resume)
+        )
+    return KeptRun(
+        folder,
+        settings,
+        folder.read_overrides(),
+        checkpoint,
+        policy,
+        comparison,
+        validation,
+        _is_held(folder.path),
+        missing,
+    )
+
+
+def _no_comparison(resume: str) -> Missing:
+    return Missing(
+        "the closing comparison, and with it where time goes",
+        "it is made when the search has ended; go on with it",
+        resume,
+    )
+
+
+def _settings(path: Path, missing: list[Missing]) -> Mapping[str, Any]:
+    text = _text(path)
+    if text is None:
+        missing.append(Missing("the settings", f"{path.name} is not there; start a new run"))
+        return {}
+    try:
+        found = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise _damaged(path, error) from error
+    if not isinstance(found, Mapping):
+        raise _damaged(path, ValueError("it holds no settings"))
+    for name in PARTS:
+        if not isinstance(found.get(name, {}), Mapping):
+            raise _damaged(path, ValueError(f"{name} is no group of settings"))
+    return found
+
+
+def _comparison(path: Path) -> Comparison | None:
+    text = _text(path)
+    if text is None:
+        return None
+    try:
+        return Comparison.from_dict(json.loads(text))
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, error) from error
+
+
+def _text(path: Path) -> str | None:
+    """A file's text; None if it is not there."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise KeptError(f"{path}: can't be read: {why_not_written(error)}") from error
+    except UnicodeDecodeError as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> KeptError:
+    reason = " ".join(str(error).split()) or type(error).__name__
+    return KeptError(
+        f"{path}: is damaged: {reason[:200]}; put a copy in its place, or remove it and go on "
+        f"with: heddle train resume={path.parent}"
+    )
+
+
+def _wants_validation(settings: Mapping[str, Any]) -> bool:
+    virtual = _part(settings, "machine").get("kind") == "virtual"
+    return virtual and bool(_part(settings, "validation").get("enabled", False))
+
+
+def _part(settings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = settings.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _is_held(path: Path) -> bool:
+    """Whether another process works there; a folder that can't be written to is not held."""
+    try:
+        with held(path):
+            return False
+    except HeldError:
+        return True
+    except RuntimeError:
+        return False

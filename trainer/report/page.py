@@ -1,0 +1,358 @@
+"""The page: what runs left behind, as one HTML document that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from envs import TUNED, Row, machine_words
+from policies import PolicyDocument
+from policies.in_words import (
+    Explanation,
+    by_nearness,
+    policy_words,
+    type_words,
+)
+from trainer.config import ReportConfig, VirtualConfig
+from trainer.plot import histories_figure, history_figure
+from trainer.progress import Display
+from trainer.report.drawn import as_svg, style
+from trainer.report.figures import (
+    PARTS,
+    ComparisonView,
+    Place,
+    abort_places,
+    aborted_by_state,
+    comparison_view,
+    waited_by_state,
+    waiting_places,
+)
+from trainer.report.kept import KeptRun, Missing, best_of
+from trainer.report.table import TableView, table_view
+from trainer.report.window import Drawn, NoWindowError, draw_windows
+from trainer.run import LEARNED
+from trainer.run_version import heddle_version
+
+TEMPLATE = "page.html.j2"
+STYLE = "style.css"
+WINDOWS = 4
+"""With more runs than this in a page there is no timeline: it would become large."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A line of what was trained, and on what."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """What one transaction type does otherwise."""
+
+    type: str
+    sentences: list[str]
+
+
+@dataclass(frozen=True)
+class Count:
+    """How often a table does something, beside the seed."""
+
+    what: str
+    mark: str
+    before: int
+    after: int
+
+
+@dataclass
+class RunView:
+    """One run, as the template takes it."""
+
+    name: str
+    title: str
+    anchor: str
+    state: str
+    machine: str
+    best: tuple[str, float] | None
+    best_on_threads: tuple[str, float] | None
+    threads: str
+    facts: list[Fact]
+    missing: list[Missing]
+    curve: str | None = None
+    curve_note: str = ""
+    comparisons: list[ComparisonView] = field(default_factory=list)
+    seed: str = ""
+    nearest: str = ""
+    explanation: Explanation | None = None
+    spoken: list[Spoken] = field(default_factory=list)
+    distances: list[tuple[str, int]] = field(default_factory=list)
+    counts: list[Count] = field(default_factory=list)
+    tables: list[TableView] = field(default_factory=list)
+    waiting: list[tuple[str, list[Place]]] = field(default_factory=list)
+    aborts: list[tuple[str, list[Place]]] = field(default_factory=list)
+    windows: list[Drawn] = field(default_factory=list)
+    windows_of: str = ""
+
+
+def make_page(
+    runs: Sequence[KeptRun], config: ReportConfig, typed: Sequence[str], display: Display
+) -> str:
+    """The page of some runs.
+
+    Args:
+        runs: at least one.
+        config: what is drawn.
+        typed: the command that asks for it.
+        display: shows how far it is.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    display.begin("report", len(runs))
+    views = []
+    for number, run in enumerate(runs):
+        display.update(number, run.name)
+        views.append(_run_view(run, config, number, len(runs) <= WINDOWS))
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"count": _count, "percent": _percent, "us": _us}
+    return environment.get_template(TEMPLATE).render(
+        runs=views,
+        overview=_overview(runs, views) if len(runs) > 1 else None,
+        parts=PARTS,
+        style=(Path(__file__).parent / STYLE).read_text(encoding="utf-8"),
+        title=views[0].title if len(views) == 1 else f"{len(views)} runs",
+        version=heddle_version(),
+        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        typed=" ".join(typed),
+    )
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Several runs side by side."""
+
+    rows: list[tuple[RunView, dict[str, str]]]
+    columns: list[str]
+    curve: str | None
+
+
+def _overview(runs: Sequence[KeptRun], views: Sequence[RunView]) -> Overview:
+    """What differs between the runs, and what they came to."""
+    settings = [_leaves(run.settings) for run in runs]
+    differing = [
+        key
+        for key in dict.fromkeys(key for one in settings for key in one)
+        if len({one.get(key) for one in settings}) > 1 and _worth_showing(key)
+    ]
+    rows = [
+        (view, {key: one.get(key, "–") for key in differing})
+        for view, one in zip(views, settings, strict=True)
+    ]
+    names = [run.name for run in runs]
+    histories = {
+        run.name if names.count(run.name) == 1 else str(run.folder.path): run.checkpoint.history
+        for run in runs
+        if run.checkpoint.history
+    }
+    curve = None
+    if histories:
+        with style():
+            curve = as_svg(histories_figure(histories, TUNED), "curves")
+    return Overview(rows, differing, curve)
+
+
+def _worth_showing(key: str) -> bool:
+    part = key.split(".")[0]
+    return part in ("workload", "machine", "search", "seed") and not key.startswith("machine.costs")
+
+
+def _leaves(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    found: dict[str, str] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            found |= _leaves(value, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = "null" if value is None else str(value)
+    return found
+
+
+def _run_view(run: KeptRun, config: ReportConfig, number: int, with_windows: bool) -> RunView:
+    validation = run.validation
+    view = RunView(
+        run.name,
+        _title(run),
+        f"run-{number + 1}",
+        "going on" if run.going_on else "finished" if run.finished else "not finished",
+        run.machine,
+        run.best and (policy_words(run.best[0]), run.best[1]),
+        _worded(best_of(validation)),
+        machine_words(validation.rows[0].machine) if validation and validation.rows else "",
+        _facts(run),
+        list(run.missing),
+    )
+    _add_curve(view, run, number)
+    for comparison in (run.comparison, run.validation):
+        shown = comparison_view(comparison) if comparison is not None else None
+        if shown is not None:
+            view.comparisons.append(shown)
+    if run.policy is not None:
+        seeds = by_nearness(run.policy)
+        seed, explanation = next(one for one in seeds if config.beside in (None, one[0].name))
+        view.distances = [(policy_words(one.name), told.cells) for one, told in seeds]
+        _add_policy(view, run, run.policy, seed, explanation)
+        if config.timeline.enabled and with_windows:
+            _add_windows(view, run, run.policy, seed, config, number)
+    return view
+
+
+def _worded(best: tuple[str, float] | None) -> tuple[str, float] | None:
+    return best and (policy_words(best[0]), best[1])
+
+
+def _title(run: KeptRun) -> str:
+    options = run.workload
+    name = str(options.pop("name", "a workload"))
+    warehouses = options.get("warehouses")
+    if warehouses is not None:
+        name += f", {warehouses} warehouse{'' if warehouses == 1 else 's'}"
+    return f"{name} on {run.machine}"
+
+
+def _facts(run: KeptRun) -> list[Fact]:
+    options, search, state = run.workload, run.search, run.checkpoint
+    name = str(options.pop("name", "not known"))
+    told = ", ".join(f"{key} {value}" for key, value in options.items() if value is not None)
+    facts = [Fact("Workload", f"{name} ({told})" if told else name), Fact("Machine", run.machine)]
+    costs = run.settings.get("machine", {}).get("costs") if run.virtual else None
+    if isinstance(costs, Mapping):
+        facts.append(Fact("Core to core", f"{costs.get('transfer_ns')} ns for a cache line"))
+    facts.append(Fact("Search", str(search.get("name", "not known"))))
+    if state.history:
+        facts.append(
+            Fact(
+                "Cost",
+                f"{state.evaluations:,} candidates measured in {len(state.history):,} generations, "
+                f"{state.seconds:,.0f} s",
+            )
+        )
+    facts.append(Fact("Seed", str(run.settings.get("seed", "not known"))))
+    if state.tuned_us is not None:
+        facts.append(Fact("Silo, tuned", f"waits a constant {state.tuned_us:g} µs after an abort"))
+    provenance = run.policy.provenance if run.policy is not None else {}
+    for key, label in (("origin", "The policy came from"), ("version", "Heddle"), ("date", "Date")):
+        if provenance.get(key):
+            facts.append(Fact(label, str(provenance[key])))
+    if run.typed:
+        facts.append(Fact("Typed", " ".join(["heddle train", *run.typed])))
+    return facts
+
+
+def _add_curve(view: RunView, run: KeptRun, number: int) -> None:
+    history = run.checkpoint.history
+    if not history:
+        return
+    with style():
+        view.curve = as_svg(history_figure(history, TUNED), f"curve{number}")
+    last = history[-1]
+    view.curve_note = (
+        f"Throughput relative to {TUNED}, Silo under the constant backoff that suits it best. The "
+        f"best of the last generation reached {last.best:.3f}. The search's short runs flatter: "
+        "the comparison below measured the policy anew."
+    )
+
+
+def _add_policy(
+    view: RunView,
+    run: KeptRun,
+    policy: PolicyDocument,
+    seed: PolicyDocument,
+    explanation: Explanation,
+) -> None:
+    view.seed = policy_words(seed.name)
+    view.nearest = view.distances[0][0]
+    view.explanation = explanation
+    spoken = groupby(explanation.sentences, key=lambda one: one.type)
+    view.spoken = [
+        Spoken(type_words(kind), [one.text for one in sentences]) for kind, sentences in spoken
+    ]
+    row = _row(run, LEARNED)
+    waited, aborted = waited_by_state(row), aborted_by_state(row)
+    after = table_view(policy, LEARNED, seed, waited, aborted)
+    before = table_view(seed, seed.name)
+    view.tables = [before, after]
+    view.counts = _counts(before, after)
+    for name in (LEARNED, seed.name):
+        measured = _row(run, name)
+        if measured is not None:
+            words = policy_words(name)
+            view.waiting.append((words, waiting_places(measured, policy.signature)))
+            view.aborts.append((words, abort_places(measured, policy.signature)))
+
+
+def _row(run: KeptRun, name: str) -> Row | None:
+    return run.comparison.row(name) if run.comparison is not None else None
+
+
+def _counts(before: TableView, after: TableView) -> list[Count]:
+    kinds = (
+        ("waits until an access is finished", "wait"),
+        ("waits until the other has ended", "end"),
+        ("dirty reads", "dirty"),
+        ("published writes", "public"),
+        ("early validations beside those", "early"),
+    )
+    return [Count(what, mark, _marked(before, mark), _marked(after, mark)) for what, mark in kinds]
+
+
+def _marked(table: TableView, mark: str) -> int:
+    return sum(cell.mark == mark for _, rows in table.types for row in rows for cell in row.cells)
+
+
+def _add_windows(
+    view: RunView,
+    run: KeptRun,
+    policy: PolicyDocument,
+    seed: PolicyDocument,
+    config: ReportConfig,
+    number: int,
+) -> None:
+    machine = config.machine
+    assert isinstance(machine, VirtualConfig)
+    try:
+        view.windows = draw_windows(
+            run,
+            {seed.name: seed, LEARNED: policy},
+            machine,
+            config.timeline,
+            f"window{number}-",
+        )
+    except NoWindowError as error:
+        view.missing.append(Missing("the timelines", f"the workload can't be run here: {error}"))
+        return
+    if not run.virtual:
+        view.windows_of = (
+            "The run was made on real cores, of which no timeline can be recorded: what is shown "
+            "are as many virtual ones."
+        )
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _percent(value: float) -> str:
+    return f"{value:.1%}"
+
+
+def _us(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"

@@ -1,0 +1,162 @@
+"""A short recording of a policy on virtual cores, for the page's timelines."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from envs import Evaluator, MeasuringError, of_policy
+from envs.timeline import Attempt, Timeline, attempts_between
+from policies import PolicyDocument, to_json
+from policies.in_words import policy_words
+from trainer.config import CostsConfig, ReportTimelineConfig, VirtualConfig, workload_options
+from trainer.report.drawn import as_svg, style
+from trainer.report.kept import KeptRun
+from trainer.timeline.picture import Window, window_figure
+
+EVENTS = 500_000
+LONGEST_US = 60.0
+SHORTEST_US = 6.0
+ATTEMPTS = 2.5
+"""A window is as long as so many attempts."""
+
+
+class NoWindowError(ValueError):
+    """There is no timeline of a run; the message says why."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A timeline in the page.
+
+    Attributes:
+        name: the policy's.
+        svg: the picture.
+        note: what is seen, in a line.
+    """
+
+    name: str
+    svg: str
+    note: str
+
+
+def draw_windows(
+    run: KeptRun,
+    policies: Mapping[str, PolicyDocument],
+    machine: VirtualConfig,
+    config: ReportTimelineConfig,
+    prefix: str,
+) -> list[Drawn]:
+    """Record each policy on the run's workload, and draw a part of each, all at one scale.
+
+    Args:
+        run: whose workload it is.
+        policies: what to run, by name.
+        machine: the virtual cores, for a run on real ones; a run on virtual ones has its own.
+        config: how much is recorded.
+        prefix: of the pictures' names in the page.
+
+    Raises:
+        NoWindowError: it can't be recorded.
+    """
+    where = _machine_of(run, machine)
+    try:
+        evaluator = Evaluator(
+            workload_options(run.workload),
+            where.cores,
+            machine=where.options(),
+            seed=int(run.settings.get("seed", 1)),
+        )
+        try:
+            recorded = {
+                name: evaluator.record(
+                    of_policy(name, to_json(policy)),
+                    config.seconds,
+                    warmup=config.warmup,
+                    seed=config.seed,
+                    events=EVENTS,
+                )
+                for name, policy in policies.items()
+            }
+        finally:
+            evaluator.close()
+    except (ImportError, ValueError, MeasuringError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise NoWindowError(reason) from error
+    length = _length_us(list(recorded.values()))
+    return [
+        _draw(name, timeline, length, config.lanes, f"{prefix}{number}")
+        for number, (name, timeline) in enumerate(recorded.items())
+    ]
+
+
+def _machine_of(run: KeptRun, otherwise: VirtualConfig) -> VirtualConfig:
+    """The virtual cores of a run; for real ones as many virtual ones."""
+    kept: Any = run.settings.get("machine")
+    if not run.virtual:
+        cores = run.comparison.rows[0].machine.cores if run.finished and run.comparison else None
+        return VirtualConfig(**{**vars(otherwise), "cores": cores or otherwise.cores})
+    try:
+        costs = CostsConfig(**kept["costs"])
+        names = {one.name for one in fields(VirtualConfig)}
+        return VirtualConfig(**{**kept, "costs": costs}) if set(kept) <= names else otherwise
+    except (KeyError, TypeError) as error:
+        raise NoWindowError(f"config.yaml has no virtual machine: {error}") from error
+
+
+def _length_us(timelines: Sequence[Timeline]) -> float:
+    lasted = [
+        statistics.median(attempt.end - attempt.begin for attempt in timeline.attempts)
+        for timeline in timelines
+        if timeline.attempts
+    ]
+    return min(LONGEST_US, max(SHORTEST_US, ATTEMPTS * max(lasted, default=0.0) / 1000))
+
+
+def _draw(name: str, timeline: Timeline, length_us: float, lanes: int, ident: str) -> Drawn:
+    window = _liveliest(timeline, length_us, lanes)
+    with style():
+        svg = as_svg(window_figure(timeline, window, ""), ident)
+    ended = [one for one in timeline.attempts if one.outcome is not None]
+    aborts = sum(one.outcome == "abort" for one in ended)
+    waits = sum(len(one.waits) for one in timeline.attempts)
+    note = (
+        f"The liveliest {length_us:.0f} µs, on {len(window.cores)} of {timeline.cores} virtual "
+        f"cores. In all of the {timeline.end / 1000:.0f} µs that were recorded "
+        f"{len(ended) - aborts:,} transactions ended, {aborts:,} attempts aborted and {waits:,} "
+        "waits were made."
+    )
+    return Drawn(policy_words(name), svg, note)
+
+
+def _liveliest(timeline: Timeline, length_us: float, lanes: int) -> Window:
+    """Where most attempts can be seen, and the cores that make most of them.
+
+    Cores that back off or wait all the time would be empty lanes, or one long bar.
+    """
+    length = length_us * 1000
+    starts = range(max(1, math.ceil(2 * timeline.end / length) - 2))
+    seen = [attempts_between(timeline, at * length / 2, (at / 2 + 1) * length) for at in starts]
+    chosen = [_liveliest_cores(timeline, attempts, lanes) for attempts in seen]
+    at = max(
+        starts, key=lambda at: sum(attempt.core in chosen[at] for attempt in seen[at]), default=0
+    )
+    begin = at * length_us / 2
+    return Window(begin, begin + length_us, sorted(chosen[at]))
+
+
+def _liveliest_cores(timeline: Timeline, attempts: Iterable[Attempt], lanes: int) -> set[int]:
+    """Of each type the core with most of its attempts, then the cores with most of any."""
+    by_type: dict[str, Counter[int]] = {}
+    for attempt in attempts:
+        by_type.setdefault(attempt.type, Counter())[attempt.core] += 1
+    chosen: dict[int, None] = {}
+    everything: Counter[int] = sum(by_type.values(), Counter())
+    for made in (*by_type.values(), *[Counter({c: n}) for c, n in everything.most_common()]):
+        others = [core for core, _ in made.most_common() if core not in chosen]
+        chosen |= dict.fromkeys(others[:1])
+    return set(list(chosen)[:lanes]) or set(range(min(lanes, timeline.cores)))

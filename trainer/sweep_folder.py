@@ -1,0 +1,194 @@
+"""The folder of a sweep: its runs, each in a folder of its own, and how far each has come.
+
+One file says which runs there are: a sweep that was ended at any moment goes on from it. What it
+was told is written before a run begins and after it ends; the run itself goes on from its own
+checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from itertools import product
+from pathlib import Path
+
+from trainer.checkpoint import write_atomically
+from trainer.run_folder import RunFolder, RunFolderError, make_runs_dir
+
+SCHEMA_VERSION = 1
+FILE_NAME = "sweep.json"
+SWEEPS = "sweeps"
+"""Sweeps without a place of their own are in this folder of `runs_dir`."""
+
+
+class State(StrEnum):
+    """How far a run of a sweep is."""
+
+    WAITING = "waiting"
+    BEGUN = "begun"
+    FINISHED = "finished"
+    FAILED = "failed"
+
+
+@dataclass
+class SweepRun:
+    """One run of a sweep.
+
+    Attributes:
+        values: what it has of the settings that are swept, by their names, as texts.
+        folder: its folder's name in the sweep's; None before it began.
+        state: how far it is.
+    """
+
+    values: dict[str, str]
+    folder: str | None = None
+    state: State = State.WAITING
+
+    def __post_init__(self) -> None:
+        self.state = State(self.state)  # a text, where it was read
+
+    @property
+    def overrides(self) -> list[str]:
+        """Its values as they are typed."""
+        return [f"{key}={value}" for key, value in self.values.items()]
+
+
+@dataclass
+class Sweep:
+    """A sweep: a run for every combination of values.
+
+    Attributes:
+        path: its folder.
+        settings: what was typed that all runs share.
+        axes: the values of each setting that is swept, as texts.
+        runs: in the order in which they are made.
+        mlflow_run_id: the record that has the runs' records below it.
+    """
+
+    path: Path
+    settings: list[str] = field(default_factory=list)
+    axes: dict[str, list[str]] = field(default_factory=dict)
+    runs: list[SweepRun] = field(default_factory=list)
+    mlflow_run_id: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The sweep's name."""
+        return self.path.name
+
+    def extend(self, axes: dict[str, list[str]]) -> None:
+        """Add values to what is swept, and the runs that these make."""
+        for key, values in axes.items():
+            known = self.axes.setdefault(key, [])
+            known += [value for value in values if value not in known]
+        there = [run.values for run in self.runs]
+        for chosen in product(*self.axes.values()):
+            combination = dict(zip(self.axes, chosen, strict=True))
+            if combination not in there:
+                self.runs.append(SweepRun(combination))
+
+    def folder_of(self, run: SweepRun) -> RunFolder | None:
+        """Where a run is; None if it has not begun, or its folder was removed."""
+        if run.folder is None or not (self.path / run.folder).is_dir():
+            return None
+        return RunFolder(self.path / run.folder)
+
+    def has_finished(self, run: SweepRun) -> bool:
+        """Whether there is nothing left to do for it."""
+        folder = self.folder_of(run)
+        return run.state is State.FINISHED and folder is not None and folder.policy.exists()
+
+    def begin(self, run: SweepRun, words: str) -> RunFolder:
+        """A run's folder, made and noted down if it is not there; named after its place and words.
+
+        Raises:
+            RunFolderError: it can't be made.
+            WritingError: it can't be noted down.
+        """
+        if run.folder is None:
+            run.folder = f"{self.runs.index(run) + 1:03d}-{words}"
+        run.state = State.BEGUN
+        self.save()
+        make_runs_dir(self.path / run.folder)
+        return RunFolder(self.path / run.folder)
+
+    def save(self) -> None:
+        """Write it down.
+
+        Raises:
+            WritingError: it can't be written.
+        """
+        content = {key: value for key, value in asdict(self).items() if key != "path"}
+        document = {"schema_version": SCHEMA_VERSION, **content}
+        write_atomically(self.path / FILE_NAME, json.dumps(document, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, path: Path) -> Sweep:
+        """Read a sweep.
+
+        Raises:
+            RunFolderError: there is none, or it can't be read.
+        """
+        file = path / FILE_NAME
+        try:
+            document = json.loads(file.read_text(encoding="utf-8"))
+            version = document.pop("schema_version")
+            if version != SCHEMA_VERSION:
+                raise RunFolderError(
+                    f"{file}: schema_version {version!r:.40}, this version reads {SCHEMA_VERSION}"
+                )
+            runs = [SweepRun(**run) for run in document.pop("runs")]
+            return cls(path, **document, runs=runs)
+        except OSError as error:
+            raise RunFolderError(f"{file}: can't be read: {error.strerror}") from error
+        except RunFolderError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+            raise RunFolderError(
+                f"{file}: is damaged ({type(error).__name__}: {error}); put a copy in its place, "
+                "or start a new sweep"
+            ) from error
+
+
+def find_sweep(runs_dir: Path, name: str) -> Sweep | None:
+    """The sweep of that name, or in that folder; None if there is none.
+
+    Raises:
+        RunFolderError: it can't be read.
+    """
+    for path in (runs_dir / SWEEPS / name, Path(name)):
+        if (path / FILE_NAME).exists():
+            return Sweep.load(path)
+    return None
+
+
+def sweep_names(runs_dir: Path) -> Sequence[str]:
+    """The sweeps in `runs_dir`, for messages."""
+    return sorted(path.parent.name for path in (runs_dir / SWEEPS).glob(f"*/{FILE_NAME}"))
+
+
+def new_sweep(runs_dir: Path, name: str | None) -> Sweep:
+    """A sweep without runs; its folder is named, or named after the time.
+
+    Args:
+        runs_dir: where sweeps are kept whose name is no path.
+        name: its name, or its folder.
+
+    Raises:
+        RunFolderError: the folder can't be made.
+    """
+    if name is not None:
+        path = Path(name) if "/" in name else runs_dir / SWEEPS / name
+        make_runs_dir(path)
+        return Sweep(path)
+    stamp = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
+    number = 1
+    while True:
+        path = runs_dir / SWEEPS / (stamp if number == 1 else f"{stamp}-{number}")
+        if not path.exists():
+            make_runs_dir(path)
+            return Sweep(path)
+        number += 1

@@ -1,0 +1,98 @@
+"""The picture of a transfer matrix: a heat map, a row a policy and a column a place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from envs import machine_words
+from envs.result import Machine
+from envs.transfer import Column, Transfer
+from trainer.figure_file import write_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+DARK = 0.62
+"""Above this share of the best, a cell is dark and its figure white."""
+
+
+def plot_transfer(found: Transfer, title: str, path: Path) -> None:
+    """Draw the share of the best policy's throughput as colour, that of the reference as a figure.
+
+    Cells of policies where they were trained have a frame.
+
+    Args:
+        found: what was measured, in one place at least.
+        title: of the picture.
+        path: the image; its ending gives the format.
+    """
+    # Takes a second to import: only where it is used. The object interface needs no display.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    columns = found.measured
+    names = 0.09 * max(map(len, found.labels))
+    size = (max(6.0, 1.5 + names + 1.3 * len(columns)), 1.9 + 0.42 * len(found.policies))
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    shares = _cells(found, Column.to_best)
+    shown = [[float("nan") if cell is None else cell for cell in row] for row in shares]
+    image = axes.imshow(shown, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
+    _write_cells(axes, shares, _cells(found, Column.to_reference))
+    _frame_homes(axes, found)
+    axes.set_xticks(range(len(columns)), [_place_words(one) for one in columns], fontsize=9)
+    axes.set_yticks(range(len(found.policies)), found.labels)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_title(f"{title}\nfigures: throughput ÷ {found.reference}", loc="left", fontsize=10)
+    figure.colorbar(image, ax=axes, label="throughput ÷ the best there")
+    write_figure(figure, path)
+
+
+def _cells(
+    found: Transfer, value: Callable[[Column, str], float | None]
+) -> list[list[float | None]]:
+    return [[value(column, name) for column in found.measured] for name in found.policies]
+
+
+def _write_cells(
+    axes: Axes, shares: list[list[float | None]], ratios: list[list[float | None]]
+) -> None:
+    for row, values in enumerate(ratios):
+        for column, value in enumerate(values):
+            share = shares[row][column]
+            dark = share is not None and share > DARK
+            text = "–" if value is None else f"{value:.2f}"
+            weight = "bold" if share == 1.0 else "normal"
+            axes.text(
+                column,
+                row,
+                text,
+                ha="center",
+                va="center",
+                color="white" if dark else "black",
+                weight=weight,
+            )
+
+
+def _frame_homes(axes: Axes, found: Transfer) -> None:
+    from matplotlib.patches import Rectangle
+
+    for at, column in enumerate(found.measured):
+        for row in column.comparison.rows:
+            if row.subject.name in found.policies and column.place.is_home_of(row.subject):
+                corner = (at - 0.46, found.policies.index(row.subject.name) - 0.44)
+                axes.add_patch(Rectangle(corner, 0.92, 0.88, fill=False, edgecolor="black"))
+
+
+def _place_words(column: Column) -> str:
+    place, best = column.place, column.best
+    words = [place.label.replace(", ", "\n")]
+    if "cores" not in place.label:
+        words.append(machine_words(Machine(place.machine["kind"], place.cores)))
+    if best is not None:
+        words.append(f"best: {best.throughput / 1000:,.0f} K/s")
+    return "\n".join(words)
