@@ -105,7 +105,7 @@ def compare_policies(
 
     An online policy never moves what it has placed. What Ctrl-C ends is reported as far as it came.
     """
-    output = output_file(words, output)
+    output = output_file(words, output, workload)
     plan = Plan(protocol, seed, evaluations, seconds, _names(policies))
     batch = read_batch(workload)
     reached: list[Reached] = []

@@ -24,7 +24,7 @@ class Reached:
         policy: its name.
         online: whether it never moves what it has placed.
         makespan: of its order, in time units.
-        seconds: that it took to order the whole batch.
+        seconds: that it took to order the whole batch, which it has in memory.
         finished: False if it was stopped when its time was up.
     """
 
@@ -75,7 +75,7 @@ def compare(batch: Batch, plan: Plan, tell: Callable[[str, float], None]) -> Ite
 
         task = Task(batch, plan.protocol, plan.seed, plan.evaluations, proceed)
         # Made before the clock starts: a system has them from the transactions' arrival on.
-        _ = task.problem, task.hot_problem
+        _ = task.problem, task.hot_problem, task.random
         began = time.perf_counter()
         order = POLICIES[name].order(task)
         seconds = time.perf_counter() - began

@@ -69,11 +69,16 @@ def with_output(what: str) -> Callable[[Command], Command]:
     return decorate
 
 
-def output_file(words: Sequence[str], output: Path | None) -> Path | None:
+def output_file(words: Sequence[str], output: Path | None, workload: Path) -> Path | None:
     """Where to write, before anything is done for it.
 
+    Args:
+        words: what was typed beside the options.
+        output: the option.
+        workload: the file that is read; it is not written over.
+
     Raises:
-        ScheduleError: something else was typed, or two files.
+        ScheduleError: something else was typed, two files, or the workload itself.
         UsageError: the file can't be written there.
     """
     for word in words:
@@ -85,4 +90,6 @@ def output_file(words: Sequence[str], output: Path | None) -> Path | None:
             raise ScheduleError(f"{word}: names no file; such as output=result.json")
         output = Path(word.removeprefix(OUTPUT))
     refuse_bad_output(None if output is None else str(output))
+    if output is not None and output.exists() and workload.exists() and output.samefile(workload):
+        raise ScheduleError(f"output={output}: is the workload itself; name another file")
     return output

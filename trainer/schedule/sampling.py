@@ -21,17 +21,17 @@ PART = 256
 
 
 def samples_needed(share: float, confidence: float) -> int:
-    """Schedules to draw so that the best is better than a share of all, with a confidence.
+    """Schedules to draw so that the best is no worse than a share of all, with a confidence.
 
     The nonparametric one-sided tolerance bound (Hahn and Meeker, "Statistical Intervals", 1991):
     all of n schedules are within the worse share p of all with probability p^n.
     """
-    return math.ceil(math.log(1 - confidence) / math.log(share))
+    return max(1, math.ceil(math.log1p(-confidence) / math.log(share)))
 
 
 def share_bounded(samples: int, confidence: float) -> float:
-    """The share of all schedules that the best of so many is better than, with a confidence."""
-    return float((1 - confidence) ** (1 / samples))
+    """The share of all schedules that the best of so many is no worse than, with a confidence."""
+    return math.exp(math.log1p(-confidence) / samples)
 
 
 @dataclass(frozen=True)

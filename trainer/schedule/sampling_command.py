@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import click
@@ -55,7 +56,7 @@ Examples:
     type=NumberRange(0, 1, min_open=True, max_open=True),
     default=0.99,
     show_default=True,
-    help="Of all schedules, the share that the best of the sample is to be better than ...",
+    help="Of all schedules, the share that the best of the sample is to be no worse than ...",
 )
 @click.option(
     "--confidence",
@@ -84,7 +85,7 @@ def sample(
 
     By a random walk over the acyclic orientations of the conflict graph.
     """
-    output = output_file(words, output)
+    output = output_file(words, output, workload)
     batch = read_batch(workload)
     count = samples or samples_needed(share, confidence)
     if count > SAMPLES_MAX:
@@ -101,8 +102,8 @@ def sample(
     print_table(_table(found, reached))
     bounded = share_bounded(count, confidence)
     click.echo(
-        f"The shortest of {count:,} is shorter than or as short as {bounded:.4%} of all "
-        f"serializable schedules, with {confidence:.4%} confidence."
+        f"The shortest of {count:,} is shorter than or as short as {_rounded_down(bounded)} of all "
+        f"serializable schedules, with a confidence of {confidence}."
     )
     if output is not None:
         document = {
@@ -120,6 +121,11 @@ def sample(
         }
         write_atomically(output, json.dumps(document) + "\n")
         click.echo(f"sample: {output}")
+
+
+def _rounded_down(share: float) -> str:
+    """A share that is surely reached: rounded up, it would promise too much."""
+    return f"{math.floor(share * 1e6) / 1e6:.4%}"
 
 
 def _reached(batch: Batch, protocol: str, seed: int) -> dict[str, int]:

@@ -56,6 +56,7 @@ def test_policies_are_chosen_and_compared_with_the_first(workload: Path) -> None
         (["output=a.json", "output=b.json"], "names a second file"),
         (["--output", "a.json", "output=b.json"], "names a second file"),
         (["output=no/where.json"], "there is no directory no"),
+        (["output=./w.json"], "is the workload itself; name another file"),
         (["--seconds", "nan"], "nan"),
         (["--seconds", "0"], "0"),
         (["--evaluations", "0"], "0"),

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from trainer.schedule.batch import PROTOCOLS, Batch, Operation, make_batch
-from trainer.schedule.policies import POLICIES, Task
+from trainer.schedule.batch import PROTOCOLS, Batch, Numbers, Operation, make_batch
+from trainer.schedule.policies import POLICIES, Task, tabu
 from trainer.schedule.policies.annealing import accepts
 from trainer.schedule.policies.composite import composite
 from trainer.schedule.policies.conflicts import key_sets
 from trainer.schedule.policies.ldsf import ldsf
-from trainer.schedule.policies.moves import exchanged, random_pair
+from trainer.schedule.policies.moves import Pair, exchanged, random_pair
 from trainer.schedule.policies.ts_defer import ts_defer
 from trainer.schedule.policies.ts_kd import ts_kd
 
@@ -77,6 +77,32 @@ def test_more_evaluations_find_no_longer_schedules(name: str) -> None:
         task = Task(drawn_batch(40, seed=5), evaluations=evaluations)
         found.append(task.makespan(POLICIES[name].order(task)))
     assert found[1] < found[0]
+
+
+def test_tabu_search_of_a_small_batch_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    states: list[tuple[int, ...]] = []
+
+    def noted(order: Numbers, places: Pair) -> Numbers:
+        states.append(tuple(order.tolist()))
+        return exchanged(order, places)
+
+    monkeypatch.setattr(tabu, "exchanged", noted)
+    tabu.tabu(Task(drawn_batch(8), evaluations=20_000))
+    # 399 steps: with every exchange forbidden it stood still after the 28th.
+    assert len(set(states)) > 200
+
+
+@pytest.mark.parametrize("name", ["ldsf", "ts_defer", "ts_kd"])
+def test_a_policy_is_stopped_soon(name: str) -> None:
+    asked: list[float] = []
+
+    def proceed(done: float) -> bool:
+        asked.append(done)
+        return len(asked) < 5
+
+    order = POLICIES[name].order(Task(drawn_batch(50), proceed=proceed))
+    assert sorted(order.tolist()) == list(range(50))
+    assert 5 <= len(asked) <= 7
 
 
 def test_annealing_accepts_what_is_worse_less_and_less() -> None:

@@ -58,6 +58,7 @@ def test_the_paper_s_numbers_of_samples() -> None:
     assert samples_needed(0.999, 0.99) == 4603
     assert share_bounded(299, 0.95) == pytest.approx(0.99, abs=1e-4)
     assert share_bounded(298, 0.95) < 0.99
+    assert samples_needed(0.99, 1e-17) == 1
 
 
 def test_makespans_are_those_of_all_schedules_alike() -> None:
@@ -119,9 +120,20 @@ def test_the_command_says_how_much_of_all_is_bounded(workload: Path) -> None:
         (["--confidence", "nan"], "--confidence"),
         (["--samples", "0"], "--samples"),
         (["out.json"], "give output=FILE"),
+        (["output=w.json"], "is the workload itself"),
     ],
 )
-def test_what_is_mistyped_is_answered(workload: Path, arguments: list[str], expected: str) -> None:
+def test_what_is_mistyped_is_answered(
+    workload: Path, arguments: list[str], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(workload.parent)
     done = CliRunner().invoke(heddle, ["schedule", "sample", "--input", str(workload), *arguments])
     assert done.exit_code == 2
     assert expected in done.output
+
+
+def test_what_is_bounded_is_not_rounded_up(workload: Path) -> None:
+    arguments = ["--samples", "20", "--confidence", "0.9999999"]
+    done = CliRunner().invoke(heddle, ["schedule", "sample", "--input", str(workload), *arguments])
+    assert done.exit_code == 0, done.output
+    assert "44.6683% of all serializable schedules, with a confidence of 0.9999999." in done.output

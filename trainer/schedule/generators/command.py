@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from policies.errors import cut
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import one_message
 from trainer.command.output import refuse_bad_output
@@ -74,7 +75,9 @@ def configured(name: str, parameters: Sequence[str]) -> Generator:
     for text in parameters:
         key, equals, value = text.partition("=")
         if not equals or key not in known:
-            raise ScheduleError(f"{text}: {name} has the parameters {', '.join(known)}; give one")
+            raise ScheduleError(
+                f"{cut(text)}: {name} has the parameters {', '.join(known)}; give one"
+            )
         kind = int if isinstance(known[key].default, int) else float
         least, most = known[key].metadata["range"]
         try:
@@ -83,7 +86,7 @@ def configured(name: str, parameters: Sequence[str]) -> Generator:
             number = math.nan
         if not least <= number <= most:
             what = "an integer" if kind is int else "a number"
-            raise ScheduleError(f"{text}: must be {what} from {least} to {most}")
+            raise ScheduleError(f"{cut(text)}: must be {what} from {least} to {most}")
         values[key] = number
     made: Generator = GENERATORS[name](**values)
     return made

@@ -43,11 +43,18 @@ def genetic(task: Task) -> Numbers:
 
 def _evolve(task: Task) -> Numbers:
     size = min(POPULATION, task.evaluations)
-    population = [_individual(task, task.random.permutation(len(task))) for _ in range(size)]
-    spent = size
+    population: list[Individual] = []
+    spent = 0
+    while spent < size and (spent == 0 or task.proceed(spent / task.evaluations)):
+        population.append(_individual(task, task.random.permutation(len(task))))
+        spent += 1
     while spent < task.evaluations and task.proceed(spent / task.evaluations):
-        children = [_child(task, population) for _ in range(min(size, task.evaluations - spent))]
-        spent += len(children)
+        # Asked for every child: a generation of a large batch takes minutes.
+        children: list[Individual] = []
+        wanted = min(size, task.evaluations - spent)
+        while len(children) < wanted and task.proceed(spent / task.evaluations):
+            children.append(_child(task, population))
+            spent += 1
         elite = tools.selBest(population, ELITE)
         population = tools.selBest(elite + children, size)
     return np.array(tools.selBest(population, 1)[0], np.uint32)

@@ -42,7 +42,7 @@ def ldsf(task: Task) -> Numbers:
             waiting.remove(chosen)
             order.append(chosen)
             heapq.heappush(running, (now + lengths[chosen], chosen))
-            if not task.proceed(len(order) / len(task)):
+            if not task.proceed_counting(len(order)):
                 return np.array([*order, *waiting, *arriving], np.uint32)
         else:
             now, _ = heapq.heappop(running)

@@ -12,7 +12,8 @@ from trainer.schedule.policies.task import Task
 NEIGHBOURS = 50
 """Looked at in each step: all exchanges of 500 transactions would be 124 750."""
 TENURE = 100
-"""Steps for which exchanged transactions may not be exchanged back."""
+"""Steps for which exchanged transactions may not be exchanged back. Of a small batch, half of the
+exchanges there are at most: with all of them forbidden, none would ever be made again."""
 
 
 def tabu(task: Task) -> Numbers:
@@ -24,7 +25,8 @@ def tabu(task: Task) -> Numbers:
     shortest = task.makespan(state)
     if len(task) < 2:
         return best
-    forbidden: deque[Pair] = deque(maxlen=TENURE)
+    exchanges = len(task) * (len(task) - 1) // 2
+    forbidden: deque[Pair] = deque(maxlen=min(TENURE, exchanges // 2))
     spent = 1
     while spent < task.evaluations and task.proceed(spent / task.evaluations):
         found: tuple[int, Numbers, Pair] | None = None

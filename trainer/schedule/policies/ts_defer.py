@@ -33,7 +33,9 @@ def ts_defer(task: Task) -> Numbers:
             continue
         running.append(sets[index])
         order.append(index)
-    return np.array(order, np.uint32)
+        if not task.proceed_counting(len(order)):
+            break
+    return np.array([*order, *waiting], np.uint32)
 
 
 def _look_up(sets: KeySets, random: np.random.Generator) -> KeySets:

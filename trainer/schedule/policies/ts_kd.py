@@ -44,6 +44,9 @@ def ts_kd(task: Task) -> Numbers:
     partitions = [Partition() for _ in range(PARTITIONS)]
     left_over: list[int] = []
     for index in range(len(task)):
+        if not task.proceed_counting(index):
+            left_over += range(index, len(task))
+            break
         met = [one for one in partitions if one.meets(sets[index])]
         if len(met) > 1:
             left_over.append(index)
