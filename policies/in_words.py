@@ -7,7 +7,7 @@ sentence. A wait is for those transactions of a type on which the waiting one de
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from policies.document import BINARY_EXPONENTIAL, BackoffRow, PolicyDocument, WaitAction
@@ -29,6 +29,9 @@ KIND_WORDS: dict[AccessKind, str] = {
 RUN = 3
 """From so many accesses in a row on, only the first and the last are named."""
 
+EVERY_TYPE = "Every type"
+"""Of whom a sentence tells that holds for all transaction types."""
+
 KNOWN_NAMES = {"occ": "OCC", "ic3": "IC3", "two_phase_locking_star": "2PL*"}
 """How papers write the seeds' names."""
 
@@ -38,7 +41,7 @@ class Sentence:
     """One thing that a table does otherwise.
 
     Attributes:
-        type: the transaction type that does it.
+        type: the transaction type that does it; `EVERY_TYPE` if all do the same.
         text: the sentence.
         cells: how many cells it tells of.
     """
@@ -54,7 +57,7 @@ class Explanation:
 
     Attributes:
         base: the other one's name, as people write it.
-        sentences: in the order of the types, waits first.
+        sentences: what all types do first, then in the order of the types, waits first.
         cells: CC and backoff cells that differ and have an effect in one of the two.
         without_effect: cells that differ, which nobody can notice.
     """
@@ -140,7 +143,8 @@ def _steps(verb: str, alphas: Sequence[float]) -> str:
         return "unchanged"
     if len(set(factors)) == 1:
         return f"{verb} by {factors[0]}"
-    return f"{verb} by {factors[0]}, {factors[1]}, {factors[2]} (after 0, 1, 2 or more attempts)"
+    by = f"{factors[0]}, {factors[1]}, {factors[2]}"
+    return f"{verb} by {by} (after 0, 1, 2 or more aborted attempts)"
 
 
 _WaitChange = tuple[WaitAction, WaitAction, tuple[int, ...], str | None]
@@ -155,12 +159,16 @@ class _Writer:
         self._rows = list(zip(Effects(base).rows, Effects(other).rows, strict=True))
 
     def sentences(self) -> Iterator[Sentence]:
+        alike = self._backoff_alike()
+        if alike is not None:
+            yield alike
         for kind in self._signature.types:
             yield from self._waits(kind.name, kind.states)
-            yield from self._flags(kind.name, kind.states, "dirty", self._read_words)
-            yield from self._flags(kind.name, kind.states, "publishes", self._publish_words)
-            yield from self._flags(kind.name, kind.states, "validates", self._validation_words)
-            yield from self._backoff(kind.name)
+            yield from self._reads(kind.name, kind.states)
+            yield from self._publications(kind.name, kind.states)
+            yield from self._validations(kind.name, kind.states)
+            if alike is None:
+                yield from self._backoff(kind.name, type_words(kind.name))
 
     def without_effect(self) -> int:
         """Cells of the CC table that differ between the files, and do the same."""
@@ -173,7 +181,7 @@ class _Writer:
             )
             count += one.read_version != two.read_version and before.dirty == after.dirty
             count += (
-                one.early_validation != two.early_validation and before.validates == after.validates
+                one.early_validation != two.early_validation and self._early_change(state) is None
             )
         return count
 
@@ -213,11 +221,14 @@ class _Writer:
     ) -> str:
         subject, plural = self._subject(kind, where)
         verb = "wait" if plural else "waits"
-        no = "do not wait" if plural else "does not wait"
-        whom = _listed([type_words(name) for name in names])
+        others = [f"another {type_words(n)}" if n == kind else type_words(n) for n in names]
+        whom = _listed(others)
         if after == "NO_WAIT":
-            nobody = _listed([type_words(name) for name in names], "or")
-            return f"{subject} {no} for {nobody}; {self._name} waits {self._until(before, whom)}."
+            no = f"{subject} {'do' if plural else 'does'} not wait"
+            if self._all(kind, where):
+                no = f"None of {type_words(kind)}'s accesses waits"
+            nobody = _listed(others, "or")
+            return f"{no} for {nobody}; {self._name} waits {self._until(before, whom)}."
         if before == "NO_WAIT":
             return f"{subject} {verb} {self._until(after, whom)}; {self._name} does not wait."
         if after == "COMMIT":
@@ -239,34 +250,52 @@ class _Writer:
 
     # ---- the other cells -------------------------------------------------------------------------
 
-    def _flags(
-        self,
-        kind: str,
-        states: range,
-        flag: str,
-        words: Callable[[str, list[int], bool], str],
-    ) -> Iterator[Sentence]:
+    def _reads(self, kind: str, states: range) -> Iterator[Sentence]:
+        changed = [
+            state
+            for state in states
+            if self._base.cc[state].read_version != self._other.cc[state].read_version
+            and self._rows[state][0].dirty != self._rows[state][1].dirty
+        ]
         for after in (True, False):
-            where = [s for s in states if self._flips(s, flag) and self._flag(s, flag) is after]
+            where = [state for state in changed if self._rows[state][1].dirty is after]
             if where:
-                yield Sentence(kind, words(kind, where, after), len(where))
+                yield Sentence(kind, self._read_words(kind, where, after), len(where))
 
-    def _flag(self, state: int, flag: str) -> bool:
-        return bool(getattr(self._rows[state][1], flag))
+    def _publications(self, kind: str, states: range) -> Iterator[Sentence]:
+        """Writes that are published now; then those that are not, by when they become visible."""
+        public: dict[str, list[int]] = {}
+        private: dict[str, list[int]] = {}
+        for state in states:
+            before, after = self._rows[state]
+            if before.publishes == after.publishes:
+                continue
+            groups, table = (public, 0) if after.publishes else (private, 1)
+            groups.setdefault(self._private_until(kind, state, table), []).append(state)
+        for until, where in public.items():
+            yield Sentence(kind, self._public_words(kind, where, until), len(where))
+        for until, where in private.items():
+            yield Sentence(kind, self._private_words(kind, where, until), len(where))
 
-    def _flips(self, state: int, flag: str) -> bool:
-        if not self._cell_differs(state, flag):
-            return False
+    def _validations(self, kind: str, states: range) -> Iterator[Sentence]:
+        for change in ("gained", "kept", "lost"):
+            where = [state for state in states if self._early_change(state) == change]
+            if where:
+                yield Sentence(kind, self._validation_words(kind, where, change), len(where))
+
+    def _early_change(self, state: int) -> str | None:
+        """What became of a validation after an access where the cell for it differs.
+
+        `kept`: the other table publishes there, and so validates. None if nobody can notice: a
+        published write is validated in any case.
+        """
+        one, two = self._base.cc[state], self._other.cc[state]
         before, after = self._rows[state]
-        return getattr(before, flag) != getattr(after, flag)
-
-    def _cell_differs(self, state: int, flag: str) -> bool:
-        field = {
-            "dirty": "read_version",
-            "publishes": "write_visibility",
-            "validates": "early_validation",
-        }[flag]
-        return getattr(self._base.cc[state], field) != getattr(self._other.cc[state], field)
+        if one.early_validation == two.early_validation or after.publishes:
+            return None
+        if two.early_validation:
+            return "kept" if before.publishes else "gained"
+        return "lost"
 
     def _read_words(self, kind: str, where: list[int], after: bool) -> str:
         subject, plural = self._subject(kind, where)
@@ -281,39 +310,59 @@ class _Writer:
             "not committed yet, too."
         )
 
-    def _publish_words(self, kind: str, where: list[int], after: bool) -> str:
+    def _public_words(self, kind: str, where: list[int], until: str) -> str:
         subject, plural = self._subject(kind, where)
-        is_, stays = ("are", "stay") if plural else ("is", "stays")
-        if after:
-            return (
-                f"{subject} {is_} validated and published at once, with all that "
-                f"{type_words(kind)} wrote before; {self._name} keeps {'them' if plural else 'it'} "
-                "private."
-            )
-        until = self._private_until(kind, where)
+        return (
+            f"{subject} {'are' if plural else 'is'} validated and published at once, with all that "
+            f"{type_words(kind)} wrote before; {self._name} keeps {'them' if plural else 'it'} "
+            f"private {until}."
+        )
+
+    def _private_words(self, kind: str, where: list[int], until: str) -> str:
+        subject, plural = self._subject(kind, where)
+        stays = "stay" if plural else "stays"
         return f"{subject} {stays} private {until}; {self._name} publishes at once."
 
-    def _private_until(self, kind: str, where: list[int]) -> str:
-        """When what these accesses write becomes visible; a later point takes it along."""
-        points = [s for s in self._signature.type_named(kind).states if self._rows[s][1].publishes]
+    def _private_until(self, kind: str, state: int, table: int) -> str:
+        """When what an access writes becomes visible; a later point takes it along.
+
+        Args:
+            kind: its type.
+            state: of the access.
+            table: in which it is private: 0 the base, 1 the other one.
+        """
+        states = self._signature.type_named(kind).states
+        points = [at for at in states if self._rows[at][table].publishes]
         if not points:
             return "until the commit"
-        in_loop = any(self._signature.accesses[state].loop for state in where)
-        if self._signature.workload in UNORDERED or in_loop:
+        if self._signature.workload in UNORDERED or self._signature.accesses[state].loop:
             return "until the next publication or the commit"
-        later = [state for state in points if state > where[-1]]
+        later = [at for at in points if at > state]
         if not later:
             return "until the commit"
         return f"until its {access_words(self._signature, later[0])} is published"
 
-    def _validation_words(self, kind: str, where: list[int], after: bool) -> str:
+    def _validation_words(self, kind: str, where: list[int], change: str) -> str:
         named, _ = self._named(where)
-        whose = f"{type_words(kind)}"
-        if after:
+        whose = type_words(kind)
+        if change == "gained":
             return f"{whose} validates early, after its {named}; {self._name} does not there."
+        if change == "kept":
+            return (
+                f"{whose} validates early, after its {named}, without publishing; {self._name} "
+                "validates there and publishes."
+            )
         return f"{whose} does not validate after its {named}; {self._name} does."
 
-    def _backoff(self, kind: str) -> Iterator[Sentence]:
+    def _backoff_alike(self) -> Sentence | None:
+        """One sentence for all types, if all back off alike and otherwise than in the base."""
+        kinds = self._signature.type_names
+        found = [one for kind in kinds for one in self._backoff(kind, EVERY_TYPE)]
+        if not 1 < len(found) == len(kinds) or len({one.text for one in found}) > 1:
+            return None
+        return Sentence(EVERY_TYPE, found[0].text, sum(one.cells for one in found))
+
+    def _backoff(self, kind: str, subject: str) -> Iterator[Sentence]:
         before, after = self._base.backoff[kind], self._other.backoff[kind]
         cells = sum(
             one != two
@@ -332,17 +381,21 @@ class _Writer:
             )
         else:
             usual = f"{self._name} {backoff_words(before)}"
-        yield Sentence(kind, f"{type_words(kind)} {backoff_words(after)}; {usual}.", cells)
+        yield Sentence(kind, f"{subject} {backoff_words(after)}; {usual}.", cells)
 
     # ---- names -----------------------------------------------------------------------------------
 
     def _subject(self, kind: str, where: list[int]) -> tuple[str, bool]:
         """Whose accesses these are, and whether they are several."""
-        everything = len(self._signature.type_named(kind).accesses)
-        if len(where) == everything and everything > RUN:
+        if self._all(kind, where):
             return f"All of {type_words(kind)}'s accesses", True
         named, plural = self._named(where)
         return f"{type_words(kind)}'s {named}", plural
+
+    def _all(self, kind: str, where: list[int]) -> bool:
+        """Whether these are all accesses of a type, and too many to be named."""
+        everything = len(self._signature.type_named(kind).accesses)
+        return len(where) == everything > RUN
 
     def _named(self, where: list[int]) -> tuple[str, bool]:
         parts = []

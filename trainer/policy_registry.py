@@ -169,10 +169,17 @@ class PolicyRegistry:
 
     def version_of(self, policy_digest: str) -> str | None:
         """The version that holds this very policy; None if none does."""
-        for found in self._client.search_model_versions(f"name = '{self._model}'"):
+        for found in self._versions():
             if found.tags.get(DIGEST) == policy_digest:
                 return str(found.version)
         return None
+
+    def is_only(self, version: str) -> bool:
+        """Whether the model has no other version."""
+        return [str(found.version) for found in self._versions()] == [version]
+
+    def _versions(self) -> list[Any]:
+        return list(self._client.search_model_versions(f"name = '{self._model}'"))
 
     def register(
         self, source: str, tags: Mapping[str, str], words: str, run_id: str | None = None
@@ -207,7 +214,7 @@ class PolicyRegistry:
 def register_candidate(
     client: Any, model: str, document: PolicyDocument, run_id: str
 ) -> Registered:
-    """Register what a training learned: the candidate, and the champion where there is none yet.
+    """Register what a training learned: the candidate, and the champion if it is the first.
 
     The file is kept with the MLflow run, under a name of its own, so that it stays as it is when
     the run is gone on with. The same policy is not registered twice.
@@ -225,7 +232,7 @@ def register_candidate(
         source = f"{client.get_run(run_id).info.artifact_uri.rstrip('/')}/{place}"
         version = registry.register(source, tags, document.name, run_id)
     registry.point(CANDIDATE, version)
-    if CHAMPION not in registry.aliases:
+    if CHAMPION not in registry.aliases and registry.is_only(version):
         registry.point(CHAMPION, version)
     pointing = [alias for alias, at in registry.aliases.items() if at == version]
     return Registered(model, version, sorted(pointing))
@@ -354,7 +361,7 @@ class RegistryReader:
 
 
 def read_from(store: MlflowStore) -> None:
-    """Let `registry:` name policies of this store from now on."""
+    """Let `registry:` name policies of this store from now on, and no longer of another."""
     add_source(SCHEME, RegistryReader(store).text)
 
 
@@ -371,5 +378,5 @@ def refuse_missing(store: MlflowStore) -> None:
     if not path.is_file():
         raise RegistryError(
             f"there is no MLflow store {path}; heddle train registered_model=NAME makes one, and "
-            "MLFLOW_TRACKING_URI or --uri names another"
+            "mlflow.uri=, --uri or MLFLOW_TRACKING_URI names another, as the command has it"
         )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policies import SEEDS, BackoffRow, PolicyDocument, PolicyFileError, Signature, build_seed
-from policies.in_words import access_words, by_nearness, explain, type_words
+from policies.in_words import EVERY_TYPE, access_words, by_nearness, explain, type_words
 from policies.signature import Access, TransactionType
 
 
@@ -64,7 +64,8 @@ def occ(tpcc: Signature) -> PolicyDocument:
         ),
         (
             {16: {"wait": {"new_order": "COMMIT", "payment": "COMMIT"}}},
-            "Payment's CUSTOMER update waits for NewOrder and Payment to end; IC3 does not wait.",
+            "Payment's CUSTOMER update waits for NewOrder and another Payment to end; IC3 does not "
+            "wait.",
         ),
         (
             {15: {"read_version": "CLEAN"}},
@@ -99,7 +100,7 @@ def test_from_an_end_to_an_access(tpcc: Signature) -> None:
 def test_what_is_otherwise_than_in_occ(occ: PolicyDocument) -> None:
     assert told(occ, {8: {"write_visibility": "PUBLIC"}, 13: {"early_validation": True}}) == [
         "NewOrder's OORDER_C_ID_IDX insert is validated and published at once, with all that "
-        "NewOrder wrote before; OCC keeps it private.",
+        "NewOrder wrote before; OCC keeps it private until the commit.",
         "Payment validates early, after its DISTRICT read; OCC does not there.",
     ]
 
@@ -118,6 +119,15 @@ def test_a_stretch_of_accesses_is_named_by_its_ends(tpcc: Signature) -> None:
     assert told(star, rows) == [
         "Payment's DISTRICT read to CUSTOMER update do not wait for Delivery; 2PL* waits for "
         "Delivery to end."
+    ]
+
+
+def test_that_no_access_waits_is_said_so(tpcc: Signature) -> None:
+    star = build_seed("two_phase_locking_star", tpcc)
+    rows = {state: {"wait": {"delivery": "NO_WAIT"}} for state in range(18, 26)}
+    assert told(star, rows) == [
+        "None of Delivery's accesses waits for another Delivery; 2PL* waits for another Delivery "
+        "to end."
     ]
 
 
@@ -149,10 +159,54 @@ def test_backoff_is_told(occ: PolicyDocument) -> None:
     usual = "OCC starts at 1 µs, doubles on an abort and halves on a commit."
     assert [one.text for one in explain(occ, other).sentences] == [
         f"NewOrder backs off a constant 128 µs; {usual}",
-        "Payment backs off from 1 µs on, multiplied by 2, 2, 5 (after 0, 1, 2 or more attempts) on "
-        f"an abort and unchanged on a commit; {usual}",
+        "Payment backs off from 1 µs on, multiplied by 2, 2, 5 (after 0, 1, 2 or more aborted "
+        f"attempts) on an abort and unchanged on a commit; {usual}",
     ]
     assert [one.cells for one in explain(occ, other).sentences] == [7, 4]
+
+
+def test_types_that_back_off_alike_share_a_sentence(occ: PolicyDocument) -> None:
+    constant = BackoffRow(128.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    found = explain(occ, replace(occ, backoff=dict.fromkeys(occ.backoff, constant)))
+    assert [(one.type, one.text, one.cells) for one in found.sentences] == [
+        (
+            EVERY_TYPE,
+            "Every type backs off a constant 128 µs; OCC starts at 1 µs, doubles on an abort and "
+            "halves on a commit.",
+            7 * len(occ.backoff),
+        )
+    ]
+
+
+def test_writes_on_both_sides_of_a_publication_become_visible_apart(ic3: PolicyDocument) -> None:
+    """Payment writes in 12, 14, 16 and 17: what 12 wrote is out when 14 is."""
+    private = {"write_visibility": "PRIVATE"}
+    assert [text for text in told(ic3, {12: private, 16: private}) if "private" in text] == [
+        "Payment's WAREHOUSE update stays private until its DISTRICT update is published; IC3 "
+        "publishes at once.",
+        "Payment's CUSTOMER update stays private until its HISTORY insert is published; IC3 "
+        "publishes at once.",
+    ]
+
+
+def test_early_validation_in_place_of_a_publication(occ: PolicyDocument) -> None:
+    public = changed(occ, {16: {"write_visibility": "PUBLIC"}})
+    public = replace(public, name="base")
+    early = changed(public, {16: {"write_visibility": "PRIVATE", "early_validation": True}})
+    found = explain(public, early)
+    assert [one.text for one in found.sentences] == [
+        "Payment's CUSTOMER update stays private until the commit; base publishes at once.",
+        "Payment validates early, after its CUSTOMER update, without publishing; base validates "
+        "there and publishes.",
+    ]
+    assert (found.cells, found.without_effect) == (2, 0)
+
+
+def test_publishing_tells_of_its_validation(occ: PolicyDocument) -> None:
+    both = changed(occ, {16: {"write_visibility": "PUBLIC", "early_validation": True}})
+    found = explain(occ, both)
+    assert len(found.sentences) == 1
+    assert (found.cells, found.without_effect) == (1, 1)
 
 
 def test_no_seed_differs_from_itself_and_each_is_its_own_nearest(signature: Signature) -> None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from envs import UnknownPolicyError, subject_of
 from policies import Encoding, PolicyFileError, Signature, load, resolve, shipped
-from policies.digest import policy_digest
+from policies.policy_digest import policy_digest
 from tests.trainer.fake_run import settings
 from trainer.command.main import heddle
 from trainer.config import MachineConfig
@@ -108,6 +108,11 @@ def test_a_table_that_has_got_worse_is_told(
     monkeypatch.setattr(elsewhere, "_relative", lambda *arguments: 1.0)
     done = run("library", "verify", "--tolerance", "1")
     assert done.exit_code == 1
+    assert "is as fast" in done.output
+    monkeypatch.setattr(
+        elsewhere, "_relative", lambda protocol, policy, *rest: 1.0 if policy is None else 0.5
+    )
+    done = run("library", "verify", "--tolerance", "1")
     assert "beats it" in done.output
 
 
@@ -120,6 +125,9 @@ def test_a_table_changed_after_measuring_is_told(elsewhere: ModuleType, tmp_path
     done = run("library", "verify", NAME)
     assert done.exit_code == 1
     assert "was changed after it was measured" in done.output
+    assert (
+        f"heddle library add {path} --folder {path.parent} --name {NAME} --replace" in done.output
+    )
     document["name"], document["cc"][2]["early_validation"] = "another name", False
     path.write_text(json.dumps(document))
     assert run("library", "verify", NAME).exit_code == 0
@@ -158,6 +166,18 @@ def test_a_damaged_record_is_told(
     assert done.exit_code == 2
     assert message in done.output
     assert str(path) in done.output
+
+
+def test_a_record_without_a_digest_is_told(elsewhere: ModuleType, tmp_path: Path) -> None:
+    assert add("good.json").exit_code == 0
+    path = tmp_path / "library" / f"{NAME}.json"
+    document = json.loads(path.read_text())
+    del document["provenance"]["library"]["digest"]
+    path.write_text(json.dumps(document))
+    done = run("library", "verify")
+    assert done.exit_code == 2
+    assert "library.digest is missing" in done.output
+    assert f"--name {NAME} --replace" in done.output
 
 
 def test_what_is_shipped_says_how_it_was_measured() -> None:

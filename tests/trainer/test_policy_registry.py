@@ -129,6 +129,13 @@ def test_the_same_policy_is_registered_once(client: Any, tpcc: Signature) -> Non
     assert aliases(client) == {CHAMPION: 1, CANDIDATE: 2}
 
 
+def test_a_champion_that_was_taken_away_is_not_replaced(client: Any, tpcc: Signature) -> None:
+    registered(client, document(tpcc))
+    client.delete_registered_model_alias(MODEL, CHAMPION)
+    assert registered(client, document(tpcc, seed=2)) == "2"
+    assert aliases(client) == {CANDIDATE: 2}
+
+
 def test_tags_say_what_a_policy_is(tpcc: Signature) -> None:
     tags = tags_of(
         document(

@@ -39,8 +39,8 @@ class NextDay:
         requests: in it.
         conflict_rate: of it, 0 to 1.
         rounds: comparisons of it.
-        served: the policy, for people, or `silo`.
-        digest: of the policy; None where none was served.
+        served: the policy, for people, or `silo`, which also runs where the policy does not fit.
+        digest: of the policy; None where `silo` ran.
         best: the baseline that was fastest.
         ratio: throughput of what was served over the best baseline's …
         low: … one end of the interval …
@@ -126,6 +126,8 @@ def measure_next_day(
         KeyboardInterrupt: Ctrl-C.
         MeasuringError: one can't run.
     """
+    if served is not None and served.document.signature != signature:
+        served = None
     whole = replace(config, workload=config.workload | {"hours": conditions.hours})
     with closing(_evaluator(whole, config.machine.cores)) as evaluator:
         tuned_us = tune_silo(evaluator.run_round, config.tuning, config.seed, display)
@@ -161,7 +163,7 @@ def measure_next_day(
 
 
 def _subject_of(served: Publication | None, signature: Signature) -> Subject:
-    if served is None or served.document.signature != signature:
+    if served is None:
         return replace(subject_of(FALLBACK, signature, lambda: 0.0), name=CANDIDATE)
     return of_policy(CANDIDATE, to_json(served.document))
 

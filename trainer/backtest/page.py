@@ -17,7 +17,7 @@ def page_of(steps: Sequence[Step], confidence: float) -> str:
         confidence: of the intervals, 0 to 1.
     """
     verdict = verdict_of(steps)
-    sections = [f"# Backtest of {len(steps)} nights"]
+    sections = [f"# Backtest of {len(steps)} night{'' if len(steps) == 1 else 's'}"]
     night = steps[0].night
     made_up = ", a synthetic trace" if night.synthetic else ""
     sections.append(f"Trace {night.trace}{made_up}, by Heddle {night.version}.")

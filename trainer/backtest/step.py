@@ -8,6 +8,7 @@ from typing import Any
 
 from trainer.backtest.next_day import NextDay
 from trainer.checkpoint import write_atomically
+from trainer.nightly.errors import StateError
 from trainer.nightly.nights import Night, read_night
 from trainer.nightly.state import NightFolder
 
@@ -51,13 +52,23 @@ class Step:
 
     @classmethod
     def kept(cls, folder: NightFolder) -> Step | None:
-        """What was kept of a night; None if nothing, or nothing that can be read."""
+        """What was kept of a night; None if nothing.
+
+        Raises:
+            StateError: it can't be read. Measured anew, it would be of what later nights left.
+        """
         night = read_night(folder)
         if night is None:
             return None
+        path = folder.path / NEXT_DAY
         try:
-            found = json.loads((folder.path / NEXT_DAY).read_text(encoding="utf-8"))
+            found = json.loads(path.read_text(encoding="utf-8"))
             day = found["next_day"]
             return cls(night, NextDay.from_dict(day) if day else None, found["why_not_measured"])
-        except (OSError, KeyError, TypeError, ValueError):
+        except FileNotFoundError:
             return None
+        except (OSError, KeyError, TypeError, ValueError) as error:
+            raise StateError(
+                f"{path}: is damaged ({error}); put a copy in its place, or begin anew in another "
+                "folder, with state="
+            ) from error

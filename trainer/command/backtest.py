@@ -21,8 +21,10 @@ from trainer.command.output import make_progress_console
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import NightlyConfig
 from trainer.lock import held
+from trainer.mlflow_store import MlflowStore
 from trainer.nightly.errors import NightError
 from trainer.nightly.state import StateFolder
+from trainer.policy_registry import read_from
 from trainer.progress import make_display
 
 
@@ -89,6 +91,8 @@ def _have_nights(config: NightlyConfig, state: StateFolder, days: int, rounds: i
         raise UsageError("trace= names no folder; heddle trace import makes one")
     trace = open_trace(Path(config.trace))
     nights_of(trace, days)
+    if config.mlflow.uri is not None:  # a folder of its own has no policies at first
+        read_from(MlflowStore(config.mlflow.uri, state.path))
     state.make()
     with held(state.path), make_display(make_progress_console()) as display:
         steps = run_backtest(config, state, trace, days, rounds, display)

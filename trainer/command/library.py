@@ -21,7 +21,7 @@ from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.output import make_progress_console, print_table, refuse_bad_output
 from trainer.command.settings import compose_settings
 from trainer.config import EvaluateConfig, TrainConfig, workload_options
-from trainer.library.entry import Entry, read_entry, with_record
+from trainer.library.entry import Entry, adding, read_entry, with_record
 from trainer.library.measuring import Measurement, Scores, measure_scores
 from trainer.library.naming import entry_name
 from trainer.library.verdict import Verdict, verify_entry
@@ -121,6 +121,12 @@ def verify(names: tuple[str, ...], tolerance: float, seed: int | None, output: s
         except KeyboardInterrupt:
             interrupted = True
     print_table(_verdict_table(verdicts))
+    for verdict in verdicts:
+        if verdict.entry.changed:
+            anew = adding(verdict.entry.path)
+            click.echo(
+                f"{verdict.entry.name}: to keep it as it is, measure it anew: {anew}", err=True
+            )
     if output is not None:
         document = {
             "version": heddle_version(),
@@ -220,8 +226,16 @@ def _read_trained(source: str, settings: tuple[str, ...]) -> _Trained:
 def _settings_of(document: PolicyDocument, source: str) -> Iterator[str]:
     """What a provenance says of where a policy was trained, as it would be typed."""
     workload, machine = (document.provenance.get(key) for key in ("workload", "machine"))
-    if not isinstance(workload, dict) or not isinstance(machine, dict) or "name" not in workload:
-        raise UsageError(f"{source}: its provenance does not say for which workload and machine")
+    if (
+        not isinstance(workload, dict)
+        or not isinstance(machine, dict)
+        or "name" not in workload
+        or not machine.keys() >= {"kind", "cores"}
+    ):
+        raise UsageError(
+            f"{source}: its provenance does not say for which workload, machine and cores; name "
+            "the folder of the run that trained it"
+        )
     yield f"machine={machine.get('kind')}"
     yield f"machine.cores={machine.get('cores')}"
     yield f"workload={workload['name']}"

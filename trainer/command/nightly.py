@@ -25,6 +25,7 @@ from trainer.nightly.outcome import Outcome
 from trainer.nightly.registry import align
 from trainer.nightly.rollback import roll_back
 from trainer.nightly.state import StateFolder
+from trainer.policy_registry import read_from
 from trainer.progress import make_display
 
 BAD_DAY = 3
@@ -93,6 +94,7 @@ def _have_night(config: NightlyConfig, state: StateFolder) -> int:
     if config.trace is None:
         raise UsageError("trace= names no folder; heddle trace import makes one")
     trace = open_trace(Path(config.trace))
+    read_from(MlflowStore(config.mlflow.uri, state.path))
     plan = Plan(config, state, trace, chosen_day(trace, config.day))
     with make_display(make_progress_console()) as display:
         night = run_night(plan, display)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from policies import PolicyDocument, PolicyFileError, load
-from policies.digest import policy_digest
+from policies.policy_digest import policy_digest
 from trainer.library.measuring import Measurement, Scores
 from trainer.run_version import heddle_version
 
@@ -73,12 +74,21 @@ def read_entry(path: Path) -> Entry:
             raise ValueError("has no scores")
         measurement = Measurement.from_dict(record.get("measured"))
         plain = {str(name): float(score) for name, score in scores.items()}
-        told = [str(record.get(field, "")) for field in ("digest", "date")]
+        for name in ("digest", "date"):
+            if not isinstance(record.get(name), str) or not record[name]:
+                raise ValueError(f"{RECORD}.{name} is missing")
+        told = [record[name] for name in ("digest", "date")]
         return Entry(path, document, measurement, plain, *told)
     except (TypeError, ValueError) as error:
         raise PolicyFileError(
-            f"{path}: provenance: {error}; heddle library add {path} measures it and writes one"
+            f"{path}: provenance: {error}; {adding(path)} measures it and writes one"
         ) from error
+
+
+def adding(path: Path) -> str:
+    """The command that measures a table and writes its file anew."""
+    where = ["--folder", str(path.parent), "--name", path.stem]
+    return shlex.join(["heddle", "library", "add", str(path), *where, "--replace"])
 
 
 def with_record(

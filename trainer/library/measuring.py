@@ -87,8 +87,10 @@ class Measurement:
                 _positive(RunConfig(), data["run"], "warmup"),
                 _positive(TuningConfig(), data["tuning"], "warmup_seconds"),
             )
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise ValueError(f"is no record of a measurement: {error!r}") from error
+        except KeyError as error:
+            raise ValueError(f"the record of the measurement has no field {error}") from error
+        except (TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"is no record of a measurement: {error}") from error
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON values, for the provenance."""
@@ -171,7 +173,8 @@ def refuse_misfit(document: PolicyDocument, signature: Signature) -> None:
     """
     if document.signature != signature:
         raise PolicyFileError(
-            f"{document.name}: is for another signature than {signature.workload} has now"
+            f"{document.name}: is for another signature than {signature.workload} has now; train "
+            "one for it"
         )
 
 
@@ -195,6 +198,9 @@ def _scores(found: Comparison) -> Scores:
         raise MeasuringError(f"consistency violated: {found.violations[0]}")
     mine = found.row(ENTRY)
     assert mine is not None
+    scores = found.scores(ENTRY)
+    if not scores:
+        raise MeasuringError("no baseline committed anything; measure longer, with run.seconds")
     ratios = {row.subject.name: paired_ratios(mine, row) for row in found.rows if row is not mine}
     # A baseline that committed nothing has no ratio, and is beaten.
-    return Scores(found.scores(ENTRY), {name: min(each) for name, each in ratios.items() if each})
+    return Scores(scores, {name: min(each) for name, each in ratios.items() if each})

@@ -65,7 +65,8 @@ def verify_entry(
 
 def _problem(entry: Entry, scores: Scores, tolerance: float) -> str | None:
     if scores.margin <= 1.0:
-        return f"{scores.best_baseline} beats it"
+        word = "beats it" if scores.margin < 1.0 else "is as fast"
+        return f"{scores.best_baseline} {word}"
     if scores.margin < entry.margin * (1.0 - tolerance):
         return f"worse than recorded by {1.0 - scores.margin / entry.margin:.1%}"
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,11 +89,18 @@ class KeptRun:
         """Where it was trained, in words."""
         if self.comparison is not None and self.comparison.rows:
             return machine_words(self.comparison.rows[0].machine)
-        machine = _part(self.settings, "machine")
-        kind, cores = str(machine.get("kind", "threads")), machine.get("cores")
-        if not isinstance(cores, int):
+        kind = str(_part(self.settings, "machine").get("kind", "threads"))
+        if self.cores is None:
             return "all real cores" if kind == "threads" else f"{kind} cores"
-        return machine_words(Machine(kind, cores))
+        return machine_words(Machine(kind, self.cores))
+
+    @property
+    def cores(self) -> int | None:
+        """On how many it was trained; None if that is not known."""
+        if self.comparison is not None and self.comparison.rows:
+            return self.comparison.rows[0].machine.cores
+        cores = _part(self.settings, "machine").get("cores")
+        return cores if isinstance(cores, int) else None
 
     @property
     def workload(self) -> dict[str, Any]:
@@ -130,7 +138,7 @@ def read_run(folder: RunFolder) -> KeptRun:
     """
     missing: list[Missing] = []
     settings = _settings(folder.config, missing)
-    resume = f"heddle train resume={folder.path}"
+    resume = shlex.join(["heddle", "train", f"resume={folder.path}"])
     try:
         checkpoint = Checkpoint.load(folder.path)
     except OtherVersionError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from typing import Any
 from envs import TUNED, Row, machine_words
 from policies import PolicyDocument
 from policies.in_words import (
+    EVERY_TYPE,
     Explanation,
     by_nearness,
     policy_words,
@@ -253,7 +255,7 @@ def _facts(run: KeptRun) -> list[Fact]:
         if provenance.get(key):
             facts.append(Fact(label, str(provenance[key])))
     if run.typed:
-        facts.append(Fact("Typed", " ".join(["heddle train", *run.typed])))
+        facts.append(Fact("Typed", shlex.join(["heddle", "train", *run.typed])))
     return facts
 
 
@@ -266,9 +268,10 @@ def _add_curve(view: RunView, run: KeptRun, number: int) -> None:
     last = history[-1]
     view.curve_note = (
         f"Throughput relative to {TUNED}, Silo under the constant backoff that suits it best. The "
-        f"best of the last generation reached {last.best:.3f}. The search's short runs flatter: "
-        "the comparison below measured the policy anew."
+        f"best of the last generation reached {last.best:.3f}. The search's short runs flatter"
     )
+    compared = run.comparison is not None and bool(run.comparison.rows)
+    view.curve_note += ": the comparison below measured the policy anew." if compared else "."
 
 
 def _add_policy(
@@ -283,7 +286,7 @@ def _add_policy(
     view.explanation = explanation
     spoken = groupby(explanation.sentences, key=lambda one: one.type)
     view.spoken = [
-        Spoken(type_words(kind), [one.text for one in sentences]) for kind, sentences in spoken
+        Spoken(_heading(kind), [one.text for one in sentences]) for kind, sentences in spoken
     ]
     row = _row(run, LEARNED)
     waited, aborted = waited_by_state(row), aborted_by_state(row)
@@ -297,6 +300,10 @@ def _add_policy(
             words = policy_words(name)
             view.waiting.append((words, waiting_places(measured, policy.signature)))
             view.aborts.append((words, abort_places(measured, policy.signature)))
+
+
+def _heading(kind: str) -> str:
+    return kind if kind == EVERY_TYPE else type_words(kind)
 
 
 def _row(run: KeptRun, name: str) -> Row | None:
@@ -341,8 +348,8 @@ def _add_windows(
         return
     if not run.virtual:
         view.windows_of = (
-            "The run was made on real cores, of which no timeline can be recorded: what is shown "
-            "are as many virtual ones."
+            "The run was made on real cores, of which no timeline can be recorded: virtual ones "
+            "are shown."
         )
 
 

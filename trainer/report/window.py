@@ -98,12 +98,15 @@ def _machine_of(run: KeptRun, otherwise: VirtualConfig) -> VirtualConfig:
     """The virtual cores of a run; for real ones as many virtual ones."""
     kept: Any = run.settings.get("machine")
     if not run.virtual:
-        cores = run.comparison.rows[0].machine.cores if run.finished and run.comparison else None
-        return VirtualConfig(**{**vars(otherwise), "cores": cores or otherwise.cores})
+        return VirtualConfig(**{**vars(otherwise), "cores": run.cores or otherwise.cores})
     try:
         costs = CostsConfig(**kept["costs"])
         names = {one.name for one in fields(VirtualConfig)}
-        return VirtualConfig(**{**kept, "costs": costs}) if set(kept) <= names else otherwise
+        if unknown := sorted({*kept} - names):
+            raise NoWindowError(
+                f"config.yaml has settings of another version of Heddle: machine.{unknown[0]}"
+            )
+        return VirtualConfig(**{**kept, "costs": costs})
     except (KeyError, TypeError) as error:
         raise NoWindowError(f"config.yaml has no virtual machine: {error}") from error
 

@@ -12,6 +12,7 @@ from trainer.backtest.page import page_of
 from trainer.backtest.picture import plot_days
 from trainer.backtest.step import Step
 from trainer.backtest.verdict import verdict_of, why_no_gain
+from trainer.nightly.errors import StateError
 from trainer.nightly.nights import Night, keep
 from trainer.nightly.outcome import Outcome
 from trainer.nightly.state import StateFolder
@@ -121,4 +122,5 @@ def test_a_step_is_kept_and_found_again(tmp_path: Path, kept: Step) -> None:
     kept.keep(folder)
     assert Step.kept(folder) == kept
     (folder.path / "next_day.json").write_text("{")
-    assert Step.kept(folder) is None
+    with pytest.raises(StateError, match=r"next_day\.json: is damaged"):
+        Step.kept(folder)
