@@ -323,7 +323,8 @@ class Training:
         )
         state.history.append(entry)
         state.save(self._folder.path)
-        self._save_policy(candidates[best], {})
+        if best_so_far is not None:
+            self._save_policy(best_so_far, {})
         self._record.generation(entry)
         self._display.update(self._progress[0], self._words())
 
@@ -349,7 +350,9 @@ class Training:
             return True
         reason = state.refused.get(key) or self._check.why_refused(self._race.subject(candidate))
         if reason is None:
-            state.checked.append(key)
+            # Who goes on with check.enabled=true has those checked that were not.
+            if self._config.check.enabled:
+                state.checked.append(key)
             return True
         state.refused[key] = reason
         self._ledger.refuse(candidate, reason)

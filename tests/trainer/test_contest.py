@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from envs import Comparison
 from tests.trainer import fake_engine as stand_in
 from tests.trainer.fake_trials import FakeTrialPool
 from tests.trainer.test_sweep import SMALL
+from trainer.checkpoint import Checkpoint
 from trainer.command.main import heddle
 
 FOLDER = Path("runs/sweeps/mine")
@@ -111,6 +113,66 @@ def test_a_contest_interrupted_keeps_what_it_measured(
     (samples,) = json.loads((FOLDER / "fresh.json").read_text())["samples"].values()
     assert sum(len(taken) for taken in samples.values()) == 2
     assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+
+
+def test_a_shorter_contest_compares_over_the_same_rounds() -> None:
+    """Samples that only some tables have, of a longer contest, would be other inputs."""
+    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    path = FOLDER / "fresh.json"
+    content = json.loads(path.read_text())
+    (samples,) = content["samples"].values()
+    for name, taken in samples.items():
+        if name != "reference":
+            taken[1] *= 1000.0
+    path.write_text(json.dumps(content))
+    before = document()["cases"][0]["best_known"]
+    assert run("contest", "sweep=mine", *FRESH, "rounds=1").exit_code == 0
+    assert document()["cases"][0]["best_known"] == pytest.approx(before, rel=0.01)
+
+
+def test_what_failed_is_measured_again_by_the_next_contest() -> None:
+    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    path, before = FOLDER / "fresh.json", document()
+    content = json.loads(path.read_text())
+    for samples in content["samples"].values():
+        samples.update({name: [None, None] for name in samples})
+    path.write_text(json.dumps(content))
+    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert document()["cases"] == before["cases"]
+
+
+def test_swept_settings_of_the_search_are_methods_of_their_own() -> None:
+    path = FOLDER / "sweep.json"
+    content = json.loads(path.read_text())
+    for number, one in enumerate(content["runs"]):
+        one["values"] |= {"search.proposals": str(number % 2), "machine.cores": "4"}
+    path.write_text(json.dumps(content))
+    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    (case,) = document()["cases"]
+    assert case["case"] == "cores=4"
+    assert {method["method"] for method in case["methods"]} == {
+        f"{search} proposals={number}" for search in ("local", "random") for number in (0, 1)
+    }
+
+
+def test_unequal_cost_is_said() -> None:
+    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert "not of equal cost" not in (FOLDER / "contest.md").read_text()
+    (folder, *_) = FOLDER.glob("*random*")
+    state = Checkpoint.load(folder)
+    state.evaluations += 40
+    state.save(folder)
+    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert "60 to 100 evaluations" in (FOLDER / "contest.md").read_text()
+
+
+def test_ctrl_c_on_real_cores_keeps_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trainer.command.contest.compare_shown", lambda *_: Comparison([], True))
+    brief = ["threads.cores=2", "threads.tuning.rounds=1"]
+    done = run("contest", "sweep=mine", "evaluation.backend=in_process", "rounds=1", *brief)
+    assert done.exit_code == 130
+    assert "go on with: heddle contest sweep=" in done.output
+    assert document()["cases"]
 
 
 def test_a_contest_of_nothing_says_what_to_do() -> None:

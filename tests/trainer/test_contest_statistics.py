@@ -19,7 +19,8 @@ def test_a_curve_is_steps_with_nothing_before_the_first() -> None:
     assert CURVE.area(40) == pytest.approx((20 * 1 + 10 * 2) / 40)
     assert CURVE.area(20) == pytest.approx(10 / 20)
     assert CURVE.area(5) == 0.0
-    assert (CURVE.reaches(1.5), CURVE.reaches(2.0), CURVE.reaches(2.1)) == (30.0, 30.0, None)
+    assert [CURVE.reaches(x, 40) for x in (1.5, 2.0, 2.1)] == [30.0, 30.0, None]
+    assert (CURVE.reaches(2.0, 30), CURVE.reaches(2.0, 29)) == (30.0, None)
 
 
 def test_a_curve_that_falls_when_it_is_measured_anew_falls() -> None:
@@ -71,3 +72,11 @@ def test_blocks_are_pairs_of_runs() -> None:
     assert pair.effect == 1.0
     assert pair.p <= 2 / 2**6 + 1e-9
     assert compare_blocks([{"a": 1.0, "b": 1.0}])[0].p == 1.0
+
+
+def test_a_champion_that_failed_has_lost_its_block() -> None:
+    blocks = [{"a": 2.0, "b": 1.0}] * 3 + [{"a": 0.0, "b": 1.0}, {"a": 0.0, "b": 0.0}]
+    (pair,) = compare_blocks(blocks)
+    assert pair.effect == pytest.approx(3.5 / 5)
+    (pair,) = compare_blocks([{"a": 0.0, "b": base} for base in range(1, 7)])
+    assert (pair.effect, pair.p) == (0.0, pytest.approx(2 / 2**6))

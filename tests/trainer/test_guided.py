@@ -98,6 +98,14 @@ def test_without_discount_all_moves_stay_alike() -> None:
     assert 60 < sum(credit.choose(random) == "good" for _ in range(200)) < 140
 
 
+def test_credit_of_a_move_that_is_left_out_since_is_dropped() -> None:
+    before = Credit(["one", "other"], 0.9)
+    before.tell(["one"], True)
+    after = Credit(["other", "new"], 0.9)
+    after.load_state_dict(before.state_dict())
+    assert after.state_dict()["won"] == {"other": 0.0, "new": 0.0}
+
+
 def moves_made(search: Search, encoding: Encoding) -> set[str]:
     """By which moves its candidates came about."""
     asked = play(search, separable(encoding, 1), 240)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
@@ -21,6 +21,7 @@ from trainer.config import (
     VirtualConfig,
     workload_options,
 )
+from trainer.search import SEARCHES
 from trainer.search.evolution import EvolutionConfig
 
 
@@ -119,6 +120,35 @@ def test_groups_and_presets() -> None:
     quick = train("experiment=quick", "search.seconds=30")
     assert (quick.search.generations, quick.search.seconds) == (None, 30.0)
     assert quick.workload["name"] == "tpcc"
+
+
+def test_presets_of_minutes_change_evolution() -> None:
+    for name, machine, seconds in (
+        ("quick", "virtual", 200.0),
+        ("quick_threads", "threads", 130.0),
+    ):
+        config = train(f"experiment={name}")
+        search = config.search
+        assert isinstance(search, EvolutionConfig)
+        assert (search.name, search.decay, search.focus) == ("evolution", 0.95, 0.7)
+        assert (search.generations, search.seconds) == (None, seconds)
+        assert config.machine.kind == machine
+
+
+def test_the_budget_of_the_paper_is_that_of_evolution() -> None:
+    search = train("experiment=paper").search
+    assert isinstance(search, EvolutionConfig)
+    assert (search.generations, search.parents, search.children) == (300, 8, 4)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("experiment", ["quick", "quick_threads", "paper"])
+def test_a_preset_takes_any_search(experiment: str, search: str) -> None:
+    budget = train(f"experiment={experiment}").search
+    found = train(f"experiment={experiment}", f"search={search}").search
+    alone = train(f"search={search}").search
+    bounds = {"generations": budget.generations, "seconds": budget.seconds}
+    assert found == replace(alone, **bounds)
 
 
 @pytest.mark.parametrize("workload", ["tpcc", "ycsb", "micro"])

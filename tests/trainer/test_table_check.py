@@ -98,3 +98,13 @@ def test_nothing_is_checked_where_it_is_switched_off(
 ) -> None:
     train(settings(2, check=TableCheckConfig(enabled=False)), tmp_path / "run")
     assert FakeTrialPool.checked == []
+
+
+def test_what_was_not_checked_is_once_the_check_is_switched_on(
+    fake_engine: ModuleType, tmp_path: Path
+) -> None:
+    train(virtual_settings(3, check=TableCheckConfig(enabled=False)), tmp_path / "run")
+    assert Checkpoint.load(tmp_path / "run").checked == []
+    train(virtual_settings(4), tmp_path / "run")
+    state = Checkpoint.load(tmp_path / "run")
+    assert Candidate(tuple(state.bests[-1].vector), "").key in state.checked

@@ -23,7 +23,7 @@ from envs import (
 from envs.result import Machine
 from policies import Encoding, Signature, to_json
 from trainer.checkpoint import write_atomically
-from trainer.command.errors import UsageError, one_message
+from trainer.command.errors import INTERRUPTED, UsageError, one_message
 from trainer.command.output import as_text, make_progress_console, print_table
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import ContestConfig, TrainConfig, workload_options
@@ -86,8 +86,11 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
         missing = len(sweep.runs) - len(entrants)
         standing = stand(entrants, fresh, config.share, missing)
         on_real = _on_threads(config, entrants, standing, display)
-    _write(config, sweep, entrants, standing, on_real, folder)
+        _write(config, sweep, entrants, standing, on_real, folder)
     _show(standing, on_real, folder)
+    if any(comparison.interrupted for comparison in on_real.values()):
+        click.echo(f"interrupted on real cores; go on with: heddle contest sweep={sweep.path}")
+        raise SystemExit(INTERRUPTED)
 
 
 def _sweep(config: ContestConfig) -> Sweep:
@@ -184,6 +187,8 @@ def _on_threads(
             display.say(f"{case.case}: not measured on real cores: {error}")
         finally:
             evaluator.close()
+        if case.case in found and found[case.case].interrupted:
+            break
     return found
 
 

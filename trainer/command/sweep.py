@@ -52,8 +52,10 @@ def train_many(settings: Sequence[str]) -> None:
     name = None if name == "null" else name
     typed = [text for text in settings if not text.startswith("sweep=")]
     found = find_sweep(runs_dir, name) if name is not None else None
-    sweep = _begun(runs_dir, name, typed) if found is None else _gone_on(found, typed)
+    sweep = _begun(runs_dir, name, typed) if found is None else found
     with held(sweep.path):
+        if found is not None:  # read again: whoever held it may have made runs
+            sweep = _gone_on(Sweep.load(found.path), typed)
         sweep.save()
         _train(sweep, runs_dir)
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +55,16 @@ class FreshScores:
 
     @classmethod
     def load(cls, path: Path) -> FreshScores:
-        """Read the file; what can't be read is measured again."""
+        """Read the file; what can't be read, or failed, is measured again."""
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
             if document["schema_version"] == SCHEMA_VERSION:
-                return cls(path, dict(document["samples"]))
-        except (OSError, ValueError, KeyError, TypeError):
+                samples = {
+                    key: {name: _sound(taken) for name, taken in tables.items()}
+                    for key, tables in document["samples"].items()
+                }
+                return cls(path, samples)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             pass
         return cls(path)
 
@@ -119,7 +124,14 @@ class FreshScores:
                     counter.step("a table failed" if failed else "")
             finally:
                 self.save()
-        return {name: _score(known[name], known[REFERENCE], reference) for name in tables}
+        # All over the same rounds: there may be more, of an earlier contest with a longer plan.
+        beside = known[REFERENCE][: plan.rounds]
+        return {name: _score(known[name][: plan.rounds], beside, reference) for name in tables}
+
+
+def _sound(taken: Iterable[Any]) -> list[float | None]:
+    """The samples before the first failure, which may have been the machine's: a killed process."""
+    return [float(sample) for sample in takewhile(lambda sample: sample is not None, taken)]
 
 
 def _score(
@@ -127,7 +139,7 @@ def _score(
 ) -> float:
     if None in samples:
         return 0.0
-    pairs = zip(samples, beside, strict=False)
+    pairs = zip(samples, beside, strict=True)
     ratios = [one / other for one, other in pairs if one is not None and other]
     if not ratios:
         raise MeasuringError(f"the reference {reference.name} committed nothing; take longer runs")

@@ -74,6 +74,8 @@ def _line(cells: Sequence[str]) -> str:
 
 def _methods(case: CaseStanding, share: float) -> Sheet:
     best = ", ".join(f"{name} {score:.3f}" for name, score in case.baselines.items())
+    unequal = f"champions are of {case.evaluations} to {case.evaluations_max} evaluations: their "
+    unequal += "scores are not of equal cost, and neither are the differences"
     return Sheet(
         f"{case.case}, {case.evaluations} evaluations a run",
         (
@@ -91,6 +93,7 @@ def _methods(case: CaseStanding, share: float) -> Sheet:
         (
             "Score: the champion's throughput ÷ silo_tuned's, measured anew, median over the runs",
             f"best known {case.best_known:.3f}; baselines: {best}",
+            *([unequal] if case.evaluations_max > case.evaluations else []),
         ),
     )
 

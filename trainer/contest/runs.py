@@ -15,8 +15,8 @@ from trainer.run_folder import RunFolder
 from trainer.search import Candidate
 from trainer.sweep_folder import Sweep, SweepRun
 
-AXES_OF_METHODS = ("search", "seed")
-"""What is swept and is no workload."""
+SEARCH, SEED, CASES = "search", "seed", ("case", "workload")
+"""What is swept: the search and its settings make the method, all but the seed make the case."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Entrant:
 
     Attributes:
         case: its workload, as the sweep names it.
-        method: its search.
+        method: its search, with those of its settings that are swept.
         seed: its seed.
         folder: where it is.
         config: its settings.
@@ -34,8 +34,9 @@ class Entrant:
         seconds: that its search took.
         refused: candidates that failed the check.
         bests: its best so far, each time that it changed.
-        champion: what it ends with. A seed that its search never measured, and that only the
-            closing choice took in, is none of its search's: then this is the last best so far.
+        champion: what it ends with. A seed that its search never measured, or has long forgotten,
+            and that only the closing choice took in, is none of its search's: then this is the
+            last best so far.
         trained: what the search took the champion's fitness for.
     """
 
@@ -109,18 +110,17 @@ def _read(run: SweepRun, folder: RunFolder, compose: Compose) -> Entrant | None:
     signature = workload_signature(load_engine(), workload_options(config.workload))
     last = state.bests[-1]
     champion = Candidate(tuple(last.vector), last.origin)
-    trained = last.fitness
     ledger = Ledger()
     ledger.load_state_dict(state.ledger)
     document = load(folder.policy, signature)
     shipped = Candidate(tuple(Encoding(signature).encode(document)), champion.origin)
     if ledger.slices(shipped):
-        champion, trained = shipped, ledger.measured([shipped])[0].fitness
-    words = [value for key, value in run.values.items() if key not in AXES_OF_METHODS]
-    words = words or [text[5:] for text in folder.read_overrides() if text.startswith("case=")]
+        champion = shipped
+    known = ledger.slices(champion) > 0
+    trained = ledger.measured([champion])[0].fitness if known else last.fitness
     return Entrant(
-        case=" ".join(words) or str(config.workload.get("name", "workload")),
-        method=config.search.name,
+        case=_case(run, folder, config),
+        method=_method(run, config),
         seed=config.seed,
         folder=folder,
         config=config,
@@ -132,3 +132,29 @@ def _read(run: SweepRun, folder: RunFolder, compose: Compose) -> Entrant | None:
         champion=champion,
         trained=trained,
     )
+
+
+def _method(run: SweepRun, config: TrainConfig) -> str:
+    """A run's search as it was chosen, and those of its settings that are swept: an ablation's."""
+    words = [run.values.get(SEARCH, config.search.name)]
+    words += [_words(key, value) for key, value in run.values.items() if _of_search(key)]
+    return " ".join(words)
+
+
+def _case(run: SweepRun, folder: RunFolder, config: TrainConfig) -> str:
+    """What is swept besides; else the case that all runs have, or their workload."""
+    words = [
+        value if key in CASES else _words(key, value)
+        for key, value in run.values.items()
+        if key not in (SEARCH, SEED) and not _of_search(key)
+    ]
+    words = words or [text[5:] for text in folder.read_overrides() if text.startswith("case=")]
+    return " ".join(words) or str(config.workload.get("name", "workload"))
+
+
+def _of_search(key: str) -> bool:
+    return key.startswith(f"{SEARCH}.")
+
+
+def _words(key: str, value: str) -> str:
+    return f"{key.rpartition('.')[2]}={value}"

@@ -28,7 +28,7 @@ class RunStanding:
     """One run, measured anew.
 
     Attributes:
-        method: its search.
+        method: its search, with those of its settings that are swept.
         seed: its seed.
         run: its folder's name.
         origin: where its champion came from.
@@ -135,6 +135,11 @@ class CaseStanding:
     smallest_p: float
 
     @property
+    def evaluations_max(self) -> int:
+        """So many some runs have: beyond `evaluations`, their champions cost more than others."""
+        return max(run.evaluations for method in self.methods for run in method.runs)
+
+    @property
     def winner(self) -> MethodStanding:
         """The method whose runs' median is the best."""
         return self.methods[0]
@@ -234,7 +239,7 @@ def _run(
         score=fresh[entrant.champion.key],
         trained=entrant.trained,
         area=curve.area(evaluations),
-        reached_after=curve.reaches(target),
+        reached_after=curve.reaches(target, evaluations),
         at_equal_time=over_time.at(seconds),
         seconds=entrant.seconds,
         evaluations=entrant.evaluations,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -33,9 +34,10 @@ class Curve:
         area = sum((end - begun) * value for (begun, value), end in zip(within, ends, strict=False))
         return area / until
 
-    def reaches(self, target: float) -> float | None:
-        """What was spent when it first had so much; None if it never had."""
-        return next((begun for begun, value in self.steps if value >= target), None)
+    def reaches(self, target: float, until: float) -> float | None:
+        """What was spent when it first had so much; None if it had not by `until`."""
+        within = (begun for begun, value in self.steps if value >= target and begun <= until)
+        return next(within, None)
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,8 @@ def compare_blocks(blocks: Sequence[Mapping[str, float]]) -> list[Pair]:
 
     Args:
         blocks: the scores of all methods, a mapping for each workload and seed, which are what
-            runs of a block share. Blocks that lack a method are left out of its pairs.
+            runs of a block share. Blocks that lack a method are left out of its pairs; one whose
+            champion failed, and scores 0, has lost.
     """
     from scipy.stats import wilcoxon
 
@@ -105,9 +108,9 @@ def compare_blocks(blocks: Sequence[Mapping[str, float]]) -> list[Pair]:
     names, effects, chances = [], [], []
     for one, other in combinations(methods, 2):
         logs = [
-            math.log(block[one] / block[other])
+            _log_ratio(block[one], block[other])
             for block in blocks
-            if block.get(one, 0.0) > 0.0 and block.get(other, 0.0) > 0.0
+            if one in block and other in block
         ]
         if not logs:
             continue
@@ -131,6 +134,15 @@ def holm(chances: Sequence[float]) -> list[float]:
 def smallest_p(first: int, second: int) -> float:
     """The smallest p that so many runs of two methods can have, if not one pair is tied."""
     return min(1.0, 2.0 / math.comb(first + second, first))
+
+
+def _log_ratio(one: float, other: float) -> float:
+    """How much better the one is; beside a score of 0 any other is better than all ratios say."""
+    if one == other:
+        return 0.0
+    if one == 0.0 or other == 0.0:
+        return math.copysign(sys.float_info.max, one - other)
+    return math.log(one / other)
 
 
 def _mann_whitney(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:

@@ -51,5 +51,6 @@ class Credit:
 
     def load_state_dict(self, state: dict[str, dict[str, float]]) -> None:
         """Go on from a state."""
-        self._won |= state["won"]
-        self._lost |= state["lost"]
+        # Moves may have been left out, or let in again, since it was written.
+        for known, before in ((self._won, state["won"]), (self._lost, state["lost"])):
+            known.update((name, before[name]) for name in known if name in before)

@@ -27,7 +27,8 @@ class Entry:
 
     Attributes:
         build: from (encoding, settings, warm start, seed).
-        config: the dataclass of its settings, the type of `configs/search/NAME.yaml`.
+        config: the dataclass of its settings, the type of `configs/search/NAME.yaml`, and of its
+            variants.
     """
 
     build: Build
