@@ -20,6 +20,7 @@ from envs import Comparison
 from policies import load, save
 from tests.trainer import fake_engine as stand_in
 from tests.trainer.fake_run import settings, train, virtual_settings
+from tests.trainer.fake_trials import FakeTrialPool
 from tests.trainer.tiny_training import TINY
 from trainer.checkpoint import SCHEMA_VERSION
 from trainer.command.main import heddle
@@ -90,6 +91,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "engine", stand_in)
         patch.setattr(stand_in, "NOISE", 0.0)
+        patch.setattr("trainer.table_check.TrialPool", FakeTrialPool)
         kept_run(path, settings(3))
     return path
 

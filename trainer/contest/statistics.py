@@ -155,6 +155,8 @@ def _mann_whitney(first: Sequence[float], second: Sequence[float]) -> tuple[floa
 
     test = mannwhitneyu(first, second)
     effect, p = float(test.statistic) / (len(first) * len(second)), float(test.pvalue)
+    if min(len(first), len(second)) < 2:
+        return effect, 1.0  # nothing can be concluded from a single run
     tied = len({*first, *second}) < len(first) + len(second)
     if tied and math.comb(len(first) + len(second), len(first)) <= COUNTED_OUT:
         p = permutation_test(
