@@ -11,6 +11,7 @@ import click
 from envs.workload import PART, TRACED
 from traces.errors import TraceError
 from traces.reader import open_trace
+from trainer.backtest.run import MARK
 from trainer.command.errors import BAD_INPUT, FAILED, UsageError, one_message
 from trainer.command.output import make_progress_console
 from trainer.command.settings import compose_settings, settings_text
@@ -90,6 +91,10 @@ def nightly(settings: tuple[str, ...], rollback: bool, show: bool) -> None:
 
 def _have_night(config: NightlyConfig, state: StateFolder) -> int:
     check_night(config)
+    if (state.path / MARK).exists():
+        raise UsageError(
+            f"state={state.path}: is a backtest's; what heddle nightly serves needs another folder"
+        )
     config.machine.cores = config.machine.cores or len(os.sched_getaffinity(0))
     if config.trace is None:
         raise UsageError("trace= names no folder; heddle trace import makes one")

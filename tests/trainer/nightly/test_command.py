@@ -108,6 +108,15 @@ def test_mistakes_are_told(state: StateFolder, typed: list[str], words: str) -> 
     assert not list((state.path / "nights").glob("*/night.json"))
 
 
+def test_the_folder_of_a_backtest_serves_nobody(state: StateFolder) -> None:
+    one_day(Path("shop"))
+    (state.path / "backtest.json").write_text("{}")
+    done = run()
+    assert done.exit_code == 2
+    assert "is a backtest's" in done.stderr
+    assert not list((state.path / "nights").iterdir())
+
+
 def test_a_rollback_makes_no_state() -> None:
     done = CliRunner().invoke(heddle, ["nightly", "--rollback", "state=nowhere"])
     assert done.exit_code == 2
