@@ -14,6 +14,7 @@
 #include "storage/key.h"
 #include "storage/storage.h"
 #include "storage/table.h"
+#include "workload/hints.h"
 #include "workload/micro/options.h"
 #include "workload/random.h"
 #include "workload/signature.h"
@@ -97,9 +98,14 @@ class Micro {
   static int type_of(const Input& input) { return input.type; }
   [[nodiscard]] static bool is_snapshot(int) { return false; }
 
+  /// The row of the hot table.
+  static void hints(const Input& input, Hints& hints) {
+    hints.add(first_state(input), input.rows.front());
+  }
+
   template <class Txn>
   Outcome execute(Txn& txn, const Input& input) {
-    auto state = static_cast<AccessId>(input.type * kAccesses);
+    AccessId state = first_state(input);
     // +1 and -1 in turn: what the hot table gains the own tables lose, the large one is left at 0.
     std::int64_t change = 1;
     for (std::size_t i = 0; i < kAccesses; ++i) {
@@ -146,6 +152,9 @@ class Micro {
   static_assert(sizeof(Row) == 8);
   using Rows = Table<M, Key1, Row, HashIndex>;
 
+  static AccessId first_state(const Input& input) {
+    return static_cast<AccessId>(input.type * kAccesses);
+  }
   static std::string type_name(int type) { return "type_" + std::to_string(type); }
   static std::string own_table_name(int type) { return "OWN_" + std::to_string(type); }
 

@@ -11,6 +11,7 @@
 #include "protocol/outcome.h"
 #include "storage/key.h"
 #include "storage/storage.h"
+#include "workload/hints.h"
 #include "workload/random.h"
 #include "workload/replay/rotation.h"
 #include "workload/shop/cart.h"
@@ -78,6 +79,13 @@ class Shop {
   static int type_of(const Input& input) { return static_cast<int>(input.type); }
   [[nodiscard]] static bool is_snapshot(int type) {
     return type >= static_cast<int>(shop::kPolicyTypes);
+  }
+
+  /// The product that the request is about; what else is in the cart shows only when it is read.
+  static void hints(const Input& input, Hints& hints) {
+    if (input.type == shop::Type::view) return;
+    hints.add(input.type == shop::Type::cart ? shop::kCartReserveStock : shop::kPurchaseSellStock,
+              input.product);
   }
 
   template <class Txn>

@@ -9,10 +9,12 @@
 
 #include "protocol/outcome.h"
 #include "storage/storage.h"
+#include "workload/hints.h"
 #include "workload/random.h"
 #include "workload/signature.h"
 #include "workload/tpcc/consistency.h"
 #include "workload/tpcc/delivery.h"
+#include "workload/tpcc/hints.h"
 #include "workload/tpcc/inputs.h"
 #include "workload/tpcc/new_order.h"
 #include "workload/tpcc/options.h"
@@ -69,6 +71,8 @@ class Tpcc {
   [[nodiscard]] static bool is_snapshot(int type) {
     return type >= static_cast<int>(tpcc::kPolicyTypes);
   }
+
+  static void hints(const Input& input, Hints& hints) { tpcc::add_hints(input, hints); }
 
   template <class Txn>
   Outcome execute(Txn& txn, const Input& input) {

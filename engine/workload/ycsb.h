@@ -14,9 +14,11 @@
 #include "storage/hash_index.h"
 #include "storage/ordered_index.h"
 #include "storage/storage.h"
+#include "workload/hints.h"
 #include "workload/random.h"
 #include "workload/signature.h"
 #include "workload/ycsb/database.h"
+#include "workload/ycsb/hints.h"
 #include "workload/ycsb/inputs.h"
 #include "workload/ycsb/options.h"
 
@@ -63,6 +65,8 @@ class Ycsb {
 
   static int type_of(const Input&) { return 0; }
   [[nodiscard]] static bool is_snapshot(int) { return false; }
+
+  static void hints(const Input& input, Hints& hints) { ycsb::add_hints(input, hints); }
 
   template <class Txn>
   Outcome execute(Txn& txn, const Input& input) {

@@ -79,7 +79,7 @@ class Alone {
       const Input input = next();
       const int type = Workload::type_of(input);
       Outcome outcome = Outcome::commit;
-      if (Workload::is_snapshot(type)) {
+      if (workload_.is_snapshot(type)) {
         storage_.boundary(0, M::now());
         snapshot_.begin();
         outcome = workload_.query(snapshot_, input);

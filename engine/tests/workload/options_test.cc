@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include "workload/epinions/options.h"
 #include "workload/micro/options.h"
+#include "workload/smallbank/options.h"
+#include "workload/taobench/options.h"
 #include "workload/tpcc/options.h"
 #include "workload/ycsb/options.h"
 
@@ -86,6 +89,35 @@ TEST(MicroOptions, ParsesAndRefuses) {
   EXPECT_EQ(MicroOptions::parse({{"theta", "1"}}).theta, 1);
   EXPECT_EQ(error_of([] { MicroOptions::parse({{"theta", "-1"}}); }),
             "micro: option 'theta' is '-1'; allowed: a number from 0 to 4");
+}
+
+TEST(SmallBankOptions, ParsesAndRefuses) {
+  EXPECT_EQ(SmallBankOptions::parse({}).accounts, 1'000'000U);
+  EXPECT_FALSE(SmallBankOptions::parse({}).reads.on_snapshots);
+  EXPECT_TRUE(SmallBankOptions::parse({{"reads", "snapshot"}}).reads.on_snapshots);
+  EXPECT_EQ(error_of([] { SmallBankOptions::parse({{"balance", "16"}}); }),
+            "smallbank: option 'amalgamate + deposit_checking + send_payment + transact_savings + "
+            "write_check + balance' is '101'; allowed: shares that add up to 100");
+  EXPECT_EQ(error_of([] { SmallBankOptions::parse({{"accounts", "50"}}); }),
+            "smallbank: option 'hot_accounts' is '100'; allowed: 2 to the number of accounts, 50");
+  EXPECT_EQ(SmallBankOptions::parse({{"accounts", "50"}, {"skew", "zipf"}}).accounts, 50U);
+}
+
+TEST(EpinionsOptions, ParsesAndRefuses) {
+  EXPECT_EQ(EpinionsOptions::parse({}).mix.shares[2], 20);
+  EXPECT_EQ(error_of([] { EpinionsOptions::parse({{"users", "0"}}); }),
+            "epinions: option 'users' is '0'; allowed: an integer from 1 to 100000000");
+  EXPECT_EQ(error_of([] { EpinionsOptions::parse({{"reads", "dirty"}}); }),
+            "epinions: option 'reads' is 'dirty'; allowed: one of latest, snapshot");
+}
+
+TEST(TaoBenchOptions, ParsesAndRefuses) {
+  EXPECT_EQ(TaoBenchOptions::parse({{"long", "0"}}).long_share, 0);
+  EXPECT_EQ(error_of([] { TaoBenchOptions::parse({{"objects", "15"}}); }),
+            "taobench: option 'objects' is '15'; allowed: an integer from 17 to 100000000");
+  EXPECT_EQ(error_of([] { TaoBenchOptions::parse({{"read", "20"}}); }),
+            "taobench: option 'write + write_txn + read + read_txn' is '105'; allowed: shares "
+            "that add up to 100");
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,35 +10,11 @@
 #include "storage/node_version.h"
 #include "storage/storage.h"
 #include "storage/table.h"
+#include "workload/numbered_row.h"
 #include "workload/ycsb/inputs.h"
+#include "workload/ycsb/states.h"
 
 namespace heddle::ycsb {
-
-/// The states of the only transaction type. Operations come in random order, so each is a loop.
-enum State : AccessId {
-  kRead,
-  kRmwRead,
-  kRmwUpdate,
-  kScan,
-  kInsert,
-  kRemoveRead,
-  kRemove,
-};
-
-/// A record of `Bytes` bytes, rounded up to whole words. Its first and its last word hold the same
-/// number, 0 at first, so that a torn read or write shows; what lies between is ballast.
-template <std::size_t Bytes>
-struct UserRecord {
-  std::array<std::int64_t, (Bytes + 7) / 8> words;
-
-  [[nodiscard]] std::int64_t number() const { return words.front(); }
-  [[nodiscard]] bool torn() const { return words.front() != words.back(); }
-
-  void add(std::int64_t change) {
-    words.front() += change;
-    words.back() = words.front();
-  }
-};
 
 /// The table with records of one size behind one kind of index, and the procedure that uses it.
 template <class M, std::size_t Bytes, template <class, class> class Index>
@@ -102,7 +77,7 @@ class Database {
   }
 
  private:
-  using Value = UserRecord<Bytes>;
+  using Value = NumberedRow<Bytes>;
 
   template <class Txn>
   bool read_modify_write(Txn& txn, const Operation& operation) {

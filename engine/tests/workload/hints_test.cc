@@ -1,0 +1,138 @@
+#include "workload/hints.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "alone.h"
+#include "protocol/outcome.h"
+#include "workload/epinions.h"
+#include "workload/micro.h"
+#include "workload/shop.h"
+#include "workload/shop_program.h"
+#include "workload/signature.h"
+#include "workload/signature_check.h"
+#include "workload/smallbank.h"
+#include "workload/taobench.h"
+#include "workload/tpcc.h"
+#include "workload/ycsb.h"
+
+/// Every access is the one that the signature describes under its state, and every hint of a
+/// transaction that committed names an access that it made.
+namespace heddle {
+namespace {
+
+using test::Alone;
+using test::SignatureCheck;
+
+template <template <class> class W>
+void expect_true_hints(const typename W<ThreadsMachine>::Options& options, int transactions) {
+  using Workload = W<ThreadsMachine>;
+  static_assert(HasHints<Workload>);
+  Alone<W> alone(options);
+  const Signature signature = Workload::signature(options);
+  std::vector<std::uint64_t> hinted(signature.types.size());
+  std::vector<bool> reached(signature.state_count());
+  for (int i = 0; i < transactions; ++i) {
+    const auto input = alone.next();
+    const int number = Workload::type_of(input);
+    Hints hints;
+    alone.workload().hints(input, hints);
+    if (alone.workload().is_snapshot(number)) {
+      EXPECT_TRUE(hints.empty());
+      continue;
+    }
+    const auto type = static_cast<std::size_t>(number);
+    std::vector<Hint> accesses;
+    const Outcome outcome = alone.transact([&](auto& txn) {
+      SignatureCheck checked(txn, signature, type);
+      const Outcome wanted = alone.workload().execute(checked, input);
+      accesses = checked.accesses();
+      return wanted;
+    });
+    for (const Hint& access : accesses) reached[access.state] = true;
+    if (outcome != Outcome::commit) continue;
+    hinted[type] += hints.size();
+    for (const Hint& hint : hints) {
+      ASSERT_NE(std::find(accesses.begin(), accesses.end(), hint), accesses.end())
+          << signature.types[type].name << ": " << signature.access(hint.state).name << " of "
+          << hint.key;
+    }
+  }
+  for (std::size_t type = 0; type < hinted.size(); ++type) {
+    EXPECT_GT(hinted[type], 0U) << signature.types[type].name << " passed no hint";
+  }
+  for (std::size_t state = 0; state < reached.size(); ++state) {
+    EXPECT_TRUE(reached[state]) << "never reached: state " << state << ", "
+                                << signature.access(state).name;
+  }
+}
+
+TEST(Hints, OfTpccAreTrue) { expect_true_hints<Tpcc>(TpccOptions::parse({{"mix", "full"}}), 300); }
+
+TEST(Hints, OfYcsbAreTrue) {
+  expect_true_hints<Ycsb>(YcsbOptions::parse({{"records", "300"},
+                                              {"index", "ordered"},
+                                              {"read", "20"},
+                                              {"rmw", "20"},
+                                              {"scan", "20"},
+                                              {"insert", "20"},
+                                              {"delete", "20"}}),
+                          300);
+}
+
+TEST(Hints, OfMicroAreTrue) {
+  expect_true_hints<Micro>(
+      MicroOptions::parse({{"hot_records", "16"}, {"records", "100"}, {"own_records", "10"}}), 300);
+}
+
+TEST(Hints, OfTheShopAreTrue) {
+  using enum test::ShopRequest::Type;
+  const test::ProgramFile file = test::shop_program(
+      3, 2,
+      {{0, cart, 0}, {0, cart, 0}, {0, cart, 2}, {1, purchase, 1}, {0, purchase, 2}, {1, view, 0}});
+  expect_true_hints<Shop>(ShopOptions::parse({{"program", file.path()}}), 100);
+}
+
+TEST(Hints, OfSmallBankAreTrue) {
+  for (const char* reads : {"latest", "snapshot"}) {
+    expect_true_hints<SmallBank>(SmallBankOptions::parse({{"accounts", "100"}, {"reads", reads}}),
+                                 1000);
+  }
+}
+
+TEST(Hints, OfEpinionsAreTrue) {
+  for (const char* reads : {"latest", "snapshot"}) {
+    expect_true_hints<Epinions>(
+        EpinionsOptions::parse({{"users", "300"}, {"items", "100"}, {"reads", reads}}), 1000);
+  }
+}
+
+TEST(Hints, OfTaoBenchAreTrue) {
+  for (const char* reads : {"latest", "snapshot"}) {
+    expect_true_hints<TaoBench>(TaoBenchOptions::parse({{"objects", "50"}, {"reads", reads}}),
+                                1000);
+  }
+}
+
+/// Payment's metadata is its warehouse and district (SMF, §4.1.1).
+TEST(Hints, OfPaymentAreWarehouseAndDistrict) {
+  tpcc::Input input{};
+  input.type = tpcc::Type::payment;
+  input.payment.warehouse = 3;
+  input.payment.district = 7;
+  Hints hints;
+  Tpcc<ThreadsMachine>::hints(input, hints);
+  ASSERT_EQ(hints.size(), 2U);
+  EXPECT_EQ(hints[0], (Hint{3, tpcc::kPaymentUpdateWarehouse}));
+  EXPECT_EQ(hints[1], (Hint{3U << 4 | 7, tpcc::kPaymentUpdateDistrict}));
+  hints.clear();
+  EXPECT_TRUE(hints.empty());
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "workload/options.h"
+#include "workload/random.h"
+
+namespace heddle {
+
+/// How often each of a workload's transaction types is drawn: shares in percent, in the order of
+/// the types, each an option of the type's name.
+template <std::size_t N>
+struct Mix {
+  using Names = std::array<std::string_view, N>;
+
+  std::array<int, N> shares;
+
+  /// Asks for each share; a type that is not named has the one it has here.
+  [[nodiscard]] static Mix read(OptionReader& reader, const Names& names, Mix defaults) {
+    for (std::size_t i = 0; i < N; ++i) {
+      defaults.shares[i] =
+          static_cast<int>(reader.integer(std::string(names[i]), defaults.shares[i], 0, 100));
+    }
+    return defaults;
+  }
+
+  /// Refuses shares that do not add up to 100.
+  void validate(const OptionReader& reader, const Names& names) const {
+    int sum = 0;
+    std::string all;
+    for (std::size_t i = 0; i < N; ++i) {
+      sum += shares[i];
+      all.append(i == 0 ? "" : " + ").append(names[i]);
+    }
+    if (sum != 100) reader.reject(all, std::to_string(sum), "shares that add up to 100");
+  }
+
+  /// A type's number.
+  [[nodiscard]] std::size_t draw(Random& random) const {
+    auto card = static_cast<int>(random.below(100));
+    std::size_t type = 0;
+    while (card >= shares[type]) card -= shares[type++];
+    return type;
+  }
+};
+
+}  // namespace heddle

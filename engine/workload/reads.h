@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+
+#include "protocol/outcome.h"
+#include "workload/options.h"
+#include "workload/signature.h"
+
+namespace heddle {
+
+/// How the transaction types of a workload that only read are run: with the others, so that they
+/// have states and conflict, or on snapshots, where they are late by an epoch and never abort.
+/// They are the last of the workload's types.
+struct Reads {
+  bool on_snapshots = false;
+
+  [[nodiscard]] static Reads read(OptionReader& reader) {
+    return {reader.choice("reads", "latest", {"latest", "snapshot"}) == "snapshot"};
+  }
+
+  /// The state of an access of such a type.
+  [[nodiscard]] AccessId state(AccessId state) const { return on_snapshots ? kNoState : state; }
+
+  /// The types that a policy decides about.
+  [[nodiscard]] Signature decided(Signature all, std::size_t writing_types) const {
+    if (on_snapshots) all.types.resize(writing_types);
+    return all;
+  }
+};
+
+}  // namespace heddle
