@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/storage.h"
 #include "workload/signature.h"
 
 namespace heddle {
@@ -21,5 +22,15 @@ struct LockPlan {
 };
 
 [[nodiscard]] LockPlan plan_locks(const Signature& signature);
+
+/// Tells the tables whether some type writes them.
+template <class M>
+void mark_written_tables(const LockPlan& plan, Storage<M>& storage) {
+  for (TableBase<M>* table : storage.tables()) {
+    const auto written = plan.written.find(table->name());
+    // A table no state names is only ever read.
+    table->set_written(written != plan.written.end() && written->second);
+  }
+}
 
 }  // namespace heddle

@@ -356,6 +356,19 @@ class OptimisticCore {
     placeholders_.clear();
   }
 
+  /// Saves the version about to be overwritten if a snapshot may need it.
+  void keep_version(const Access<M>& access, std::uint64_t version) {
+    if (seeded<M>(SeededFault::skip_old_versions)) return;
+    if (tid::absent(access.seen) && tid::version(access.seen) == 0) return;
+    if (Epochs<M>::same_snapshot(tid::epoch(access.seen), tid::epoch(version))) return;
+    const std::size_t bytes = sizeof(Version<M>) + access.table->payload_bytes();
+    auto* old = new (storage_.allocate(worker_, bytes))
+        Version<M>{access.seen, access.record->past.newest()};
+    std::memcpy(old->payload(), access.record->payload(), access.table->payload_bytes());
+    access.record->past.add(old);
+    storage_.retire_version(worker_, old, bytes, tid::epoch(version));
+  }
+
   struct Watched {
     const Record<M>* record;
     std::uint64_t word;
@@ -396,19 +409,6 @@ class OptimisticCore {
     access.value = copy;
     access.bytes = bytes;
     return true;
-  }
-
-  /// Saves the version about to be overwritten if a snapshot may need it.
-  void keep_version(const Access<M>& access, std::uint64_t version) {
-    if (seeded<M>(SeededFault::skip_old_versions)) return;
-    if (tid::absent(access.seen) && tid::version(access.seen) == 0) return;
-    if (Epochs<M>::same_snapshot(tid::epoch(access.seen), tid::epoch(version))) return;
-    const std::size_t bytes = sizeof(Version<M>) + access.table->payload_bytes();
-    auto* old = new (storage_.allocate(worker_, bytes))
-        Version<M>{access.seen, access.record->past.newest()};
-    std::memcpy(old->payload(), access.record->payload(), access.table->payload_bytes());
-    access.record->past.add(old);
-    storage_.retire_version(worker_, old, bytes, tid::epoch(version));
   }
 
   void unlink_removed(std::uint64_t version) {

@@ -53,12 +53,14 @@ enum class AbortReason : std::uint8_t {
   lock_conflict,     ///< wait-die or no-wait refused a lock
   record_unlinked,   ///< the record left its index while in use
   stopped,           ///< the run ended
+  late_write,        ///< a transaction with a later timestamp has read the row as it was before
+  late_insert,       ///< or the range of the index that the row belongs in
   count_,
 };
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(AbortReason::count_)>
     kAbortReasonNames{"none",         "read_validation", "node_validation", "early_validation",
                       "dirty_source", "wait_cycle",      "lock_conflict",   "record_unlinked",
-                      "stopped"};
+                      "stopped",      "late_write",      "late_insert"};
 
 }  // namespace heddle

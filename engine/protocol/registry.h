@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "protocol/mvschedo.h"
+#include "protocol/mvto.h"
 #include "protocol/policy_table.h"
 #include "protocol/silo.h"
 #include "protocol/two_phase_locking.h"
@@ -29,6 +31,6 @@ struct Registry {
 };
 
 /// Every protocol the driver can run: a new one is its header and a line here.
-using Protocols = Registry<Silo, TwoPhaseLocking, PolicyTable>;
+using Protocols = Registry<Silo, TwoPhaseLocking, Mvto, MvSchedO, PolicyTable>;
 
 }  // namespace heddle

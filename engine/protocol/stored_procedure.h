@@ -33,6 +33,15 @@ namespace heddle {
 ///
 ///     bool  end_read(AccessId) / end_write(AccessId, entry)     publication points, progress
 ///     log_*, replay_*                                           retry from a validated point
+///
+/// or, where kLeavesTimestamps, takes the name of the row before the record in look() and place(),
+/// needs no node set, and has
+///
+///     uint64_t name_of(table, key)                              where readers of a row are noted
+///     bool  note_miss(TableBase&, name, NodeVersion)            false: look again
+///     bool  note_scan(TableBase&, NodeVersion)                  false: read the leaf again
+///     follow_split()                                            for OrderedIndex::insert()
+///     bool  end_write(AccessId, entry)                          after every write
 template <class M, class P>
 class StoredProcedureApi {
  public:
@@ -136,6 +145,81 @@ class StoredProcedureApi {
       case Begin::replay: return replay_scan<Prefix, T>(visit, scope);
       case Begin::stop: return false;
     }
+    if constexpr (leaves_timestamps()) {
+      return scan_noting<Prefix>(state, table, lo, hi, order, limit, visit);
+    } else {
+      return scan_watching<Prefix>(begin, state, table, lo, hi, order, limit, visit);
+    }
+  }
+
+  template <class T, class F>
+  bool scan(AccessId state, T& table, const typename T::KeyType& lo, const typename T::KeyType& hi,
+            Order order, std::uint32_t limit, F visit) {
+    return scan<typename T::ValueType>(state, table, lo, hi, order, limit, visit);
+  }
+
+ protected:
+  P& self() { return static_cast<P&>(*this); }
+
+ private:
+  using Scope = timeline::AccessScope<M>;
+  /// Asked where P is complete.
+  static constexpr bool leaves_timestamps() {
+    return requires { requires P::kLeavesTimestamps; };
+  }
+
+  template <class T>
+  Scope access(AccessKind kind, AccessId state, const T& table, const typename T::KeyType& key) {
+    return {kind, state, table, [&key] { return key.words[0]; }};
+  }
+  template <class T, class Prefix>
+  Scope access(AccessKind kind, AccessId state, const T& table, const Row<Prefix>& row) {
+    return {kind, state, table, [&] { return T::key_of(self().record_of(row.entry())).words[0]; }};
+  }
+
+  template <class Prefix, class T>
+  Row<Prefix> look_up(AccessId state, T& table, const typename T::KeyType& key) {
+    static_assert(sizeof(Prefix) <= sizeof(typename T::ValueType) && sizeof(Prefix) % 8 == 0);
+    int spins = 0;
+    while (true) {
+      NodeVersion<M> node;
+      Record<M>* record = table.index().find(key, node);
+      if (record == nullptr) {
+        if constexpr (leaves_timestamps()) {
+          if (!self().note_miss(table, self().name_of(table, key), node)) continue;
+        } else {
+          begin_range(&key_still_missing<T>, table, key, key, Order::ascending);
+          self().nodes().add_node(node);
+        }
+        return {};
+      }
+      std::uint32_t entry = 0;
+      switch (look(state, table, key, record, sizeof(Prefix), false, entry)) {
+        case Look::present: return {reinterpret_cast<const Prefix*>(self().value_of(entry)), entry};
+        case Look::absent:
+        case Look::stop: return {};
+        case Look::gone: M::relax(spins);
+      }
+    }
+  }
+
+  template <class T>
+  [[gnu::always_inline]] Look look(AccessId state, T& table, const typename T::KeyType& key,
+                                   Record<M>* record, std::uint32_t bytes, bool for_scan,
+                                   std::uint32_t& entry) {
+    if constexpr (leaves_timestamps()) {
+      return self().look(state, table, self().name_of(table, key), record, bytes, entry);
+    } else {
+      return self().look(state, table, record, bytes, for_scan, entry);
+    }
+  }
+
+  /// A scan that puts the leaves into the node set.
+  template <class Prefix, class T, class F>
+  [[gnu::always_inline]] bool scan_watching(Begin begin, AccessId state, T& table,
+                                            const typename T::KeyType& lo,
+                                            const typename T::KeyType& hi, Order order,
+                                            std::uint32_t limit, F& visit) {
     bool alive = true;
     std::uint32_t visited = 0;
     using Key = typename T::KeyType;
@@ -151,7 +235,7 @@ class StoredProcedureApi {
       for (const auto& [key, record] : entries) {
         M::on_row();
         std::uint32_t entry = 0;
-        const Look found = self().look(state, table, record, sizeof(Prefix), true, entry);
+        const Look found = look(state, table, key, record, sizeof(Prefix), true, entry);
         if (found == Look::stop) return alive = false;
         if (found == Look::gone) {
           // The node has changed with it, so this transaction can't commit.
@@ -178,46 +262,44 @@ class StoredProcedureApi {
     return alive;
   }
 
-  template <class T, class F>
-  bool scan(AccessId state, T& table, const typename T::KeyType& lo, const typename T::KeyType& hi,
-            Order order, std::uint32_t limit, F visit) {
-    return scan<typename T::ValueType>(state, table, lo, hi, order, limit, visit);
-  }
-
- protected:
-  P& self() { return static_cast<P&>(*this); }
-
- private:
-  using Scope = timeline::AccessScope<M>;
-
-  template <class T>
-  Scope access(AccessKind kind, AccessId state, const T& table, const typename T::KeyType& key) {
-    return {kind, state, table, [&key] { return key.words[0]; }};
-  }
-  template <class T, class Prefix>
-  Scope access(AccessKind kind, AccessId state, const T& table, const Row<Prefix>& row) {
-    return {kind, state, table, [&] { return T::key_of(self().record_of(row.entry())).words[0]; }};
-  }
-
-  template <class Prefix, class T>
-  Row<Prefix> look_up(AccessId state, T& table, const typename T::KeyType& key) {
-    static_assert(sizeof(Prefix) <= sizeof(typename T::ValueType) && sizeof(Prefix) % 8 == 0);
-    int spins = 0;
-    while (true) {
-      NodeVersion<M> node;
-      Record<M>* record = table.index().find(key, node);
-      if (record == nullptr) {
-        begin_range(&key_still_missing<T>, table, key, key, Order::ascending);
-        self().nodes().add_node(node);
-        return {};
-      }
-      std::uint32_t entry = 0;
-      switch (self().look(state, table, record, sizeof(Prefix), false, entry)) {
-        case Look::present: return {reinterpret_cast<const Prefix*>(self().value_of(entry)), entry};
-        case Look::absent:
-        case Look::stop: return {};
-        case Look::gone: M::relax(spins);
-      }
+  /// A scan that leaves a timestamp with every leaf, before it goes into it: if the leaf has
+  /// changed by then, it is read again.
+  template <class Prefix, class T, class F>
+  bool scan_noting(AccessId state, T& table, typename T::KeyType lo, typename T::KeyType hi,
+                   Order order, std::uint32_t limit, F& visit) {
+    using Key = typename T::KeyType;
+    // The next row comes after the one at this end of the range, once that one has been seen to.
+    Key& done = order == Order::ascending ? lo : hi;
+    bool some_done = false;
+    bool alive = true;
+    std::uint32_t visited = 0;
+    for (int spins = 0;; M::relax(spins)) {
+      bool again = false;
+      // By value: the index reads its bounds while `done` moves.
+      table.index().scan(Key(lo), Key(hi), order, [&](const NodeVersion<M>& node, auto entries) {
+        if (!self().note_scan(table, node)) {
+          again = true;
+          return false;
+        }
+        for (const auto& [key, record] : entries) {
+          if (some_done && key == done) continue;
+          M::on_row();
+          std::uint32_t entry = 0;
+          const Look found = look(state, table, key, record, sizeof(Prefix), true, entry);
+          if (found == Look::stop) return alive = false;
+          if (found == Look::gone) {  // from the leaf, just now
+            again = true;
+            return false;
+          }
+          done = key;
+          some_done = true;
+          if (found == Look::absent) continue;
+          const auto* value = reinterpret_cast<const Prefix*>(self().value_of(entry));
+          if (!visit(key, Row<Prefix>(value, entry)) || ++visited == limit) return false;
+        }
+        return true;
+      });
+      if (!again) return alive;
     }
   }
 
@@ -278,11 +360,11 @@ class StoredProcedureApi {
     int spins = 0;
     while (true) {
       Record<M>* fresh = table.make_record(self().worker(), key, tid::kPlaceholder);
-      const InsertResult<M> result = table.index().insert(self().worker(), key, fresh);
+      const InsertResult<M> result = insert_into_index(table, key, fresh);
       if (!result.inserted) {
         self().storage().release(self().worker(), fresh, table.record_bytes());
       }
-      switch (self().place(state, table, result, entry)) {
+      switch (place(state, table, key, result, entry)) {
         case Look::absent: return true;
         case Look::present:
         case Look::stop: return false;
@@ -291,8 +373,32 @@ class StoredProcedureApi {
     }
   }
 
+  template <class T>
+  [[gnu::always_inline]] InsertResult<M> insert_into_index(T& table, const typename T::KeyType& key,
+                                                           Record<M>* record) {
+    if constexpr (leaves_timestamps() && requires { table.index().last_removal(); }) {
+      return table.index().insert(self().worker(), key, record, self().follow_split());
+    } else {
+      return table.index().insert(self().worker(), key, record);
+    }
+  }
+
+  template <class T>
+  [[gnu::always_inline]] Look place(AccessId state, T& table, const typename T::KeyType& key,
+                                    const InsertResult<M>& result, std::uint32_t& entry) {
+    if constexpr (leaves_timestamps()) {
+      return self().place(state, table, self().name_of(table, key), result, entry);
+    } else {
+      return self().place(state, table, result, entry);
+    }
+  }
+
   bool end_write(Begin begin, AccessId state, std::uint32_t entry) {
-    if constexpr (P::kReplays) return begin == Begin::plain || self().end_write(state, entry);
+    if constexpr (leaves_timestamps()) {
+      return self().end_write(state, entry);
+    } else if constexpr (P::kReplays) {
+      return begin == Begin::plain || self().end_write(state, entry);
+    }
     return true;
   }
 

@@ -13,11 +13,13 @@ namespace heddle {
 /// The context is reused from transaction to transaction, so whoever refers to one carries its
 /// *incarnation*. Progress and incarnation share one word: a waiter that sees either move on sees
 /// it in one load.
-template <class M>
+///
+/// @tparam kRemembered past outcomes kept for transactions that read dirty from a writer that has
+///         moved on
+template <class M, std::uint64_t kRemembered = 64>
 class alignas(64) TransactionContext {
  public:
-  /// Past outcomes kept for transactions that read dirty from a writer that has moved on.
-  static constexpr std::uint64_t kOutcomes = 64;
+  static constexpr std::uint64_t kOutcomes = kRemembered;
   static constexpr std::uint64_t kAborted = 0;
 
   explicit TransactionContext(int worker = 0) : worker_(worker) {
@@ -28,6 +30,11 @@ class alignas(64) TransactionContext {
   void set_worker(int worker) { worker_ = worker; }
 
   [[nodiscard]] std::uint64_t incarnation() const { return progress_.own() >> kIncarnationShift; }
+
+  /// How many of its accesses it has finished, as far as it has announced.
+  [[nodiscard]] std::uint32_t progress() const {
+    return static_cast<std::uint32_t>(progress_.load() >> kProgressShift & kProgressMask);
+  }
 
   /// The owner's: it has finished `accesses` of its accesses.
   void announce(std::uint32_t accesses) { progress_.publish(pack(incarnation(), accesses)); }
@@ -89,6 +96,8 @@ class alignas(64) TransactionContext {
   // [ incarnation 40 | accesses finished 23 | the signal's bit ]
   static constexpr int kIncarnationShift = 24;
   static constexpr int kProgressShift = 1;
+  static constexpr std::uint64_t kProgressMask =
+      (std::uint64_t{1} << (kIncarnationShift - kProgressShift)) - 1;
   static constexpr std::uint64_t kFirstIncarnation = 1;
   static constexpr int kReferenceShift = 40;
   static constexpr std::uint64_t kReferenceMask = (std::uint64_t{1} << kReferenceShift) - 1;
@@ -98,8 +107,7 @@ class alignas(64) TransactionContext {
            (static_cast<std::uint64_t>(accesses) << kProgressShift);
   }
   static bool reached(std::uint64_t value, std::uint64_t incarnation, std::uint32_t accesses) {
-    const std::uint64_t progress =
-        (value >> kProgressShift) & ((std::uint64_t{1} << (kIncarnationShift - 1)) - 1);
+    const std::uint64_t progress = value >> kProgressShift & kProgressMask;
     return value >> kIncarnationShift != incarnation || progress >= accesses;
   }
 

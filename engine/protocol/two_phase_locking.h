@@ -27,11 +27,9 @@ struct LockRuntime {
     for (int worker = 0; worker < worker_count; ++worker) owners[worker].worker = worker;
     for (TableBase<M>* base : storage.tables()) {
       const auto rank = plan.ranks.find(base->name());
-      const auto written = plan.written.find(base->name());
       if (rank != plan.ranks.end()) base->set_lock_rank(rank->second);
-      // A table no state names is only ever read.
-      base->set_written(written != plan.written.end() && written->second);
     }
+    mark_written_tables(plan, storage);
   }
 
   int workers;

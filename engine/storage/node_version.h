@@ -25,8 +25,9 @@ template <class M>
 struct InsertResult {
   Record<M>* record = nullptr;  ///< The one now in the index: yours, or the one that was there.
   bool inserted = false;
-  /// The node as it was just before. A transaction whose node set holds exactly this may replace
-  /// the value by `after` and add `created`: nothing but its own insert came between.
+  /// The node as it was just before; of an ordered index, also where nothing was inserted. A
+  /// transaction whose node set holds exactly this may replace the value by `after` and add
+  /// `created`: nothing but its own insert came between.
   NodeVersion<M> before{};
   std::uint64_t after = 0;
   /// Nodes split off, which now cover part of the range `before` covered: only a leaf that splits

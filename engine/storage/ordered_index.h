@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "machine/seeded_fault.h"
 #include "storage/key.h"
 #include "storage/node_version.h"
 #include "storage/ordered_node.h"
@@ -43,6 +44,11 @@ class OrderedIndex {
     Record<M>* record;
   };
 
+  /// What most insertions have to do where a leaf splits.
+  struct Nothing {
+    void operator()(const Shared<M, std::uint64_t>*, const Shared<M, std::uint64_t>*) const {}
+  };
+
   /// `expected_rows` is not needed here; it makes the two kinds of index exchangeable.
   OrderedIndex(Storage<M>& storage, [[maybe_unused]] std::size_t expected_rows)
       : storage_{storage}, root_{make<Leaf>(kSetupWorker)} {}
@@ -64,7 +70,10 @@ class OrderedIndex {
   }
 
   /// Maps `key` to `record` unless it is mapped already.
-  InsertResult<M> insert(int worker, const K& key, Record<M>* record) {
+  /// @param on_split called as on_split(left, right), with the version words of a leaf that splits
+  ///        and of its new half, while the one is locked and the other out of everybody's reach
+  template <class OnSplit = Nothing>
+  InsertResult<M> insert(int worker, const K& key, Record<M>* record, OnSplit on_split = {}) {
     assert(record != nullptr);
     for (int spins = 0;; M::relax(spins)) {
       NoTrail trail;
@@ -73,11 +82,11 @@ class OrderedIndex {
       if (position < Leaf::kSlots) {
         if (Record<M>* const present = at.leaf->record_at(position, key); present != nullptr) {
           if (!at.leaf->version.unchanged(at.version)) continue;
-          return {.record = present};
+          return {.record = present, .before = at.seen()};
         }
       }
       if (at.leaf->size() == Leaf::kSlots) [[unlikely]] {
-        const InsertResult<M> result = insert_splitting(worker, key, record);
+        const InsertResult<M> result = insert_splitting(worker, key, record, on_split);
         if (result.inserted) return result;
         continue;  // the leaf changed meanwhile
       }
@@ -126,6 +135,14 @@ class OrderedIndex {
     } else {
       scan_descending(lo, hi, on_leaf);
     }
+  }
+
+  /// Where transactions are ordered by timestamps: the newest there was when a leaf was last taken
+  /// out. What readers up to then have noted at that leaf is lost; its range has gone over to a
+  /// neighbour. Whoever has inserted there sees it.
+  [[nodiscard]] std::uint64_t last_removal() const noexcept {
+    // acquire is not needed: the tree's versions brought it with the change.
+    return last_removal_.load(std::memory_order_relaxed);
   }
 
   /// Calls `f(key, record)` for every record in key order. Quiescent only.
@@ -195,7 +212,8 @@ class OrderedIndex {
 
   /// Inserts into a full leaf, splitting it and its full ancestors. Not inserted if the leaf turns
   /// out to have room, to have the key, or to have changed while it was being locked.
-  InsertResult<M> insert_splitting(int worker, const K& key, Record<M>* record) {
+  template <class OnSplit>
+  InsertResult<M> insert_splitting(int worker, const K& key, Record<M>* record, OnSplit& on_split) {
     Path path;
     const Reached at = reach(key, path);
     Leaf* const left = at.leaf;
@@ -208,6 +226,7 @@ class OrderedIndex {
     const K separator = left->split(key, *right);
     (separator < key ? right : left)->insert(key, record);
     const NodeVersion<M> created{right->version.word(), right->version.word()->peek()};
+    on_split(left->version.word(), right->version.word());
     insert_child(worker, path, top, separator, left, right);
     path.unlock_changed(top);
     return {.record = record,
@@ -260,6 +279,7 @@ class OrderedIndex {
     const int top = path.lowest([](const Inner& node) { return node.size() > 0; });
     if (!try_lock(path, top, at)) return false;
 
+    if (storage_.timestamps() != nullptr) note_removal(*storage_.timestamps());
     at.leaf->erase(key);
     // The lowest ancestor that has other children; if none has, this is the tree's last leaf.
     Inner* const ancestor = path.depth() == 0 ? nullptr : path[top].node;
@@ -279,6 +299,17 @@ class OrderedIndex {
     }
     if (!last_leaf) storage_.retire(worker, at.leaf, sizeof(Leaf));
     return true;
+  }
+
+  /// The leaf to be taken out is locked.
+  void note_removal(const Shared<M, std::uint64_t>& timestamps) {
+    if (seeded<M>(SeededFault::remove_without_timestamp)) return;
+    // seq_cst: behind the leaf's lock, which a reader with a newer timestamp will see.
+    const std::uint64_t now = timestamps.load(std::memory_order_seq_cst);
+    std::uint64_t last = last_removal_.load(std::memory_order_relaxed);  // relaxed: the CAS decides
+    // release: not needed for itself; the unlocking of the path publishes it.
+    while (last < now && !last_removal_.compare_exchange(last, now, std::memory_order_release)) {
+    }
   }
 
   /// Locks the nodes of `path` from `top` down and the leaf, if none has changed since it was seen.
@@ -354,6 +385,7 @@ class OrderedIndex {
 
   Storage<M>& storage_;
   Shared<M, Node*> root_;  // the nodes are owned by storage_
+  Shared<M, std::uint64_t> last_removal_{0};
 };
 
 }  // namespace heddle

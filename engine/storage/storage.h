@@ -96,6 +96,11 @@ class Storage {
   [[nodiscard]] bool keeps_snapshots() const { return keeps_snapshots_; }
   void keep_snapshots() { keeps_snapshots_ = true; }
 
+  /// Where a protocol orders transactions by timestamps: its last one given out; else nullptr. Set
+  /// while no transaction runs.
+  [[nodiscard]] const Shared<M, std::uint64_t>* timestamps() const { return timestamps_; }
+  void order_by_timestamps(const Shared<M, std::uint64_t>* last) { timestamps_ = last; }
+
   [[nodiscard]] void* allocate(int worker, std::size_t bytes) {
     return shares_[worker].arena.allocate(bytes);
   }
@@ -193,6 +198,7 @@ class Storage {
   Epochs<M> epochs_;
   std::unique_ptr<Share[]> shares_;
   bool keeps_snapshots_ = false;
+  const Shared<M, std::uint64_t>* timestamps_ = nullptr;
   std::vector<TableBase<M>*> tables_;
 };
 

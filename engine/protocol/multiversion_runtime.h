@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <memory>
+
+#include "machine/shared.h"
+#include "machine/signal.h"
+#include "protocol/lock_plan.h"
+#include "protocol/protocol.h"
+#include "protocol/timestamps.h"
+#include "protocol/version_table.h"
+
+namespace heddle {
+
+/// What the workers of one run share to order transactions by timestamps.
+template <class M>
+struct MultiversionRuntime {
+  explicit MultiversionRuntime(const RunSetup<M>& setup)
+      : workers(setup.workers),
+        stop(setup.stop),
+        storage(setup.storage),
+        timestamps(setup.workers, next_epoch(setup.storage)),
+        versions(setup.workers, setup.storage),
+        owners(new VersionOwner<M>[static_cast<std::size_t>(setup.workers)]) {
+    for (int worker = 0; worker < workers; ++worker) owners[worker].set_worker(worker);
+    mark_written_tables(plan_locks(setup.signature), storage);
+    storage.order_by_timestamps(&timestamps.last());
+  }
+  MultiversionRuntime(const MultiversionRuntime&) = delete;
+  MultiversionRuntime& operator=(const MultiversionRuntime&) = delete;
+  ~MultiversionRuntime() { storage.order_by_timestamps(nullptr); }
+
+  /// The worker that `worker` waits for, or -1.
+  [[nodiscard]] int waits_for(int worker) const {
+    // relaxed: for diagnosis.
+    const auto reference = owners[worker].waits_for.load(std::memory_order_relaxed);
+    return reference == 0 ? -1 : VersionOwner<M>::worker_of(reference);
+  }
+
+  /// Lets no other worker begin a transaction until let_others_go(), if no other has gone alone.
+  bool go_alone(int worker) {
+    std::uint64_t nobody = 0;
+    // acq_rel: who takes it comes after who gave it back.
+    if (!someone_alone_.compare_exchange(nobody, 1, std::memory_order_acq_rel)) return false;
+    alone_.publish(name_of(worker));
+    return true;
+  }
+  void let_others_go() {
+    alone_.publish(0);
+    someone_alone_.store(0, std::memory_order_release);  // release: as above
+  }
+  /// Waits until the worker may begin a transaction, or the run stops. Who goes alone is in the
+  /// middle of one, so it has a core.
+  /// @return how long that took
+  typename M::Ticks await_turn(int worker) {
+    const auto may_begin = [own = name_of(worker)](std::uint64_t alone) {
+      return alone == 0 || alone == own;
+    };
+    if (may_begin(alone_.load())) [[likely]]
+      return 0;
+    const auto start = M::now();
+    // relaxed: the flag carries no data.
+    alone_.wait(may_begin, [this] { return stop.load(std::memory_order_relaxed) != 0; });
+    return M::now() - start;
+  }
+
+  int workers;
+  const Shared<M, std::uint64_t>& stop;
+  Storage<M>& storage;
+  Timestamps<M> timestamps;
+  VersionTable<M> versions;
+  std::unique_ptr<VersionOwner<M>[]> owners;
+
+ private:
+  /// A worker in a signal's word: never 0, bit 0 clear.
+  static std::uint64_t name_of(int worker) { return (static_cast<std::uint64_t>(worker) + 1) << 1; }
+
+  /// What other protocols left has versions of the epochs up to now.
+  static std::uint64_t next_epoch(Storage<M>& storage) {
+    const bool advanced = storage.epochs().advance(M::now());
+    assert(advanced && "no worker is running");
+    (void)advanced;
+    return storage.epochs().current();
+  }
+
+  alignas(64) Signal<M> alone_;  ///< who goes alone; 0: nobody
+  alignas(64) Shared<M, std::uint64_t> someone_alone_;
+};
+
+}  // namespace heddle

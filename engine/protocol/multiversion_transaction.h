@@ -1,0 +1,517 @@
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "machine/seeded_fault.h"
+#include "protocol/multiversion_runtime.h"
+#include "protocol/optimistic.h"
+#include "protocol/stored_procedure.h"
+#include "protocol/timeline.h"
+#include "protocol/version_table.h"
+#include "protocol/write_queues.h"
+
+namespace heddle {
+
+/// Multi-version timestamp ordering (Bernstein and Goodman 1983; as MVTSO in Cheng et al., PVLDB
+/// 17(11), 2024, §4.2.1): transactions are serialized in the order of timestamps they are given
+/// when they begin.
+///
+/// - A read is given the newest version that is not newer than its transaction, committed or not,
+///   and leaves its timestamp with the row.
+/// - A write is visible at once. It is refused if a later transaction has read the row, for that
+///   one has been given what was there before. Since every write is of a row that its transaction
+///   has read, no version ever comes before one that exists.
+/// - A commit waits for those whose uncommitted versions were read, all of them earlier, so that
+///   nobody waits in a circle; if one of them aborts, so does who read from it.
+/// - A row that is not there is read like any other: the name of its key keeps the timestamp. A
+///   scan leaves its own with every leaf of the index it comes to, then looks whether the leaf has
+///   changed since; a row is put into the index first, and then refused if a later scan was there.
+///   So of a scan and an insert one sees the other.
+///
+/// A commit is installed as Silo's is, under the TID that is its timestamp: each record then holds
+/// its newest committed version, and what is older is kept as long as somebody may read it.
+///
+/// @tparam Expected what is known of the transaction before it begins: ExpectedWrites, or nothing
+template <class M, class Expected = NothingExpected<M>>
+class MultiversionTransaction final
+    : public OptimisticCore<M>,
+      public StoredProcedureApi<M, MultiversionTransaction<M, Expected>> {
+  using Core = OptimisticCore<M>;
+  using Core::conflict;
+  using Core::doomed_;
+  using Core::set_;
+
+ public:
+  static constexpr bool kReplays = false;
+  /// Rows are known by their keys, and readers tell the index where they were.
+  static constexpr bool kLeavesTimestamps = true;
+  /// What it is given was so at one moment since it began, not when it was given.
+  static constexpr bool kReadsAsOfBegin = true;
+
+  MultiversionTransaction(Storage<M>& storage, int worker, MultiversionRuntime<M>& runtime,
+                          Expected expected = {})
+      : Core(storage, worker),
+        runtime_(runtime),
+        self_(runtime.owners[worker]),
+        expected_(std::move(expected)) {}
+
+  [[nodiscard]] Expected& expected() { return expected_; }
+
+  void begin() {
+    assert(published_ == 0 && "the last transaction's versions are gone");
+    Core::begin_core();
+    named_.clear();
+    dependencies_.clear();
+    sources_.clear();
+    waited_ = runtime_.await_turn(this->worker());
+    timestamp_ = runtime_.timestamps.take(this->worker(),
+                                          this->storage().epochs().announced(this->worker()));
+    if ((begun_ += kLooksPerBegin) >= runtime_.workers) {
+      begun_ = 0;
+      horizon_ = runtime_.timestamps.oldest_in_use(this->storage().epochs());
+    }
+    expected_.begin(timestamp_);
+  }
+
+  /// On false, abort() must follow.
+  bool commit() {
+    if (!await_dependencies()) return false;
+    Core::lock_write_set();
+    for (const auto& locked : this->locked_) {
+      const Access<M>& access = set_[locked.entry];
+      if ((access.record->word.peek() & ~tid::kLock) == access.seen) continue;
+      // What was read stands, or the transaction would not have got here; but a record that held no
+      // row may have left its index.
+      conflict(AbortReason::record_unlinked, access.state);
+      return false;
+    }
+    // Nothing can come between any more, so others need not wait until all is installed: whoever
+    // overwrites one of these rows waits for its record's lock.
+    end(timestamp_);
+    for (const auto& locked : this->locked_) install(locked.entry);
+    this->locked_.clear();
+    if (this->stray_placeholders_) Core::drop_placeholders();
+    return true;
+  }
+
+  /// Whether what a transaction saw that wants to roll back was a state of the database at all.
+  bool validate_rollback() {
+    if (!await_dependencies()) return false;
+    for (const Access<M>& access : set_) {
+      // Or it may not have found again what it had inserted.
+      // acquire: nothing is read behind it.
+      if (!access.written() || !tid::dead(access.record->word.load(std::memory_order_acquire))) {
+        continue;
+      }
+      conflict(AbortReason::record_unlinked, access.state);
+      return false;
+    }
+    return true;
+  }
+
+  void abort() {
+    Core::unlock_write_set();
+    for (Named& named : named_) {
+      if (named.pending == nullptr) continue;
+      VersionBucket<M>& bucket = runtime_.versions.bucket(named.name);
+      bucket.latch();
+      bucket.remove(*named.pending);
+      bucket.unlatch();
+    }
+    end(VersionOwner<M>::kAborted);
+    Core::abort_core();
+  }
+
+  void passed(AccessId) {}
+
+  /// Time spent waiting since begin().
+  [[nodiscard]] typename M::Ticks waited() const { return waited_; }
+
+  /// See OptimisticCore.
+  [[nodiscard]] std::uint64_t last_version() const { return timestamp_; }
+  [[nodiscard]] typename Core::DirtySource dirty_source(std::uint32_t entry) const {
+    for (const Source& source : sources_) {
+      if (source.entry != entry) continue;
+      return {source.owner->worker(), source.incarnation, writes_of(set_[entry].seen)};
+    }
+    return {-1, 0, 0};
+  }
+  [[nodiscard]] bool reads_dirty() const { return !sources_.empty(); }
+  [[nodiscard]] std::uint64_t incarnation() const { return self_.incarnation(); }
+
+  [[nodiscard]] std::uint64_t timestamp() const { return timestamp_; }
+
+ private:
+  friend class StoredProcedureApi<M, MultiversionTransaction<M, Expected>>;
+
+  /// What belongs to an entry of the access set.
+  struct Named {
+    std::uint64_t name = 0;                ///< of the row; 0: of a table that nobody writes
+    PendingVersion<M>* pending = nullptr;  ///< nullptr: not written
+    bool unread = false;                   ///< put into the index just now, and not looked at since
+  };
+  struct Dependency {
+    VersionOwner<M>* owner;
+    std::uint64_t incarnation;
+  };
+  /// Where a version came from that had not been committed.
+  struct Source {
+    std::uint32_t entry;
+    VersionOwner<M>* owner;
+    std::uint64_t incarnation;
+  };
+
+  static std::uint8_t writes_of(std::uint64_t word) {
+    return static_cast<std::uint8_t>(word >> tid::kWritesShift & tid::kMaxWrites);
+  }
+
+  // ---- the steps of an access ------------------------------------------------------------------
+
+  Begin begin_access(AccessId) { return doomed_ ? Begin::stop : Begin::plain; }
+
+  Look look(AccessId state, TableBase<M>& table, std::uint64_t name, Record<M>* record,
+            std::uint32_t bytes, std::uint32_t& entry) {
+    const auto place = set_.locate(record);
+    entry = place.entry;
+    if (entry != AccessSet<M>::kNone) {
+      return widened(entry, bytes) ? Core::look_again(entry, bytes) : Look::stop;
+    }
+    if (table.written()) return read_version(state, table, name, record, bytes, place, entry);
+    const Look found = Core::read_committed(state, table, record, bytes, place, entry);
+    if (found != Look::gone) named_.emplace_back();
+    return found;
+  }
+
+  std::byte* write_buffer(std::uint32_t entry, std::uint32_t bytes) {
+    return widened(entry, std::max(bytes, set_[entry].write_bytes))
+               ? Core::next_write_buffer(entry, bytes)
+               : nullptr;
+  }
+
+  bool mark_removed(std::uint32_t entry) { return Core::set_removed(entry); }
+
+  /// The procedure has written: from here on others see it.
+  bool end_write(AccessId state, std::uint32_t entry) {
+    Access<M>& access = set_[entry];
+    Named& named = named_[entry];
+    assert(named.name != 0 && "a table is written by no other states than its signature names");
+    VersionBucket<M>& bucket = runtime_.versions.bucket(named.name);
+    M::on_control();
+    bucket.latch();
+    // Its own read has left its timestamp there.
+    const bool late = bucket.last_reader(named.name) > timestamp_ &&
+                      !seeded<M>(SeededFault::write_behind_readers);
+    const bool taken =
+        named.unread && bucket.read(*access.record, timestamp_, nullptr, 0, &self_).word !=
+                            tid::kPlaceholder;  // somebody has made a row of it meanwhile
+    if (!late && !taken) {
+      if (named.unread) bucket.note_reader(named.name, timestamp_);
+      named.unread = false;
+      const bool again = named.pending != nullptr;
+      if (!again) named.pending = &next_pending();
+      if (!access.removed) M::on_store(access.write, access.write_bytes);
+      PendingVersion<M>& version = *named.pending;
+      version.record = access.record;
+      version.owner = &self_;
+      version.incarnation = self_.incarnation();
+      version.word = tid::committed(timestamp_, access.writes, access.removed);
+      version.value = access.write;
+      version.bytes = access.removed ? 0 : access.write_bytes;
+      if (again) {
+        version.reach = std::max(version.reach, version.bytes);
+      } else {
+        bucket.add(version);
+      }
+    }
+    bucket.unlatch();
+    if (late || taken) {
+      conflict(late ? AbortReason::late_write : AbortReason::read_validation, access.state);
+      return false;
+    }
+    timeline::tell<M>(timeline::What::publication, state, 1);
+    expected_.done(named.name);
+    return true;
+  }
+
+  /// A record for `name` is in the index, put there just now or found there.
+  template <class T>
+  Look place(AccessId state, T& table, std::uint64_t name, const InsertResult<M>& result,
+             std::uint32_t& entry) {
+    Look found = Look::absent;
+    if (result.inserted) {
+      this->placeholders_.push_back({&table, result.record});
+      entry = set_.add(entry_of(state, table, result.record, {}, nullptr, 0));
+      named_.push_back({.name = name, .unread = true});
+    } else {
+      const auto place = set_.locate(result.record);
+      entry = place.entry;
+      if (entry == AccessSet<M>::kNone) {
+        found = read_version(state, table, name, result.record, 0, place, entry);
+      } else if (!set_[entry].absent && !set_[entry].removed) {
+        found = Look::present;
+      }
+    }
+    if constexpr (requires { table.index().last_removal(); }) {
+      // Whoever's record it is: that one may be later than a scan that this one is not.
+      if (found == Look::absent &&
+          !may_insert_at(result.before.word, table.index().last_removal())) {
+        conflict(AbortReason::late_insert, state);
+        return Look::stop;
+      }
+    }
+    return found;
+  }
+
+  /// Reads a row's version at the transaction's timestamp, and leaves that with the row.
+  Look read_version(AccessId state, TableBase<M>& table, std::uint64_t name, Record<M>* record,
+                    std::uint32_t bytes, typename AccessSet<M>::Place place, std::uint32_t& entry) {
+    if (!await_writers(state, name)) return Look::stop;
+    std::byte* copy = set_.allocate(bytes);
+    VersionBucket<M>& bucket = runtime_.versions.bucket(name);
+    M::on_control();
+    bucket.latch();
+    const VisibleVersion<M> found = bucket.read(*record, timestamp_, copy, bytes, &self_);
+    if (!tid::dead(found.word)) [[likely]]
+      bucket.note_reader(name, timestamp_);
+    bucket.unlatch();
+    if (tid::dead(found.word)) [[unlikely]]
+      return Look::gone;
+    entry = set_.size();
+    set_.append(record, place) = entry_of(state, table, record, found, copy, bytes);
+    named_.push_back({.name = name});
+    if (found.owner != nullptr) {
+      sources_.push_back({entry, found.owner, found.incarnation});
+      depend_on(found.owner, found.incarnation);
+    }
+    return set_[entry].absent ? Look::absent : Look::present;
+  }
+
+  static Access<M> entry_of(AccessId state, TableBase<M>& table, Record<M>* record,
+                            const VisibleVersion<M>& found, const std::byte* copy,
+                            std::uint32_t bytes) {
+    return {.record = record,
+            .table = &table,
+            .seen = found.word,
+            .value = copy,
+            .write = nullptr,
+            .read = copy,
+            .bytes = bytes,
+            .write_bytes = 0,
+            .read_bytes = bytes,
+            .state = state,
+            .writes = 0,
+            .absent = tid::absent(found.word),
+            .removed = false,
+            .dirty = found.owner != nullptr,
+            .pending = false};
+  }
+
+  /// More columns of a row than the first access wanted: those of the same version, which only its
+  /// writer's abort can have taken away.
+  bool widened(std::uint32_t entry, std::uint32_t bytes) {
+    Access<M>& access = set_[entry];
+    if (access.bytes >= bytes || access.absent || access.removed) return true;
+    const std::uint64_t name = named_[entry].name;
+    if (name == 0) return true;  // left to Silo's way
+    std::byte* copy = set_.allocate(bytes);
+    VersionBucket<M>& bucket = runtime_.versions.bucket(name);
+    M::on_control();
+    bucket.latch();
+    const VisibleVersion<M> found = bucket.read(*access.record, timestamp_, copy, bytes, &self_);
+    bucket.unlatch();
+    if (found.word != access.seen) {
+      conflict(AbortReason::dirty_source, access.state);
+      return false;
+    }
+    if (access.write != nullptr) std::memcpy(copy, access.write, access.write_bytes);
+    access.value = copy;
+    access.bytes = bytes;
+    return true;
+  }
+
+  // ---- what is not there -----------------------------------------------------------------------
+
+  [[nodiscard]] static std::uint64_t name_of(const auto& table, const auto& key) {
+    return VersionTable<M>::name_of(table.number(), word_of(key));
+  }
+
+  /// Notes that the key was missed. False: a row may have come meanwhile.
+  bool note_miss(TableBase<M>& table, std::uint64_t name, const NodeVersion<M>& seen) {
+    if (!table.written() || seeded<M>(SeededFault::miss_without_timestamp)) return true;
+    M::on_control();
+    note_reader(runtime_.versions.bucket(name), name);
+    return still(seen);
+  }
+
+  /// Notes that a leaf was scanned. False: it has changed since it was read.
+  bool note_scan(TableBase<M>& table, const NodeVersion<M>& seen) {
+    if (!table.written() || seeded<M>(SeededFault::scan_without_timestamp)) return true;
+    M::on_control();
+    note_reader(runtime_.versions.bucket(seen.word), VersionTable<M>::name_of(seen.word));
+    return still(seen);
+  }
+
+  void note_reader(VersionBucket<M>& bucket, std::uint64_t name) {
+    bucket.latch();
+    bucket.note_reader(name, timestamp_);
+    bucket.unlatch();
+  }
+
+  /// Who changes the node after this finds the timestamp, for the bucket's latch came between.
+  static bool still(const NodeVersion<M>& seen) {
+    // seq_cst: see OrderedIndex::note_removal().
+    return seen.word->load(std::memory_order_seq_cst) == seen.value;
+  }
+
+  /// A leaf splits: those who have read the one have read the other.
+  auto follow_split() {
+    return [this](const Shared<M, std::uint64_t>* left, const Shared<M, std::uint64_t>* right) {
+      if (seeded<M>(SeededFault::split_without_timestamp)) return;
+      VersionBucket<M>& from = runtime_.versions.bucket(left);
+      from.latch();
+      const std::uint64_t last = from.last_reader(VersionTable<M>::name_of(left));
+      from.unlatch();
+      VersionBucket<M>& to = runtime_.versions.bucket(right);
+      to.latch();
+      to.note_reader(VersionTable<M>::name_of(right), last);
+      to.unlatch();
+    };
+  }
+
+  [[nodiscard]] bool may_insert_at(const Shared<M, std::uint64_t>* leaf,
+                                   std::uint64_t last_removal) {
+    if (seeded<M>(SeededFault::insert_behind_scans)) return true;
+    if (last_removal > timestamp_) return false;
+    VersionBucket<M>& bucket = runtime_.versions.bucket(leaf);
+    bucket.latch();
+    const std::uint64_t last = bucket.last_reader(VersionTable<M>::name_of(leaf));
+    bucket.unlatch();
+    return last <= timestamp_;
+  }
+
+  // ---- dependencies, and the end ---------------------------------------------------------------
+
+  void depend_on(VersionOwner<M>* owner, std::uint64_t incarnation) {
+    for (const Dependency& known : dependencies_) {
+      if (known.owner == owner && known.incarnation == incarnation) return;
+    }
+    timeline::tell<M>(timeline::What::dependency, owner->worker());
+    dependencies_.push_back({owner, incarnation});
+  }
+
+  [[nodiscard]] bool stopped() const {
+    // relaxed: carries no data; a later look will see it.
+    return runtime_.stop.load(std::memory_order_relaxed) != 0;
+  }
+
+  /// Waits until no earlier transaction is expected to write the row: one that is has written it,
+  /// or has ended without.
+  bool await_writers([[maybe_unused]] AccessId state, [[maybe_unused]] std::uint64_t name) {
+    if constexpr (requires { expected_.last_before(name, timestamp_); }) {
+      while (true) {
+        const auto earlier = expected_.last_before(name, timestamp_);
+        if (earlier.owner == nullptr) return true;
+        wait_for(*earlier.owner, earlier.incarnation, earlier.progress);
+        if (stopped()) {
+          conflict(AbortReason::stopped, state);
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  /// Every version that was read has been committed. Who is waited for has an earlier timestamp.
+  bool await_dependencies() {
+    if (seeded<M>(SeededFault::skip_dependency_wait)) return true;
+    for (const Dependency& dependency : dependencies_) {
+      VersionOwner<M>& owner = *dependency.owner;
+      if (!owner.finished(dependency.incarnation)) wait_for(owner, dependency.incarnation);
+      if (!owner.finished(dependency.incarnation)) {
+        conflict(AbortReason::stopped, kNoState);
+        return false;
+      }
+      if (owner.outcome(dependency.incarnation) == VersionOwner<M>::kAborted &&
+          !seeded<M>(SeededFault::skip_source_check)) {
+        conflict(AbortReason::dirty_source, kNoState);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void wait_for(VersionOwner<M>& owner, std::uint64_t incarnation,
+                std::uint32_t progress = timeline::kUntilEnd) {
+    timeline::tell<M>(timeline::What::wait, owner.worker(), progress);
+    self_.waits_for.store(VersionOwner<M>::pack_reference(owner.worker(), incarnation),
+                          std::memory_order_relaxed);  // relaxed: for diagnosis only
+    const auto start = M::now();
+    owner.wait(incarnation, progress, [this] { return stopped(); });
+    waited_ += M::now() - start;
+    self_.waits_for.store(0, std::memory_order_relaxed);
+    timeline::tell<M>(timeline::What::wait_end);
+  }
+
+  PendingVersion<M>& next_pending() {
+    if (published_ == pending_.size()) pending_.emplace_back();
+    return pending_[published_++];
+  }
+
+  /// Puts a committed version into its record, which is locked.
+  void install(std::uint32_t entry) {
+    const Access<M>& access = set_[entry];
+    const Named& named = named_[entry];
+    const std::uint64_t word = tid::committed(timestamp_, access.writes, access.removed);
+    VersionBucket<M>& bucket = runtime_.versions.bucket(named.name);
+    bucket.latch();
+    if (!tid::absent(access.seen)) {
+      runtime_.versions.keep(this->worker(), bucket, *access.table, *access.record, access.seen,
+                             timestamp_, horizon_);
+    }
+    if (this->storage().keeps_snapshots() && access.table->in_snapshots()) {
+      Core::keep_version(access, timestamp_);
+    }
+    // Readers with earlier timestamps must find the record to find what it held.
+    if (access.removed) {
+      this->storage().unlink_later(this->worker(), access.table, access.record, word);
+    } else {
+      copy_to_record<M>(access.record->payload(), access.write, access.write_bytes);
+    }
+    unlock_record(*access.record, word);
+    bucket.remove(*named.pending);
+    bucket.unlatch();
+  }
+
+  /// Tells those who read from it how it ended.
+  void end(std::uint64_t version) {
+    const bool awaited = expected_.end();
+    if (published_ == 0 && !awaited) return;
+    published_ = 0;
+    self_.finish(version);
+  }
+
+  /// At so many workers' timestamps each transaction looks on average, to know the oldest.
+  static constexpr int kLooksPerBegin = 2;
+
+  MultiversionRuntime<M>& runtime_;
+  VersionOwner<M>& self_;
+  [[no_unique_address]] Expected expected_;
+  std::uint64_t timestamp_ = 0;
+  std::uint64_t horizon_ = 0;  ///< nobody reads as of a time before this
+  int begun_ = 0;              ///< since it was looked for, by the looks they are worth
+  typename M::Ticks waited_ = 0;
+  std::vector<Named> named_;  ///< parallel to the access set
+  std::vector<Dependency> dependencies_;
+  std::vector<Source> sources_;
+  // A deque: versions stay where they are while the pool grows.
+  std::deque<PendingVersion<M>> pending_;
+  std::size_t published_ = 0;
+};
+
+}  // namespace heddle

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "protocol/multiversion_runtime.h"
+#include "protocol/multiversion_transaction.h"
+#include "protocol/mvto.h"
+#include "protocol/protocol.h"
+#include "protocol/write_queues.h"
+
+namespace heddle {
+
+/// MVSchedO (Cheng et al., PVLDB 17(11), 2024, §4.2): multi-version timestamp ordering in which an
+/// operation on a hot row waits for those that come before it in the schedule.
+///
+/// The schedule is the order in which transactions are begun: whoever schedules them begins them in
+/// it and says beforehand, by expect(), which rows they are going to write. Nothing rests on that
+/// being right: what is expected and does not happen is waited for until its transaction ends, and
+/// what happens unexpected is ordered by timestamps as ever. Of whom nothing is expected runs as
+/// under `mvto`.
+struct MvSchedO {
+  static constexpr std::string_view kName = "mvschedo";
+
+  template <class M>
+  struct Runtime : MultiversionRuntime<M> {
+    explicit Runtime(const RunSetup<M>& setup)
+        : MultiversionRuntime<M>(setup), queues(setup.workers) {
+      for (const auto& [key, value] : setup.options) {
+        reject_protocol_option(kName, key, value, "none");
+      }
+    }
+    WriteQueues<M> queues;
+  };
+
+  template <class M>
+  class Executor {
+   public:
+    Executor(Runtime<M>& runtime, Storage<M>& storage, int worker)
+        : runtime_(runtime),
+          worker_(worker),
+          txn_(storage, worker, runtime, {runtime.queues, runtime.owners[worker]}) {}
+
+    /// What the next transaction is expected to do, in all its attempts.
+    void expect(std::span<const ExpectedAccess> accesses) { txn_.expected().expect(accesses); }
+
+    template <class W, class Observer>
+    Attempt<M> attempt(W& workload, const typename W::Input& input, int /*type*/,
+                       std::uint32_t prior_aborts, Observer& observer) {
+      const Attempt<M> attempt =
+          attempt_by_timestamp(runtime_, worker_, txn_, workload, input, prior_aborts, observer);
+      if (attempt.outcome != Outcome::abort) txn_.expected().expect({});
+      return attempt;
+    }
+    static const CompiledPolicy* policy() { return nullptr; }
+
+   private:
+    Runtime<M>& runtime_;
+    int worker_;
+    MultiversionTransaction<M, ExpectedWrites<M>> txn_;
+  };
+};
+
+}  // namespace heddle

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "protocol/multiversion_runtime.h"
+#include "protocol/multiversion_transaction.h"
+#include "protocol/protocol.h"
+
+namespace heddle {
+
+/// After so many aborts in a row no other transaction begins while this one makes an attempt, so
+/// none reads what it is about to write. A long one that writes what everybody reads would never
+/// get through else.
+inline constexpr std::uint32_t kAbortsBeforeAlone = 64;
+
+/// One attempt at a transaction that is ordered by its timestamp.
+template <class M, class Txn, class W, class Observer>
+Attempt<M> attempt_by_timestamp(MultiversionRuntime<M>& runtime, int worker, Txn& txn, W& workload,
+                                const typename W::Input& input, std::uint32_t prior_aborts,
+                                Observer& observer) {
+  const bool alone = prior_aborts >= kAbortsBeforeAlone && runtime.go_alone(worker);
+  txn.begin();
+  const Attempt<M> attempt =
+      attempt_to_commit<M>(txn, [&] { return observer.execute(workload, txn, input); }, observer);
+  if (alone) [[unlikely]]
+    runtime.let_others_go();
+  return attempt;
+}
+
+/// Multi-version timestamp ordering as a protocol the driver runs.
+struct Mvto {
+  static constexpr std::string_view kName = "mvto";
+  template <class M>
+  struct Runtime : MultiversionRuntime<M> {
+    explicit Runtime(const RunSetup<M>& setup) : MultiversionRuntime<M>(setup) {
+      for (const auto& [key, value] : setup.options) {
+        reject_protocol_option(kName, key, value, "none");
+      }
+    }
+  };
+
+  template <class M>
+  class Executor {
+   public:
+    Executor(Runtime<M>& runtime, Storage<M>& storage, int worker)
+        : runtime_(runtime), worker_(worker), txn_(storage, worker, runtime) {}
+
+    template <class W, class Observer>
+    Attempt<M> attempt(W& workload, const typename W::Input& input, int /*type*/,
+                       std::uint32_t prior_aborts, Observer& observer) {
+      return attempt_by_timestamp(runtime_, worker_, txn_, workload, input, prior_aborts, observer);
+    }
+    static const CompiledPolicy* policy() { return nullptr; }
+
+   private:
+    Runtime<M>& runtime_;
+    int worker_;
+    MultiversionTransaction<M> txn_;
+  };
+};
+
+}  // namespace heddle
