@@ -4,8 +4,9 @@
 //   heddle_run_workload name=tpcc warehouses=1 mix=full -- protocol=silo workers=1 seconds=1
 //
 // Before `--`: the workload's options. After it: machine, protocol, backoff, backoff_us, workers,
-// seconds, warmup, seed, policy (a policy file), history_mib or trace_mib (to record), and the
-// machine's own options (skew_ns=0). seconds=0 loads the database and runs nothing.
+// seconds, warmup, seed, policy (a policy file), history_mib or trace_mib (to record),
+// schedule.policy and its like, and the machine's own options (skew_ns=0). seconds=0 loads the
+// database and runs nothing.
 
 #include <cstdio>
 #include <exception>
@@ -15,6 +16,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "driver/machine_options.h"
 #include "driver/session.h"
@@ -23,6 +25,8 @@
 namespace {
 
 using heddle::OptionMap;
+
+constexpr std::string_view kSchedule = "schedule.";
 
 std::string take(OptionMap& options, const std::string& key, const std::string& fallback) {
   const auto found = options.find(key);
@@ -72,6 +76,14 @@ int run(int count, char** words) {
   options.seed = std::stoull(take(run, "seed", "1"));
   options.history_bytes = std::stoull(take(run, "history_mib", "0")) << 20;
   options.trace_bytes = std::stoull(take(run, "trace_mib", "0")) << 20;
+  for (auto it = run.begin(); it != run.end();) {
+    if (it->first.starts_with(kSchedule)) {
+      options.schedule[it->first.substr(kSchedule.size())] = it->second;
+      it = run.erase(it);
+    } else {
+      ++it;
+    }
+  }
   run["kind"] = take(run, "machine", "threads");
   const heddle::MachineOptions machine = heddle::parse_machine(run);
 

@@ -112,6 +112,17 @@ class Recorder {
     }
   }
 
+  /// When a transaction saw that something is not there: now, or as far back as its protocol says
+  /// what it gives it was so.
+  template <class Txn>
+  std::uint64_t moment_seen(const Txn& /*txn*/) {
+    if constexpr (requires { requires Txn::kReadsAsOfBegin; }) {
+      return attempt_.began;
+    } else {
+      return moment(kAt);
+    }
+  }
+
   // ---- while the procedure runs ----------------------------------------------------------------
 
   /// The procedure begins, perhaps not for the first time: it will be told everything again.
@@ -154,7 +165,7 @@ class Recorder {
   template <class Txn>
   void note_miss(const Txn& txn, std::uint8_t table, std::uint64_t key) {
     Operation& miss = add(Kind::miss, table, key);
-    miss.version = moment(kAt);
+    miss.version = moment_seen(txn);
     misses_ = true;
     if constexpr (requires { txn.reads_dirty(); }) {
       if (!txn.reads_dirty()) return;
@@ -367,11 +378,12 @@ class Recorder {
     }
   }
 
-  /// The entry of a row, by its key alone.
+  /// The entry of a row, by its key alone: the last one, for a record that has left its index while
+  /// it held no row may have an entry too.
   template <class Txn>
   static std::uint32_t find(const Txn& txn, std::uint8_t table, std::uint64_t key) {
     const auto& accesses = txn.accesses();
-    for (std::uint32_t entry = 0; entry < accesses.size(); ++entry) {
+    for (std::uint32_t entry = accesses.size(); entry-- > 0;) {
       const Access<M>& access = accesses[entry];
       if (access.table->number() == table && access.table->key_word(access.record) == key) {
         return entry;
@@ -545,7 +557,7 @@ class RecordingTransaction {
     static_assert(T::KeyType::kWords == 1, "the order of longer keys is not recorded");
     const std::size_t at = recorder_.log_.operations.size();
     Operation& range = recorder_.add(Kind::range, table.number(), lo.words[0]);
-    range.version = recorder_.moment(Recorder<M>::kAt);
+    range.version = recorder_.moment_seen(txn_);
     std::uint64_t first = lo.words[0];
     std::uint64_t last = hi.words[0];
     std::uint32_t rows = 0;

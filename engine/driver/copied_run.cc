@@ -1,271 +1,52 @@
 #include "driver/copied_run.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <cstdint>
-#include <cstring>
-#include <exception>
-#include <new>
 #include <stdexcept>
-#include <system_error>
-#include <thread>
+
+#include "driver/process_copy.h"
+#include "driver/trial.h"
 
 namespace heddle {
 
 namespace {
 
-constexpr int kPollMs = 5;
-constexpr int kGraceMs = 5000;  // for a copy that was told to end
-constexpr int kForkAttempts = 5;
-
-/// What a copy's answer begins with.
-enum class Answer : char { result = 'r', wrong = 'w', stuck = 's', memory = 'm', failed = 'f' };
-
-/// Set in the copy when it is to end.
-volatile std::sig_atomic_t told_to_end = 0;
-
-/// One end of a pipe.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { close(); }
-  [[nodiscard]] int number() const { return number_; }
-  void close() {
-    if (number_ >= 0) ::close(number_);
-    number_ = -1;
-  }
-
- private:
-  int number_;
-};
-
-/// How far the copy has come, in memory that it shares with the process it is a copy of.
-class Progress {
- public:
-  Progress()
-      : steps_(static_cast<Steps*>(mmap(nullptr, sizeof(Steps), PROT_READ | PROT_WRITE,
-                                        MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
-    if (steps_ == MAP_FAILED) throw std::bad_alloc();
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  ~Progress() { munmap(steps_, sizeof(Steps)); }
-
-  // relaxed throughout: a number that is only compared.
-  void step() { steps_->fetch_add(1, std::memory_order_relaxed); }
-  /// The run is over; what follows takes as long as it takes.
-  void finish() { steps_->store(kFinished, std::memory_order_relaxed); }
-  [[nodiscard]] std::uint64_t steps() const { return steps_->load(std::memory_order_relaxed); }
-
-  static constexpr std::uint64_t kFinished = ~std::uint64_t{0};
-
- private:
-  using Steps = std::atomic<std::uint64_t>;  // fresh pages are zeros, which is what it starts as
-  static_assert(Steps::is_always_lock_free);
-  Steps* steps_;
-};
-
-/// A process that is waited for, and ended if it has not by itself.
-class Child {
- public:
-  explicit Child(pid_t id) : id_(id) {}
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() {
-    if (id_ < 0) return;
-    ::kill(id_, SIGKILL);
-    (void)wait();
-  }
-  void tell_to_end() const { ::kill(id_, SIGTERM); }
-
-  /// Its exit status, as waitpid() gives it.
-  int wait() {
-    int status = 0;
-    while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
-    }
-    id_ = -1;
-    return status;
-  }
-
- private:
-  pid_t id_;
-};
-
-[[noreturn]] void fail(const char* what) {
-  throw std::runtime_error(std::string("the run's copy of the database: ") + what + ": " +
-                           std::generic_category().message(errno));
-}
-
-void write_all(int descriptor, const std::string& text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const ssize_t count = ::write(descriptor, text.data() + at, text.size() - at);
-    if (count < 0 && errno != EINTR) return;  // nobody listens any more
-    if (count > 0) at += static_cast<std::size_t>(count);
-  }
-}
-
-std::string answer(Session& session, const RunOptions& options, bool check, Progress& progress) {
-  const auto say = [](Answer kind, const std::string& text) {
-    return std::string(1, static_cast<char>(kind)) + text;
-  };
-  try {
-    Result result = session.run(options, [&progress] {
-      progress.step();
-      return told_to_end != 0;
-    });
-    progress.finish();
-    if (check && told_to_end == 0) result.violations = session.check();
-    return say(Answer::result, result.to_json());
-  } catch (const StuckError& error) {
-    return say(Answer::stuck, error.what());
-  } catch (const std::invalid_argument& error) {
-    return say(Answer::wrong, error.what());
-  } catch (const std::bad_alloc&) {
-    return say(Answer::memory, "");
-  } catch (const std::exception& error) {
-    return say(Answer::failed, error.what());
-  }
-}
-
-/// The copy's life. The other threads of the process are not in it: nothing here may wait for them.
-[[noreturn]] void live_as_copy(Session& session, const RunOptions& options, bool check,
-                               pid_t parent, int descriptor, Progress& progress) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);
-  // Above all the pipes of other copies, which would seem to be going on while this one is.
-  const auto own = static_cast<unsigned>(descriptor);
-  if (own > STDERR_FILENO + 1) (void)::close_range(STDERR_FILENO + 1, own - 1, 0);
-  (void)::close_range(own + 1, ~0U, 0);
-  std::signal(SIGINT, SIG_IGN);  // the parent decides what Ctrl-C means
-  std::signal(SIGTERM, [](int) { told_to_end = 1; });
-  write_all(descriptor, answer(session, options, check, progress));
-  ::_exit(0);
-}
-
-/// Notices a copy whose virtual time has stopped: the run's own watchdog goes by that time.
-class Watchdog {
- public:
-  Watchdog(const Progress& progress, double patience_s)
-      : progress_(progress), patience_(patience_s) {}
-
-  /// To be asked every kPollMs or so. Time in which it was not asked counts for little: then this
-  /// process did not run either, nor, as like as not, the copy.
-  [[nodiscard]] bool barks() {
-    const auto now = std::chrono::steady_clock::now();
-    const std::uint64_t steps = progress_.steps();
-    if (steps != steps_ || steps == Progress::kFinished) {
-      steps_ = steps;
-      waited_ = {};
-    } else {
-      waited_ += std::min<Seconds>(now - asked_, kLongestGap);
-    }
-    asked_ = now;
-    return waited_ > patience_;
-  }
-
- private:
-  using Seconds = std::chrono::duration<double>;
-  static constexpr Seconds kLongestGap{0.1};
-
-  const Progress& progress_;
-  Seconds patience_;
-  Seconds waited_{};
-  std::uint64_t steps_ = 0;
-  std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
-};
-
-/// Everything the copy says until it closes its end.
-std::string listen(int descriptor, const Child& child, Watchdog watchdog,
-                   const std::function<bool()>& interrupted) {
-  std::string text;
-  std::array<char, 65536> buffer;
-  int grace_ms = kGraceMs;
-  for (bool told = false;;) {
-    pollfd ready{descriptor, POLLIN, 0};
-    const int count = ::poll(&ready, 1, kPollMs);
-    if (count < 0 && errno != EINTR) fail("poll");
-    if (count <= 0) {
-      if (told) grace_ms -= kPollMs;
-      if (grace_ms < 0) return "";
-      if (watchdog.barks()) throw StuckError("virtual time has stopped; the run was ended");
-      if (!told && interrupted()) {
-        child.tell_to_end();
-        told = true;
-      }
-      continue;
-    }
-    const ssize_t bytes = ::read(descriptor, buffer.data(), buffer.size());
-    if (bytes == 0) return text;
-    if (bytes > 0) text.append(buffer.data(), static_cast<std::size_t>(bytes));
-    if (bytes < 0 && errno != EINTR) fail("read");
-  }
-}
-
-/// A system that is short of processes or memory may have some in a moment.
-pid_t fork_patiently() {
-  constexpr auto kPause = std::chrono::milliseconds(200);
-  for (int attempt = 0;; ++attempt) {
-    const pid_t id = ::fork();
-    if (id >= 0 || (errno != EAGAIN && errno != ENOMEM) || attempt == kForkAttempts) return id;
-    std::this_thread::sleep_for(kPause);
-  }
-}
-
-[[noreturn]] void throw_as(Answer kind, const std::string& text) {
-  switch (kind) {
-    case Answer::stuck: throw StuckError(text);
-    case Answer::wrong: throw std::invalid_argument(text);
-    case Answer::memory: throw std::bad_alloc();
-    case Answer::result:
-    case Answer::failed: break;
-  }
-  throw std::runtime_error(text);
+void require_one_thread(const Session& session) {
+  if (session.single_threaded()) return;
+  throw std::invalid_argument(
+      "only a run on the virtual machine can be made on a copy of its database");
 }
 
 }  // namespace
 
 std::string run_on_copy(Session& session, const RunOptions& options, bool check,
                         const std::function<bool()>& interrupted) {
-  if (!session.single_threaded()) {
-    throw std::invalid_argument(
-        "only a run on the virtual machine can be made on a copy of its database");
+  require_one_thread(session);
+  const auto run = [&](CopyProgress& progress) {
+    Result result = session.run(options, [&progress] { return progress.step(); });
+    const bool told_to_end = progress.finish();
+    if (check && !told_to_end) result.violations = session.check();
+    return result.to_json();
+  };
+  return in_copy_of_process(run, {.step_s = options.watchdog_s}, interrupted);
+}
+
+std::string check_on_copy(Session& session, const RunOptions& options, double finish_s,
+                          const std::function<bool()>& interrupted) {
+  require_one_thread(session);
+  const auto run = [&](CopyProgress& progress) {
+    return run_checked(
+               session, options, [&progress] { return progress.step(); },
+               [&progress] { (void)progress.finish(); })
+        .to_json();
+  };
+  // Virtual seconds say nothing about how long one step takes a busy machine.
+  const CopyPatience patience{.step_s = finish_s, .finish_s = finish_s};
+  try {
+    return in_copy_of_process(run, patience, interrupted);
+  } catch (const CopyLostError& error) {
+    return Verdict::crashed(error.what()).to_json();
+  } catch (const StuckError& error) {
+    return Verdict::stuck(error.what()).to_json();
   }
-  Progress progress;
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe");
-  Descriptor here(ends[0]);
-  Descriptor there(ends[1]);
-  const pid_t parent = ::getpid();
-  const pid_t id = fork_patiently();
-  if (id < 0) fail("fork");
-  if (id == 0) live_as_copy(session, options, check, parent, there.number(), progress);
-  Child child(id);
-  there.close();
-  const std::string text =
-      listen(here.number(), child, Watchdog(progress, options.watchdog_s), interrupted);
-  if (text.empty()) {
-    throw StuckError("the run did not end, or its process was killed, such as for want of memory");
-  }
-  const int status = child.wait();
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw StuckError("the run's process was killed while it answered");
-  }
-  const auto kind = static_cast<Answer>(text.front());
-  if (kind != Answer::result) throw_as(kind, text.substr(1));
-  return text.substr(1);
 }
 
 }  // namespace heddle

@@ -2,13 +2,25 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "driver/histogram.h"
+#include "driver/interval_counts.h"
 #include "protocol/protocol.h"
 
 namespace heddle {
+
+/// What a worker's admission does (driver/admission.h), in transactions.
+struct AdmissionCounts {
+  std::uint64_t hot = 0;         ///< begun that name a hot key
+  std::uint64_t cold = 0;        ///< begun that name none
+  std::uint64_t overtaking = 0;  ///< begun before an older one
+  std::uint64_t forced = 0;      ///< begun because they had been overtaken often enough
+  std::uint64_t deferred = 0;    ///< times that one was put off
+  std::uint64_t moved = 0;       ///< drawn by one worker and left with another
+};
 
 /// What one worker counts while it runs; merged into a Result afterwards.
 template <class M>
@@ -20,13 +32,15 @@ struct alignas(64) Measurements {
     std::uint64_t rollbacks = 0;
     std::uint64_t aborts = 0;
     std::uint64_t unfinished = 0;  ///< begun, and not committed when the run ended
-    Ticks time = 0;                ///< from each arrival to the end, unfinished included
+    Ticks time = 0;                ///< that they took, unfinished included; see `count_end`
     Histogram latency;
   };
 
-  Measurements(int types, int states)
+  /// @param intervals of the measured window that are counted by themselves
+  Measurements(int types, int states, std::size_t intervals)
       : by_type(static_cast<std::size_t>(types)),
-        aborts_by_state(static_cast<std::size_t>(states) + 1) {}
+        aborts_by_state(static_cast<std::size_t>(states) + 1),
+        by_interval(intervals, by_type.size()) {}
 
   void count_abort(int type, const Attempt<M>& attempt, Ticks time) {
     ++by_type[static_cast<std::size_t>(type)].aborts;
@@ -37,12 +51,16 @@ struct alignas(64) Measurements {
     wasted += time - std::min(time, attempt.waited);
   }
 
-  void count_end(int type, const Attempt<M>& attempt, Ticks time, Ticks latency) {
+  /// @param time of the attempt
+  /// @param latency from its arrival to its end
+  /// @param took of the worker's time: where nothing is scheduled the latency, else without what it
+  ///        waited while others ran
+  void count_end(int type, const Attempt<M>& attempt, Ticks time, Ticks latency, Ticks took) {
     Type& counts = by_type[static_cast<std::size_t>(type)];
     ++counts.commits;
     if (attempt.outcome == Outcome::rollback) ++counts.rollbacks;
     counts.latency.add(latency);
-    counts.time += latency;
+    counts.time += took;
     partial_retries += attempt.partial_retries;
     waiting += attempt.waited;
     commit += attempt.commit;
@@ -58,9 +76,12 @@ struct alignas(64) Measurements {
   std::vector<Type> by_type;
   std::array<std::uint64_t, kAbortReasonNames.size()> aborts_by_reason{};
   std::vector<std::uint64_t> aborts_by_state;
+  IntervalCounts by_interval;
   std::uint64_t partial_retries = 0;
   Ticks useful = 0, waiting = 0, wasted = 0, backoff = 0, commit = 0;
   Ticks idle = 0;  ///< in an open loop: until transactions arrived
+  Ticks held = 0;  ///< until transactions started that were scheduled for later
+  AdmissionCounts admission;
   Ticks start = 0, end = 0;
 };
 

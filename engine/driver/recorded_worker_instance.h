@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "driver/recorded_worker.h"
+#include "driver/scheduled.h"
 #include "protocol/registry.h"
 
 namespace heddle {
@@ -12,8 +13,8 @@ template <class M, class W, class P, class Record>
 void run_recorded_worker(const WorkerSetup<M, W, P>& setup, Record& record,
                          std::shared_ptr<void>& keeper) {
   using Observer = typename Record::template Observer<M>;
-  const auto loop =
-      std::make_shared<Worker<M, W, P, Observer>>(setup, Observer(record, setup.member.worker()));
+  using Loop = Worker<M, W, P, Observer, SchedulingOf<M, W>>;
+  const auto loop = std::make_shared<Loop>(setup, Observer(record, setup.member.worker()));
   keeper = loop;
   loop->run();
 }

@@ -6,6 +6,17 @@ namespace heddle {
 
 using Json = nlohmann::ordered_json;
 
+namespace {
+
+/// Numbers by the types' names.
+Json by_type(const std::vector<TypeResult>& types, const std::vector<std::uint64_t>& numbers) {
+  Json json = Json::object();
+  for (std::size_t type = 0; type < types.size(); ++type) json[types[type].name] = numbers[type];
+  return json;
+}
+
+}  // namespace
+
 std::string Result::to_json() const {
   Json types_json = Json::object();
   for (const TypeResult& type : types) {
@@ -52,6 +63,21 @@ std::string Result::to_json() const {
                         {"backlog", arrivals->backlog},
                         {"lag_us", arrivals->lag_us},
                         {"idle_s", arrivals->idle_s}};
+  }
+  for (const IntervalResult& interval : intervals) {
+    json["intervals"].push_back({{"start_s", interval.start_s},
+                                 {"seconds", interval.seconds},
+                                 {"commits", by_type(types, interval.commits)},
+                                 {"aborts", by_type(types, interval.aborts)}});
+  }
+  for (const SwitchResult& one : switches) {
+    json["switches"].push_back({{"at_s", one.at_s}, {"policy", one.policy}});
+  }
+  if (schedule) {
+    json["schedule"] = {{"options", schedule->options}, {"hot", schedule->hot},
+                        {"cold", schedule->cold},       {"overtaking", schedule->overtaking},
+                        {"forced", schedule->forced},   {"deferred", schedule->deferred},
+                        {"moved", schedule->moved},     {"held_s", schedule->held_s}};
   }
   std::string text = json.dump();
   if (timeline != nullptr) {

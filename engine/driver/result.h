@@ -15,7 +15,7 @@ namespace heddle {
 class RecordedTrace;
 
 /// Latency of one type from its first attempt to its commit, aborts and backoff included, in µs;
-/// in an open loop from its arrival.
+/// in an open loop from its arrival, and where transactions are scheduled from its drawing.
 struct LatencyResult {
   double mean = 0, p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
 };
@@ -46,6 +46,31 @@ struct ArrivalResult {
   double idle_s = 0;          ///< in which workers had nothing to do, summed over them
 };
 
+/// What happened in a part of the measured window: transactions that began in it.
+struct IntervalResult {
+  double start_s = 0;                  ///< since the window began
+  double seconds = 0;                  ///< how long it was
+  std::vector<std::uint64_t> commits;  ///< one a type
+  std::vector<std::uint64_t> aborts;   ///< likewise
+};
+
+/// A policy that the run went over to.
+struct SwitchResult {
+  double at_s = 0;  ///< since the window began
+  std::string policy;
+};
+
+/// How transactions were scheduled, and what came of it; counts are transactions.
+struct ScheduleResult {
+  std::map<std::string, std::string> options;
+  std::uint64_t hot = 0, cold = 0;  ///< begun that named a hot key, or none
+  std::uint64_t overtaking = 0;     ///< begun before an older one
+  std::uint64_t forced = 0;         ///< begun because so many had overtaken it
+  std::uint64_t deferred = 0;       ///< times that one was put off
+  std::uint64_t moved = 0;          ///< drawn by one worker and left with another
+  double held_s = 0;  ///< in which workers let time pass until a start, summed over them
+};
+
 /// What a run measured (DESIGN §5): one schema from here to JSON and the experiment record.
 struct Result {
   std::string protocol;
@@ -68,7 +93,10 @@ struct Result {
   std::vector<std::uint64_t> aborts_by_state;  ///< one a state, then those of no state
   std::vector<double> waiting_by_state_s;      ///< one a state, then at commit
   TimeResult time_s;
-  std::optional<ArrivalResult> arrivals;  ///< of an open loop
+  std::optional<ArrivalResult> arrivals;   ///< of an open loop
+  std::optional<ScheduleResult> schedule;  ///< unless transactions started as they were drawn
+  std::vector<IntervalResult> intervals;   ///< where they were asked for; together the window
+  std::vector<SwitchResult> switches;      ///< those made in the window that were planned
   bool interrupted = false;
   /// The workload's consistency conditions that the database violates after the run, where asked.
   std::vector<std::string> violations;

@@ -7,6 +7,7 @@
 #include "machine/threads.h"
 #include "machine/virtual.h"
 #include "protocol/registry.h"
+#include "schedule/admission/options.h"
 
 namespace heddle {
 
@@ -65,6 +66,10 @@ std::unique_ptr<Session> open_session(const OptionMap& workload, int workers, st
                                 std::to_string(workers));
   }
   return factory.open(machine, workload, workers, seed);
+}
+
+bool schedules(const OptionMap& schedule) {
+  return admission::Options::parse(schedule).schedules();
 }
 
 Signature workload_signature(const OptionMap& workload) {

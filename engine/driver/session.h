@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -15,6 +16,12 @@
 
 namespace heddle {
 
+/// A policy that a run goes over to by itself.
+struct PlannedSwitch {
+  double at_s = 0;  ///< since the measured window began
+  std::shared_ptr<const CompiledPolicy> policy = nullptr;
+};
+
 /// How a run is made.
 struct RunOptions {
   std::string protocol = "silo";
@@ -27,6 +34,8 @@ struct RunOptions {
   std::uint64_t seed = 1;
   bool take_turns = true;    ///< of workers without a core of their own
   double watchdog_s = 10.0;  ///< no worker may go this long without ending an attempt
+  /// Which transaction starts next (schedule/admission/options.h); none: as they are drawn.
+  OptionMap schedule = {};
   double epoch_us = 10'000;  ///< how long an epoch lasts, where no worker holds it back
   /// How many events of the measured window are recorded at most; 0: none are. Virtual machine
   /// only.
@@ -37,6 +46,12 @@ struct RunOptions {
   /// How many bytes of a trace are recorded at most (driver/recorded_trace.h), likewise. Real cores
   /// only.
   std::size_t trace_bytes = 0;
+  /// So many equal parts of the measured window are counted by themselves, each a whole number of
+  /// microseconds; 0: none are. They end when the run is next looked after, which on the virtual
+  /// machine is exactly then, and on real cores a few milliseconds later.
+  std::size_t intervals = 0;
+  /// Policies that the executor goes over to, in the order of their times, likewise.
+  std::vector<PlannedSwitch> switches = {};
 };
 
 /// A worker made no progress: the message says who waited for whom.
@@ -80,6 +95,9 @@ class Session {
                                                     const MachineOptions& machine = {});
 /// The options a workload itself reads: all but its name.
 [[nodiscard]] OptionMap without_workload_name(OptionMap options);
+/// Whether options of an admission policy are of one that schedules.
+/// @throws std::invalid_argument naming the option at fault and what is valid
+[[nodiscard]] bool schedules(const OptionMap& schedule);
 [[nodiscard]] Signature workload_signature(const OptionMap& workload);
 [[nodiscard]] std::vector<std::string> workload_names();
 [[nodiscard]] std::vector<std::string> machine_names();

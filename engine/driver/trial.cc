@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "check/checker.h"
 
 namespace heddle {
@@ -41,7 +43,48 @@ void compare_counts(const Verdict& verdict, std::vector<std::string>& findings) 
                      std::to_string(verdict.report.aborted) + "\n");
 }
 
+Verdict found(std::string finding) {
+  Verdict verdict;
+  verdict.findings.push_back(std::move(finding));
+  return verdict;
+}
+
 }  // namespace
+
+Verdict Verdict::stuck(const std::string& how) { return found("stuck: " + how); }
+
+Verdict Verdict::crashed(const std::string& how) { return found("crashed: " + how + "\n"); }
+
+std::string Verdict::to_json() const {
+  const nlohmann::ordered_json json = {{"findings", findings},
+                                       {"report", nlohmann::ordered_json::parse(report.to_json())},
+                                       {"grown_bytes", grown_bytes}};
+  return json.dump();
+}
+
+Verdict run_checked(Session& session, const RunOptions& options, const std::function<bool()>& watch,
+                    const std::function<void()>& on_end) {
+  Verdict verdict;
+  try {
+    verdict.result = session.run(options, watch);
+  } catch (const StuckError& error) {
+    return Verdict::stuck(error.what());
+  }
+  on_end();
+  verdict.interrupted = verdict.result.interrupted;
+  verdict.report = check::check_history(*verdict.result.history);
+  for (const check::Anomaly& anomaly : verdict.report.anomalies) {
+    verdict.findings.push_back(anomaly.text);
+  }
+  // The check reclaims what the run has left behind.
+  for (const std::string& violation : session.check()) {
+    verdict.findings.push_back("inconsistent: " + violation + "\n");
+  }
+  verdict.grown_bytes = session.grown_bytes();
+  look_for_starved(verdict, verdict.findings);
+  if (options.warmup == 0) compare_counts(verdict, verdict.findings);
+  return verdict;
+}
 
 Verdict run_trial(const Trial& trial, const std::function<bool()>& interrupted,
                   const OpenSession& open) {
@@ -50,33 +93,13 @@ Verdict run_trial(const Trial& trial, const std::function<bool()>& interrupted,
   RunOptions options = trial.run;
   options.seed = trial.seed;
   options.history_bytes = trial.history_bytes;
-  Verdict verdict;
   std::size_t next = 0;
-  const auto watch = [&] {
+  return run_checked(*session, options, [&] {
     if (!trial.switches.empty()) {
       session->switch_policy(trial.switches[next++ % trial.switches.size()]);
     }
     return interrupted();
-  };
-  try {
-    verdict.result = session->run(options, watch);
-  } catch (const StuckError& error) {
-    verdict.findings.push_back(std::string("stuck: ") + error.what());
-    return verdict;
-  }
-  verdict.interrupted = verdict.result.interrupted;
-  verdict.report = check::check_history(*verdict.result.history);
-  for (const check::Anomaly& anomaly : verdict.report.anomalies) {
-    verdict.findings.push_back(anomaly.text);
-  }
-  // The check reclaims what the run has left behind.
-  for (const std::string& violation : session->check()) {
-    verdict.findings.push_back("inconsistent: " + violation + "\n");
-  }
-  verdict.grown_bytes = session->grown_bytes();
-  look_for_starved(verdict, verdict.findings);
-  if (options.warmup == 0) compare_counts(verdict, verdict.findings);
-  return verdict;
+  });
 }
 
 }  // namespace heddle

@@ -39,12 +39,27 @@ struct Verdict {
   /// Bytes by which the database has grown, once everything that can be reclaimed was.
   std::int64_t grown_bytes = 0;
   bool interrupted = false;
+
+  /// Of a run that made no progress, and of one that took its process with it.
+  [[nodiscard]] static Verdict stuck(const std::string& how);
+  [[nodiscard]] static Verdict crashed(const std::string& how);
+  /// The findings, the report and the growth.
+  [[nodiscard]] std::string to_json() const;
 };
+
+/// Makes a run that records its history (`history_bytes`) on a database that nothing has run on
+/// yet, and checks it.
+/// @param watch asked every few milliseconds; once true, the run ends
+/// @param on_end called once the run is over, before it is checked
+/// @throws std::invalid_argument for options that make no sense
+[[nodiscard]] Verdict run_checked(
+    Session& session, const RunOptions& options, const std::function<bool()>& watch,
+    const std::function<void()>& on_end = [] {});
 
 using OpenSession = std::function<std::unique_ptr<Session>(
     const OptionMap& workload, int workers, std::uint64_t seed, const MachineOptions& machine)>;
 
-/// Opens a database, runs the trial and checks it.
+/// Opens a database, runs the trial there and checks it (run_checked()).
 /// @param open how databases are opened
 /// @throws std::invalid_argument for a trial that makes no sense
 [[nodiscard]] Verdict run_trial(const Trial& trial, const std::function<bool()>& interrupted,

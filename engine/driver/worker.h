@@ -1,9 +1,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "driver/arrivals.h"
 #include "driver/backoff.h"
@@ -12,12 +16,23 @@
 #include "protocol/protocol.h"
 #include "protocol/snapshot.h"
 #include "protocol/timeline.h"
+#include "protocol/write_queues.h"
+#include "workload/hints.h"
 #include "workload/random.h"
 
 namespace heddle {
 
-/// The stages of a run, in order.
-enum class Phase : std::uint64_t { warm_up, measure, over };
+/// The stages of a run, in order. The measured window begins with `measure`, its first interval;
+/// any others (IntervalCounts) follow, each by the next number.
+enum class Phase : std::uint64_t { warm_up, measure, over = ~std::uint64_t{0} };
+
+/// The phase of an interval of the measured window, counted from 0, and the other way round.
+[[nodiscard]] constexpr Phase phase_of_interval(std::size_t interval) {
+  return static_cast<Phase>(static_cast<std::uint64_t>(Phase::measure) + interval);
+}
+[[nodiscard]] constexpr std::size_t interval_of_phase(Phase phase) {
+  return static_cast<std::uint64_t>(phase) - static_cast<std::uint64_t>(Phase::measure);
+}
 
 /// What a run's workers share with the thread that started them.
 template <class M>
@@ -37,6 +52,9 @@ struct alignas(64) Heartbeat {
   Shared<M, std::uint64_t> beats;
 };
 
+template <class M, class W>
+struct AdmissionState;
+
 /// What a worker is given.
 template <class M, class W, class Protocol>
 struct WorkerSetup {
@@ -50,6 +68,14 @@ struct WorkerSetup {
   Heartbeat<M>& heartbeat;
   Measurements<M>& measurements;
   Backoff backoff;
+  AdmissionState<M, W>* admission = nullptr;  ///< nullptr: transactions start as they are drawn
+};
+
+/// Transactions start as they are drawn: first in, first out.
+struct Unscheduled {
+  static constexpr bool kSchedules = false;
+  template <class Setup>
+  explicit Unscheduled(const Setup&) {}
 };
 
 /// One worker: draws transactions from the workload and runs each until it commits.
@@ -62,7 +88,9 @@ struct WorkerSetup {
 /// never drops it for an easier one (Polyjuice §7.1), or training would learn to starve a type.
 ///
 /// @tparam Observer watches every attempt (protocol/observer.h)
-template <class M, class W, class Protocol, class Observer>
+/// @tparam Scheduling says which transaction starts next: Unscheduled, or Scheduled
+///         (driver/scheduled_worker.h)
+template <class M, class W, class Protocol, class Observer, class Scheduling = Unscheduled>
 class Worker {
  public:
   using Executor = typename Protocol::template Executor<M>;
@@ -83,7 +111,8 @@ class Worker {
         open_loop_(is_open_loop(workload_)),
         observer_(std::move(observer)),
         executor_(runtime_, storage_, worker_),
-        snapshot_(storage_, worker_) {}
+        snapshot_(storage_, worker_),
+        scheduling_(setup) {}
 
   /// Runs until the run is over. Inlined into the one place that calls it, where the compiler knows
   /// what the members refer to.
@@ -95,12 +124,22 @@ class Worker {
       const auto current = static_cast<Phase>(state_.phase.load(std::memory_order_acquire));
       if (current != phase) [[unlikely]] {
         if (current == Phase::over) break;
-        start_measuring(now);
+        if (phase == Phase::warm_up) {
+          start_measuring(now);
+        } else {
+          end_interval(phase);
+        }
         phase = current;
       }
       if (member_.turn_over(now)) [[unlikely]] {
         now = pass_turn();
         continue;
+      }
+      if constexpr (Scheduling::kSchedules) {
+        if (scheduling_.active()) {
+          now = run_scheduled(now);
+          continue;
+        }
       }
       if constexpr (HasArrivals<W>) {
         if (open_loop_) {
@@ -115,11 +154,18 @@ class Worker {
       M::on_transaction();
       workload_.generate(random_, worker_, workers_,
                          static_cast<std::uint64_t>(M::microseconds(now)), input_);
-      now = run_to_the_end(now);
+      now = run_to_the_end(input_, now, arrival(now), now);
+    }
+    if constexpr (Scheduling::kSchedules) {
+      if (scheduling_.active()) count_waiting();
     }
     // relaxed: the phase's acquire has brought it.
     measurements_.end = may_be_late() ? state_.measured_until.load(std::memory_order_relaxed) : now;
-    if (phase == Phase::warm_up) measurements_.start = measurements_.end;
+    if (phase == Phase::warm_up) {
+      measurements_.start = measurements_.end;
+    } else {
+      end_interval(phase);
+    }
     storage_.leave(worker_);
   }
 
@@ -166,7 +212,7 @@ class Worker {
   void start_measuring(Ticks now) {
     const auto types = static_cast<int>(measurements_.by_type.size());
     const auto states = static_cast<int>(measurements_.aborts_by_state.size()) - 1;
-    measurements_ = Measurements<M>(types, states);
+    measurements_ = Measurements<M>(types, states, measurements_.by_interval.intervals());
     // relaxed: the phase's acquire has brought the time.
     measurements_.start =
         may_be_late() ? state_.measured_from.load(std::memory_order_relaxed) : now;
@@ -180,48 +226,156 @@ class Worker {
     }
   }
 
+  void end_interval(Phase phase) {
+    measurements_.by_interval.end(interval_of_phase(phase), measurements_.by_type);
+  }
+
   /// When a transaction arrived that is begun now.
   [[nodiscard]] Ticks arrival(Ticks now) const {
     if constexpr (HasArrivals<W>) return open_loop_ ? due_ : now;
     return now;
   }
 
+  /// Runs the transaction that is scheduled next, if there is one. Returns the time it ended.
+  Ticks run_scheduled(const Ticks now) {
+    const auto draw = [&](typename W::Input& input, Ticks& arrived) {
+      arrived = now;
+      if constexpr (HasArrivals<W>) {
+        if (open_loop_) {
+          due_ = state_.arrivals.due(workload_.next_arrival_us(worker_));
+          if (now < due_) return false;
+          arrived = due_;
+        }
+      }
+      M::on_transaction();
+      workload_.generate(random_, worker_, workers_,
+                         static_cast<std::uint64_t>(M::microseconds(now)), input);
+      return true;
+    };
+    const auto* next = scheduling_.next(draw, now, measurements_.admission);
+    if (next == nullptr) return await_transaction(now);
+    idle_from_ = kNotIdle;
+    const Ticks start = hold_until(next->start);
+    if constexpr (kTellsWhatToExpect) {
+      if (!next->operations.empty()) tell_what_to_expect(next->input);
+    }
+    return run_to_the_end(next->input, start, next->arrived, now);
+  }
+
+  /// Some protocols run the better for knowing which rows a transaction is going to write.
+  static constexpr bool kTellsWhatToExpect =
+      Scheduling::kSchedules &&
+      requires(Executor& executor, std::span<const ExpectedAccess> rows) { executor.expect(rows); };
+
+  struct Expecting {
+    Hints hints;                           ///< of the transaction that goes next,
+    std::vector<ExpectedAccess> accesses;  ///< and which rows it writes
+    /// By state the table whose hinted row it writes; nullptr: it writes none.
+    std::vector<const TableBase<M>*> written;
+  };
+  struct NotExpecting {};
+
+  void tell_what_to_expect(const typename W::Input& input) {
+    auto& [hints, accesses, written] = expecting_;
+    if (written.empty()) [[unlikely]]
+      written = tables_written();
+    hints.clear();
+    workload_.hints(input, hints);
+    accesses.clear();
+    for (const Hint& hint : hints) {
+      const TableBase<M>* table = written[hint.state];
+      if (table != nullptr) accesses.push_back({hint.key, table->number(), true});
+    }
+    executor_.expect(accesses);
+  }
+
+  [[nodiscard]] std::vector<const TableBase<M>*> tables_written() const {
+    const auto& states = scheduling_.states();
+    std::vector<const TableBase<M>*> written(states.size(), nullptr);
+    for (std::size_t state = 0; state < written.size(); ++state) {
+      for (const TableBase<M>* table : storage_.tables()) {
+        if (table->name() == states.write_of(state)) written[state] = table;
+      }
+    }
+    return written;
+  }
+
+  /// There is none: it has not arrived yet, or whoever is to run it has no room for it.
+  Ticks await_transaction(Ticks now) {
+    if constexpr (HasArrivals<W>) {
+      if (open_loop_ && now < due_) return await_arrival(now);
+    }
+    beat();
+    storage_.leave(worker_);  // however long it takes; boundary() re-enters
+    pause_for(M::ticks(kShortRestUs), now);
+    return M::now();
+  }
+
+  /// Lets time pass until a scheduled transaction may start.
+  Ticks hold_until(Ticks start) {
+    const Ticks now = M::now();
+    if (start <= now) return now;
+    pause_for(start - now, now);
+    const Ticks end = M::now();
+    measurements_.held += end - now;
+    return end;
+  }
+
+  /// Idles, holding nothing.
+  void pause_for(Ticks duration, Ticks now) {
+    if (duration > M::ticks(kLongUs)) storage_.leave(worker_);  // boundary() re-enters
+    if (member_.turn_over(now)) pass_turn();
+    M::idle(duration, state_.stop.raw());
+  }
+
+  /// What is in flight and was not begun counts: or who leaves a type waiting would seem the
+  /// faster.
+  void count_waiting() {
+    scheduling_.for_each_waiting([this](const typename W::Input& input) {
+      measurements_.count_unfinished(W::type_of(input), 0);
+    });
+  }
+
   /// Runs one transaction until it ends. Returns the time it ended.
-  Ticks run_to_the_end(const Ticks first_start) {
-    const Ticks arrived = arrival(first_start);
-    const int type = W::type_of(input_);
+  /// @param from when the worker's time is its
+  Ticks run_to_the_end(const typename W::Input& input, const Ticks first_start, const Ticks arrived,
+                       const Ticks from) {
+    const int type = W::type_of(input);
+    const auto took = [&](Ticks end) { return end - (Scheduling::kSchedules ? from : arrived); };
     Ticks start = first_start;
     for (std::uint32_t prior_aborts = 0;; ++prior_aborts) {
       storage_.boundary(worker_, start);
       beat();
       timeline::tell<M>(timeline::What::attempt, static_cast<std::uint32_t>(type), prior_aborts);
-      const Attempt<M> attempt = run_once(type, prior_aborts);
+      const Attempt<M> attempt = run_once(input, type, prior_aborts);
       tell_end(attempt);
       const Ticks end = M::now();
       if (attempt.outcome != Outcome::abort) [[likely]] {
-        measurements_.count_end(type, attempt, end - start, end - arrived);
+        measurements_.count_end(type, attempt, end - start, end - arrived, took(end));
         backoff_.on_commit(type, prior_aborts, executor_.policy());
+        if constexpr (Scheduling::kSchedules) scheduling_.ended(type, end - start - attempt.waited);
         return end;
       }
       if (over()) {
-        measurements_.count_unfinished(type, end - arrived);
+        measurements_.count_unfinished(type, took(end));
         return end;
       }
       measurements_.count_abort(type, attempt, end - start);
       start = back_off(type, prior_aborts, end);
+      if constexpr (Scheduling::kSchedules) start = hold_until(scheduling_.start_again(start));
     }
   }
 
-  Attempt<M> run_once(int type, std::uint32_t prior_aborts) {
+  Attempt<M> run_once(const typename W::Input& input, int type, std::uint32_t prior_aborts) {
     const bool of_the_past = workload_.is_snapshot(type);
     observer_.begin(type, of_the_past);
     if (of_the_past) {
       snapshot_.begin();
       Attempt<M> attempt;
-      attempt.outcome = observer_.query(workload_, snapshot_, input_);
+      attempt.outcome = observer_.query(workload_, snapshot_, input);
       return attempt;
     }
-    return executor_.attempt(workload_, input_, type, prior_aborts, observer_);
+    return executor_.attempt(workload_, input, type, prior_aborts, observer_);
   }
 
   Ticks back_off(int type, std::uint32_t prior_aborts, Ticks now) {
@@ -252,6 +406,7 @@ class Worker {
 
   static constexpr double kWorthWaitingUs = 0.25;
   static constexpr double kLongUs = 100;
+  static constexpr double kShortRestUs = 1;
   /// It lives, and says so before any watchdog barks.
   static constexpr double kLongestRestUs = 2'000;
   static constexpr Ticks kNotIdle = std::numeric_limits<Ticks>::max();
@@ -274,6 +429,8 @@ class Worker {
   Executor executor_;
   SnapshotTransaction<M, Observer::kRecords> snapshot_;
   typename W::Input input_{};
+  [[no_unique_address]] Scheduling scheduling_;
+  [[no_unique_address]] std::conditional_t<kTellsWhatToExpect, Expecting, NotExpecting> expecting_;
 };
 
 }  // namespace heddle

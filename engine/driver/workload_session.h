@@ -15,10 +15,12 @@
 #include "driver/recorded_history.h"
 #include "driver/recorded_trace.h"
 #include "driver/recorded_worker.h"
+#include "driver/scheduled_worker.h"
 #include "driver/session.h"
 #include "driver/worker.h"
 #include "protocol/registry.h"
 #include "protocol/snapshot.h"
+#include "workload/hints.h"
 
 namespace heddle {
 
@@ -89,6 +91,7 @@ class WorkloadSession final : public Session {
  private:
   using Ticks = typename M::Ticks;
   static constexpr double kMostCounted = 1e15;
+  static constexpr std::size_t kMostIntervals = 100'000;
 
   /// What the workers use. Shared, because a stuck worker keeps it for good.
   struct Body {
@@ -108,9 +111,13 @@ class WorkloadSession final : public Session {
           heartbeats(new Heartbeat<M>[static_cast<std::size_t>(session.workers_)]) {
       const auto states = static_cast<int>(session.signature_.state_count());
       for (int worker = 0; worker < session.workers_; ++worker) {
-        measurements.emplace_back(session.type_count(), states);
+        measurements.emplace_back(session.type_count(), states, options.intervals);
       }
       loops.resize(measurements.size());
+      if constexpr (HasHints<W>) {
+        admission = make_admission_state<M, W>(options.schedule, options.protocol, session.workers_,
+                                               session.signature_);
+      }
       if (options.timeline_events != 0) {
         timeline = std::make_shared<RecordedTimeline>(options.timeline_events);
         timeline->name_tables(body->storage);
@@ -133,9 +140,12 @@ class WorkloadSession final : public Session {
     /// The workers, kept until all have ended: what they published may still be looked at, and on a
     /// simulated machine its memory must not become somebody else's meanwhile.
     std::vector<std::shared_ptr<void>> loops;
-    std::shared_ptr<RecordedTimeline> timeline;  ///< nullptr: not wanted
-    std::shared_ptr<RecordedHistory> history;    ///< likewise
-    std::shared_ptr<RecordedTrace> trace;        ///< likewise
+    std::shared_ptr<AdmissionState<M, W>> admission;  ///< nullptr: nothing is scheduled
+    std::shared_ptr<RecordedTimeline> timeline;       ///< nullptr: not wanted
+    std::shared_ptr<RecordedHistory> history;         ///< likewise
+    std::shared_ptr<RecordedTrace> trace;             ///< likewise
+    std::vector<Ticks> intervals;                     ///< when each began, where they are wanted
+    std::vector<Ticks> switches;                      ///< when each was made that was planned
   };
 
   [[nodiscard]] int type_count() const { return static_cast<int>(W::type_names(parsed_).size()); }
@@ -169,6 +179,10 @@ class WorkloadSession final : public Session {
     if (parse_backoff(options.backoff) == BackoffKind::policy && options.policy == nullptr) {
       refuse("backoff policy needs a policy, whose backoff table it follows");
     }
+    if (!HasHints<W> && schedules(options.schedule)) {
+      refuse("workload " + std::string(W::kName) +
+             " passes no hints of its keys, so nothing can be scheduled: use schedule.policy=fifo");
+    }
     if (options.timeline_events != 0 && !M::kRecords) {
       refuse("what happens on real cores can't be recorded; open the session on machine virtual");
     }
@@ -181,6 +195,46 @@ class WorkloadSession final : public Session {
     if (options.policy != nullptr && options.policy->policy().signature != signature_) {
       refuse("the policy is for another workload: its signature differs");
     }
+    if (options.intervals > kMostIntervals) {
+      refuse("intervals must be at most " + std::to_string(kMostIntervals) + ", not " +
+             std::to_string(options.intervals));
+    }
+    if (options.intervals != 0 && interval_us(options) == 0) {
+      refuse("the window of " + std::to_string(options.seconds) + " s can't be divided into " +
+             std::to_string(options.intervals) + " intervals of whole microseconds");
+    }
+    if (!options.switches.empty() && !executes_policy) {
+      refuse("protocol " + options.protocol + " does not execute a policy; use policy_table");
+    }
+    double earlier = 0;
+    for (const PlannedSwitch& one : options.switches) {
+      if (!(one.at_s >= earlier) || !(one.at_s < options.seconds)) {
+        refuse("a switch must be within the window of " + std::to_string(options.seconds) +
+               " s, and not before an earlier one; not at " + std::to_string(one.at_s));
+      }
+      earlier = one.at_s;
+      if (one.policy == nullptr || one.policy->policy().signature != signature_) {
+        refuse("a policy to switch to is for another workload: its signature differs");
+      }
+    }
+  }
+
+  /// How long an interval is; 0 if that is no whole number of microseconds.
+  static std::uint64_t interval_us(const RunOptions& options) {
+    constexpr double kRounding = 1e-6;
+    const double us = options.seconds * 1e6 / static_cast<double>(options.intervals);
+    const double whole = std::round(us);
+    return std::abs(us - whole) > kRounding ? 0 : static_cast<std::uint64_t>(whole);
+  }
+
+  /// How often a run is looked after whose intervals are to end on time: the longest time between
+  /// two looks, up to what is usual, that divides an interval.
+  static std::uint64_t poll_us(const RunOptions& options, std::uint64_t usual) {
+    if (options.intervals == 0) return usual;
+    const std::uint64_t interval = interval_us(options);
+    std::uint64_t poll = std::min(usual, interval);
+    while (interval % poll != 0) --poll;
+    return poll;
   }
 
   template <class P>
@@ -207,7 +261,8 @@ class WorkloadSession final : public Session {
                                        .state = run->state,
                                        .heartbeat = run->heartbeats[at],
                                        .measurements = run->measurements[at],
-                                       .backoff = Backoff(backoff, options.backoff_us, types)};
+                                       .backoff = Backoff(backoff, options.backoff_us, types),
+                                       .admission = run->admission.get()};
       if (run->history != nullptr) {
         return run_recorded_worker(setup, *run->history, run->loops[at]);
       }
@@ -215,6 +270,9 @@ class WorkloadSession final : public Session {
         if (run->trace != nullptr) {
           return run_recorded_worker(setup, *run->trace, run->loops[at]);
         }
+      }
+      if constexpr (HasHints<W>) {
+        if (run->admission != nullptr) return run_scheduled_worker(setup, run->loops[at]);
       }
       const auto loop = std::make_shared<Worker<M, W, P, Unobserved>>(setup, Unobserved{});
       run->loops[at] = loop;
@@ -224,10 +282,11 @@ class WorkloadSession final : public Session {
       M::record_into(run->timeline == nullptr ? nullptr : &run->timeline->events());
     }
     start_arrivals(run->state);
-    Monitor<P> monitor(*run, options, workers_);
+    Monitor<P> monitor(*this, *run, options);
     bool was_interrupted = false;
-    const typename M::Crew crew =
+    typename M::Crew crew =
         M::crew(machine_, workers_, options.take_turns, body_->storage.held_bytes());
+    crew.poll_us = poll_us(options, crew.poll_us);
     const bool left = M::run_crew(crew, work, [&] {
       was_interrupted = was_interrupted || interrupted() || stop_requested_.load();
       return monitor.poll(was_interrupted);
@@ -248,13 +307,17 @@ class WorkloadSession final : public Session {
   template <class P>
   class Monitor {
    public:
-    Monitor(Run<P>& run, const RunOptions& options, int workers)
-        : run_(run),
+    Monitor(WorkloadSession& session, Run<P>& run, const RunOptions& options)
+        : session_(session),
+          run_(run),
+          options_(options),
           warm_until_(M::now() + M::ticks(options.warmup * 1e6)),
           window_(M::ticks(options.seconds * 1e6)),
           patience_(M::ticks(options.watchdog_s * 1e6)),
-          workers_(workers),
-          seen_(static_cast<std::size_t>(workers), {0, M::now()}) {
+          interval_(options.intervals == 0 ? 0
+                                           : M::ticks(static_cast<double>(interval_us(options)))),
+          workers_(session.workers_),
+          seen_(static_cast<std::size_t>(workers_), {0, M::now()}) {
       // Before the first worker starts, or what it commits until the first poll would be lost.
       if (options.warmup == 0) start_measuring(M::now());
     }
@@ -263,6 +326,7 @@ class WorkloadSession final : public Session {
     bool poll(bool interrupted) {
       const auto now = M::now();
       if (!measuring_ && now >= warm_until_) start_measuring(now);
+      if (measuring_) go_on_in_window(now);
       look_for_stuck(now);
       const bool full = (run_.timeline != nullptr && run_.timeline->full()) ||
                         (run_.history != nullptr && run_.history->full()) ||
@@ -300,7 +364,25 @@ class WorkloadSession final : public Session {
         if (run_.timeline != nullptr) run_.timeline->open(now, M::kTicksPerUs);
       }
       run_.state.measured_from.store(now, std::memory_order_relaxed);  // set_phase() releases it
+      if (interval_ != 0) run_.intervals.push_back(now);
       set_phase(Phase::measure);
+    }
+
+    /// Makes the switches that are due, and begins the interval that is.
+    void go_on_in_window(typename M::Ticks now) {
+      const typename M::Ticks passed = now - run_.state.measured_from.peek();
+      while (run_.switches.size() < options_.switches.size()) {
+        const PlannedSwitch& next = options_.switches[run_.switches.size()];
+        if (passed < M::ticks(next.at_s * 1e6)) break;
+        session_.switch_policy(next.policy);
+        run_.switches.push_back(now);
+      }
+      if (interval_ == 0 || passed / interval_ < next_interval_) return;
+      if (passed / interval_ >= options_.intervals) return;
+      // One that is over before anybody has looked is none: the one before was the longer.
+      next_interval_ = passed / interval_ + 1;
+      run_.intervals.push_back(now);
+      set_phase(phase_of_interval(run_.intervals.size() - 1));
     }
 
     struct Seen {
@@ -341,10 +423,14 @@ class WorkloadSession final : public Session {
       return text.str();
     }
 
+    WorkloadSession& session_;
     Run<P>& run_;
+    const RunOptions& options_;
     typename M::Ticks warm_until_;
     typename M::Ticks window_;
     typename M::Ticks patience_;
+    typename M::Ticks interval_;  ///< 0: none are counted
+    typename M::Ticks next_interval_ = 1;
     typename M::Ticks measure_until_ = 0;
     int workers_;
     bool measuring_ = false;
@@ -430,6 +516,12 @@ class WorkloadSession final : public Session {
         }
       }
     }
+    add_intervals(result, run);
+    const Ticks began = run.state.measured_from.peek();
+    for (std::size_t at = 0; at < run.switches.size(); ++at) {
+      result.switches.push_back({.at_s = M::microseconds(run.switches[at] - began) / 1e6,
+                                 .policy = options.switches[at].policy->policy().name});
+    }
     std::uint64_t aborts = 0;
     for (std::size_t type = 0; type < names.size(); ++type) {
       result.types[type].latency_us = in_microseconds(latencies[type]);
@@ -442,6 +534,14 @@ class WorkloadSession final : public Session {
       if (body_->workload.open_loop()) {
         result.arrivals = arrivals_of(run);
         result.mixed_throughput = result.throughput;
+      }
+    }
+    if constexpr (HasHints<W>) {
+      if (run.admission != nullptr) {
+        result.schedule = schedule_result(*run.admission, run.measurements);
+        // Who draws for others waits for them, so what a type takes of a worker's time is unknown;
+        // but nothing overtakes there, and the mix comes through.
+        if (result.schedule->moved != 0) result.mixed_throughput = result.throughput;
       }
     }
     result.timeline = run.timeline;
@@ -508,6 +608,27 @@ class WorkloadSession final : public Session {
     result.time_s.wasted += seconds_of(worker.wasted);
     result.time_s.backoff += seconds_of(worker.backoff);
     result.time_s.commit += seconds_of(worker.commit);
+  }
+
+  template <class P>
+  static void add_intervals(Result& result, const Run<P>& run) {
+    const Ticks window = run.intervals.empty() ? 0 : run.intervals.front();
+    for (std::size_t at = 0; at < run.intervals.size(); ++at) {
+      const bool last = at + 1 == run.intervals.size();
+      const Ticks end = last ? run.state.measured_until.peek() : run.intervals[at + 1];
+      IntervalResult interval{.start_s = M::microseconds(run.intervals[at] - window) / 1e6,
+                              .seconds = M::microseconds(end - run.intervals[at]) / 1e6,
+                              .commits = std::vector<std::uint64_t>(result.types.size()),
+                              .aborts = std::vector<std::uint64_t>(result.types.size())};
+      for (const Measurements<M>& worker : run.measurements) {
+        for (std::size_t type = 0; type < result.types.size(); ++type) {
+          const auto& counts = worker.by_interval.of(at, type);
+          interval.commits[type] += counts.commits;
+          interval.aborts[type] += counts.aborts;
+        }
+      }
+      result.intervals.push_back(std::move(interval));
+    }
   }
 
   static LatencyResult in_microseconds(const Histogram& ticks) {

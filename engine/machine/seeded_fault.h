@@ -33,13 +33,21 @@ enum class SeededFault : std::uint8_t {
   keep_reads_after_retry,     ///< forget to undo what was changed after it
   switch_within_transaction,  ///< go over to a new policy in the middle
   lost_wake_up,
-  skip_cycle_check,     ///< wait though it closes a cycle
-  early_reclamation,    ///< at once, whoever may still read
-  forget_to_mark_dead,  ///< a record that leaves its index
-  unlink_twice,         ///< a deleted record that lived again and was deleted again
-  leave_placeholders,   ///< of aborted inserts in the index
-  snapshot_of_now,      ///< read the past from an epoch that goes on
-  skip_old_versions,    ///< keep none for those who read the past
+  skip_cycle_check,          ///< wait though it closes a cycle
+  early_reclamation,         ///< at once, whoever may still read
+  forget_to_mark_dead,       ///< a record that leaves its index
+  unlink_twice,              ///< a deleted record that lived again and was deleted again
+  leave_placeholders,        ///< of aborted inserts in the index
+  snapshot_of_now,           ///< read the past from an epoch that goes on
+  skip_old_versions,         ///< keep none for those who read the past
+  write_behind_readers,      ///< though one with a later timestamp has read the row
+  scan_without_timestamp,    ///< leave none with the leaves of the index
+  miss_without_timestamp,    ///< nor with a key that is not there
+  insert_behind_scans,       ///< though one with a later timestamp has been there
+  split_without_timestamp,   ///< forget the readers of the leaf that a new one was split off
+  remove_without_timestamp,  ///< forget those of a leaf that leaves the index
+  forget_versions,           ///< that somebody may still read
+  read_newest,               ///< whatever the timestamp
   count_
 };
 
@@ -73,7 +81,15 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(SeededFau
                       "unlink_twice",
                       "leave_placeholders",
                       "snapshot_of_now",
-                      "skip_old_versions"};
+                      "skip_old_versions",
+                      "write_behind_readers",
+                      "scan_without_timestamp",
+                      "miss_without_timestamp",
+                      "insert_behind_scans",
+                      "split_without_timestamp",
+                      "remove_without_timestamp",
+                      "forget_versions",
+                      "read_newest"};
 
 /// Whether the engine is to be wrong here.
 template <class M>

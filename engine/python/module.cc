@@ -19,6 +19,7 @@
 #include "python/history.h"
 #include "python/recorded_trace.h"
 #include "python/schedule.h"
+#include "schedule/admission/options.h"
 
 namespace py = pybind11;
 
@@ -69,6 +70,22 @@ struct SessionHandle {
                 const OptionMap& machine) {
     const py::gil_scoped_release release;
     session = open_session(workload, workers, seed, parse_machine(machine));
+  }
+
+  /// Raises KeyboardInterrupt if it was interrupted, for nothing is known then.
+  py::object run_trial(const RunOptions& options, double finish_s) {
+    std::string json;
+    bool signalled = false;
+    {
+      const py::gil_scoped_release release;
+      json = check_on_copy(*session, options, finish_s,
+                           [&signalled] { return signalled = signalled || ctrl_c(); });
+    }
+    if (signalled) {
+      PyErr_SetNone(PyExc_KeyboardInterrupt);
+      throw py::error_already_set();
+    }
+    return from_json(json);
   }
 
   py::object run(const RunOptions& options, bool on_copy, bool check) {
@@ -161,6 +178,13 @@ void bind_policy(py::module_& module) {
                              "(others wait for its progress).");
 }
 
+std::vector<PlannedSwitch> planned(
+    const std::vector<std::pair<double, const PolicyHandle*>>& switches) {
+  std::vector<PlannedSwitch> all;
+  for (const auto& [at_s, policy] : switches) all.push_back({at_s, policy->compiled});
+  return all;
+}
+
 void bind_session(py::module_& module) {
   py::class_<SessionHandle>(module, "Session",
                             "A loaded database that runs transactions, one run at a time.")
@@ -174,17 +198,25 @@ void bind_session(py::module_& module) {
           [](SessionHandle& self, const std::string& protocol, const PolicyHandle* policy,
              const std::string& backoff, double backoff_us, double seconds, double warmup,
              std::uint64_t seed, std::map<std::string, std::string> options, double watchdog_s,
-             bool on_copy, bool check, std::size_t timeline_events, std::size_t trace_bytes) {
+             bool on_copy, bool check, std::size_t timeline_events, std::size_t trace_bytes,
+             std::size_t intervals,
+             const std::vector<std::pair<double, const PolicyHandle*>>& switches,
+             OptionMap schedule) {
             RunOptions run = make_options(protocol, policy, backoff, backoff_us, seconds, warmup,
                                           seed, std::move(options), watchdog_s, timeline_events);
             run.trace_bytes = trace_bytes;
+            run.intervals = intervals;
+            run.switches = planned(switches);
+            run.schedule = std::move(schedule);
             return self.run(run, on_copy, check);
           },
           py::arg("protocol"), py::arg("policy") = nullptr, py::arg("backoff") = "exponential",
           py::arg("backoff_us") = 0.0, py::arg("seconds") = 1.0, py::arg("warmup") = 0.0,
           py::arg("seed") = 1, py::arg("options") = std::map<std::string, std::string>{},
           py::arg("watchdog_s") = 10.0, py::arg("on_copy") = false, py::arg("check") = false,
-          py::arg("timeline_events") = 0, py::arg("trace_bytes") = 0,
+          py::arg("timeline_events") = 0, py::arg("trace_bytes") = 0, py::arg("intervals") = 0,
+          py::arg("switches") = std::vector<std::pair<double, const PolicyHandle*>>{},
+          py::arg("schedule") = OptionMap{},
           "Runs the workload for a measured window and returns its result (DESIGN §5).\n\n"
           "Times in seconds, `backoff_us` in microseconds. The interpreter lock is released.\n"
           "`on_copy` (virtual machine only) leaves the database as it was loaded: the same run "
@@ -192,10 +224,37 @@ void bind_session(py::module_& module) {
           "not hold after the run. `timeline_events` (virtual machine only) adds `timeline`, what "
           "happened in the window, so many events of it at most: see "
           "engine/driver/recorded_timeline.h. `trace_bytes` (real cores only) adds `trace`, a "
-          "RecordedTrace, warm-up included; the run ends early when that has so many bytes.\n\n"
+          "RecordedTrace, warm-up included; the run ends early when that has so many bytes. "
+          "`intervals` adds a list of that name: the window in so many equal parts, each counted "
+          "by "
+          "itself. `switches` are pairs of seconds since the window began and a policy that the "
+          "policy executor goes over to then; the result's `switches` say when it did. "
+          "`schedule` says which transaction starts next (engine/schedule/admission/options.h).\n\n"
           "Raises:\n    Interrupted: Ctrl-C; `.result` holds what was measured.\n"
           "    EngineError: a worker made no progress; the message says who waits for whom.\n"
           "    ValueError: options that make no sense.")
+      .def(
+          "run_trial",
+          [](SessionHandle& self, const std::string& protocol, const PolicyHandle* policy,
+             const std::string& backoff, double backoff_us, double seconds, std::uint64_t seed,
+             std::map<std::string, std::string> options, double watchdog_s, double epoch_us,
+             std::size_t history_bytes, double finish_s) {
+            RunOptions run = make_options(protocol, policy, backoff, backoff_us, seconds, 0, seed,
+                                          std::move(options), watchdog_s, 0);
+            run.epoch_us = epoch_us;
+            run.history_bytes = history_bytes;
+            return self.run_trial(run, finish_s);
+          },
+          py::arg("protocol"), py::arg("policy") = nullptr, py::arg("backoff") = "exponential",
+          py::arg("backoff_us") = 0.0, py::arg("seconds") = 0.001, py::arg("seed") = 1,
+          py::arg("options") = std::map<std::string, std::string>{}, py::arg("watchdog_s") = 10.0,
+          py::arg("epoch_us") = 10'000.0, py::arg("history_bytes") = std::size_t{256} << 20,
+          py::arg("finish_s") = 120.0,
+          "Records and checks a run on a copy of the database (virtual machine only), which stays "
+          "as it was loaded.\n\n"
+          "Returns what the function `run_trial` does, less the history. A run whose process dies, "
+          "or does not answer within `finish_s`, has found something.\n\n"
+          "Raises:\n    KeyboardInterrupt: Ctrl-C.\n    ValueError: options that make no sense.")
       .def(
           "switch_policy",
           [](SessionHandle& self, const PolicyHandle& policy) {
@@ -260,10 +319,11 @@ void bind_trial(py::module_& module) {
          const std::string& protocol, const PolicyHandle* policy, const std::string& backoff,
          double backoff_us, double seconds, std::map<std::string, std::string> options,
          double watchdog_s, double epoch_us, const std::vector<const PolicyHandle*>& switches,
-         std::size_t history_bytes) {
+         std::size_t history_bytes, OptionMap schedule) {
         RunOptions run = make_options(protocol, policy, backoff, backoff_us, seconds, 0, seed,
                                       std::move(options), watchdog_s, 0);
         run.epoch_us = epoch_us;
+        run.schedule = std::move(schedule);
         return trial(workload, workers, seed, machine, run, switches, history_bytes);
       },
       py::arg("workload"), py::arg("workers"), py::arg("seed"), py::arg("machine"),
@@ -271,7 +331,7 @@ void bind_trial(py::module_& module) {
       py::arg("backoff_us") = 0.0, py::arg("seconds") = 0.001,
       py::arg("options") = std::map<std::string, std::string>{}, py::arg("watchdog_s") = 10.0,
       py::arg("epoch_us") = 10'000.0, py::arg("switches") = std::vector<const PolicyHandle*>{},
-      py::arg("history_bytes") = std::size_t{256} << 20,
+      py::arg("history_bytes") = std::size_t{256} << 20, py::arg("schedule") = OptionMap{},
       "Loads a database, runs a workload on it, records what every transaction read and wrote, and "
       "checks it.\n\n"
       "`switches` are policies that the running executor is given one after the other. A run ends "
@@ -316,6 +376,12 @@ PYBIND11_MODULE(_engine, module) {
   module.def("workloads", &workload_names, "The workloads this build can run.");
   module.def("protocols", &protocol_names, "The protocols this build can run.");
   module.def("machines", &machine_names, "The machines this build can run on.");
+  module.def(
+      "check_schedule",
+      [](const OptionMap& schedule) { (void)admission::Options::parse(schedule); },
+      py::arg("schedule"),
+      "Reads an admission policy's options without using them.\n\nRaises:\n    ValueError: one is "
+      "unknown or out of range.");
   module.def(
       "check_machine", [](const OptionMap& machine) { (void)parse_machine(machine); },
       py::arg("machine"),

@@ -172,7 +172,8 @@ void bind_problem(py::module_& module) {
           py::arg("samples"), py::arg("delay"), py::arg("work"), py::arg("length"), py::arg("seed"),
           py::arg("proceed"),
           "The order of a rule that looks ahead at whom a choice holds up; its weights and what "
-          "they weigh: engine/schedule/composite.h. Otherwise as `shortest_makespan_first`.")
+          "they weigh: engine/schedule/composite.h. Otherwise as `shortest_makespan_first`.\n\n"
+          "Raises:\n    ValueError: a weight is negative, or no number.")
       .def(
           "insert_each",
           [](const Problem& problem, const Indexes& sequence, const py::function& proceed) {

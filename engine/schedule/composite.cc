@@ -1,6 +1,9 @@
 #include "schedule/composite.h"
 
 #include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
 
 #include "schedule/demand.h"
 #include "schedule/placement.h"
@@ -11,6 +14,12 @@ namespace {
 
 /// How much of the average of starts a new one is.
 constexpr float kFade = 0.1F;
+
+void check(const char* name, double weight) {
+  if (std::isfinite(weight) && weight >= 0) return;
+  throw std::invalid_argument(std::string(name) + " is " + std::to_string(weight) +
+                              ": a weight of the composite rule must be 0 or more");
+}
 
 template <Rules R>
 class CompositeRule {
@@ -64,6 +73,9 @@ class CompositeRule {
 Order composite_dispatching(const Problem& problem, std::size_t samples,
                             const CompositeWeights& weights, std::uint64_t seed,
                             const Proceed& proceed) {
+  check("delay", weights.delay);
+  check("work", weights.work);
+  check("length", weights.length);
   return with_rules(problem.protocol, [&]<Rules R>() {
     Random random(seed);
     return dispatch(problem.touches, {.samples = samples},

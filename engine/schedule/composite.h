@@ -33,7 +33,10 @@ struct CompositeWeights {
 /// - its own length begins long transactions first, lest one of them is left for the end.
 ///
 /// @param samples how many are drawn for each place; 0: all that are left, which costs the square
+/// @param weights 0 or more: what is weighed negatively is sought, and a bound that cuts candidates
+///   off would cut off the best
 /// @param proceed see `dispatch`
+/// @throws std::invalid_argument a weight is negative, or no number
 [[nodiscard]] Order composite_dispatching(const Problem& problem, std::size_t samples,
                                           const CompositeWeights& weights, std::uint64_t seed,
                                           const Proceed& proceed = always);

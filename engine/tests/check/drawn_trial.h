@@ -13,14 +13,17 @@ namespace heddle::test {
 /// What all trials are to have that else only some do.
 enum class Bias : std::uint8_t {
   none,
-  switching,  ///< the table is replaced by others while it runs
-  churning,   ///< the same few rows are inserted and deleted without end, in short epochs
+  switching,   ///< the table is replaced by others while it runs
+  churning,    ///< the same few rows are inserted and deleted without end, in short epochs
+  timestamps,  ///< transactions are ordered by them
 };
 
 /// A small trial on virtual cores, everything about it drawn from a number: the transaction types,
 /// the protocol or table, how many cores, and in which order they go on.
 /// @param bias what it is drawn for
 inline Trial drawn_trial(std::uint64_t seed, Bias bias = Bias::none) {
+  constexpr std::uint64_t kKinds = 11;
+  constexpr std::uint64_t kTimestamps = 10;
   Random random(seed);
   const auto between = [&random](int lo, int hi) { return std::to_string(random.between(lo, hi)); };
   Trial trial;
@@ -54,11 +57,13 @@ inline Trial drawn_trial(std::uint64_t seed, Bias bias = Bias::none) {
   trial.run.epoch_us =
       (churning ? std::array{2.0, 10.0, 20.0} : std::array{10.0, 50.0, 10'000.0})[random.below(3)];
   const Signature signature = workload_signature(trial.workload);
-  const std::uint64_t kind = random.below(10);
+  const std::uint64_t kind = bias == Bias::timestamps ? kTimestamps : random.below(kKinds);
   if (kind == 0) {
     trial.run.protocol = "silo";
   } else if (kind == 1) {
     trial.run.protocol = "two_phase_locking";
+  } else if (kind == kTimestamps) {
+    trial.run.protocol = "mvto";
   } else {
     trial.run.protocol = "policy_table";
     switch (kind) {

@@ -38,6 +38,7 @@ void run_all_ways(Trial trial) {
   };
   run({.protocol = "silo"});
   run({.protocol = "two_phase_locking"});
+  run({.protocol = "mvto"});
   for (const auto& policy : {tables::occ(signature), tables::two_phase_locking_star(signature),
                              tables::ic3(signature), tables::reckless(signature)}) {
     run({.protocol = "policy_table", .policy = policy});
@@ -80,6 +81,32 @@ TEST(RecordedRuns, Shop) {
     run_all_ways({.workload = {{"name", "shop"}, {"program", file.path()}, {"checkout", checkout}},
                   .run = {.seconds = 0.0005}});
   }
+}
+
+/// Few rows, so that everything conflicts; types that only read, with the others and apart.
+void run_with_reads(OptionMap workload, double seconds) {
+  for (const char* reads : {"latest", "snapshot"}) {
+    SCOPED_TRACE(reads);
+    workload["reads"] = reads;
+    run_all_ways({.workload = workload, .run = {.seconds = seconds}});
+  }
+}
+
+TEST(RecordedRuns, SmallBank) {
+  run_with_reads({{"name", "smallbank"}, {"accounts", "40"}, {"hot_accounts", "4"}}, 0.0005);
+}
+
+TEST(RecordedRuns, Epinions) {
+  run_with_reads({{"name", "epinions"},
+                  {"users", "30"},
+                  {"items", "15"},
+                  {"reviews", "10"},
+                  {"trusted", "10"}},
+                 0.0005);
+}
+
+TEST(RecordedRuns, TaoBench) {
+  run_with_reads({{"name", "taobench"}, {"objects", "40"}, {"writes", "50"}}, 0.001);
 }
 
 }  // namespace

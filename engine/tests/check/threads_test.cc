@@ -80,6 +80,11 @@ TEST(ThreadsTrials, TwoPhaseLocking) {
   run_protocol(open_restless, "two_phase_locking", {{"conflict", "no_wait"}});
 }
 
+TEST(ThreadsTrials, Mvto) {
+  run_protocol(open_session, "mvto");
+  run_protocol(open_restless, "mvto");
+}
+
 TEST(ThreadsTrials, KnownTables) {
   for (std::uint64_t program = 0; program < 8; ++program) {
     Trial trial = generic_trial(program);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -108,6 +109,39 @@ TEST(CopiedRun, IsEndedIfItsTimeStopsAndTheNextOneIsAsEver) {
     EXPECT_NE(std::string(error.what()).find("virtual time has stopped"), std::string::npos);
   }
   EXPECT_EQ(run_on_copy(*session, briefly(), false, kNever), before);
+}
+
+RunOptions recorded(double seconds) {
+  RunOptions options = briefly(seconds);
+  options.history_bytes = std::size_t{256} << 20;
+  return options;
+}
+
+TEST(CheckedCopy, LeavesTheDatabaseAsItWasAndFindsNothing) {
+  const auto session = open("virtual", 4);
+  const std::string first = check_on_copy(*session, recorded(0.001), 60, kNever);
+  const Json verdict = Json::parse(first);
+  EXPECT_TRUE(verdict.at("findings").empty());
+  EXPECT_GT(verdict.at("report").at("transactions"), 0);
+  EXPECT_EQ(session->grown_bytes(), 0);
+  EXPECT_EQ(check_on_copy(*session, recorded(0.001), 60, kNever), first);
+}
+
+TEST(CheckedCopy, HasFoundSomethingIfItsProcessDies) {
+  const auto session = open("virtual", 4);
+  const Json verdict = Json::parse(check_on_copy(*session, recorded(1000), 60, send("ABRT")));  // sanitizers catch SEGV
+  EXPECT_EQ(verdict.at("findings").at(0), "crashed: its process ended by signal SIGABRT\n");
+}
+
+TEST(CheckedCopy, HasFoundSomethingIfItHangs) {
+  const auto session = open("virtual", 4);
+  const Json verdict = Json::parse(check_on_copy(*session, recorded(1000), 1, send("STOP")));
+  EXPECT_EQ(verdict.at("findings").at(0), "stuck: virtual time has stopped; the run was ended");
+}
+
+TEST(CheckedCopy, IsForOneThreadOnly) {
+  const auto session = open("threads", 1);
+  EXPECT_THROW((void)check_on_copy(*session, recorded(0.001), 60, kNever), std::invalid_argument);
 }
 
 }  // namespace

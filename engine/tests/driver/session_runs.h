@@ -41,7 +41,9 @@ inline std::vector<Way> protocols() {
   return {{"silo", {}},
           {"2pl, wait-die", {.protocol = "two_phase_locking"}},
           {"2pl, no-wait",
-           {.protocol = "two_phase_locking", .protocol_options = {{"conflict", "no_wait"}}}}};
+           {.protocol = "two_phase_locking", .protocol_options = {{"conflict", "no_wait"}}}},
+          {"mvto", {.protocol = "mvto"}},
+          {"mvschedo", {.protocol = "mvschedo"}}};
 }
 
 inline std::vector<Way> seed_tables(const Signature& signature) {

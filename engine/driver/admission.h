@@ -1,0 +1,260 @@
+#pragma once
+
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "driver/admission_state.h"
+#include "driver/measurements.h"
+#include "schedule/admission/frequent_keys.h"
+#include "schedule/admission/partition.h"
+#include "schedule/admission/policy.h"
+#include "schedule/admission/registry.h"
+#include "workload/hints.h"
+#include "workload/random.h"
+
+namespace heddle {
+
+/// Decides which of one worker's transactions in flight starts next (SMF, VLDB 2024, §4.1).
+///
+/// In the paper clients leave their transactions in one queue, and whoever schedules takes from it.
+/// Here a worker is its own client, and a queue of all would be a line that every core writes for
+/// every transaction. So the queue lies split among the workers: each holds a window of
+/// transactions that it has drawn and not begun, and takes the next from it. What it has to know of
+/// the others is what the paper's scheduler knows of its schedule: for each hot key, until when the
+/// latest transactions scheduled there need it (KeyTimes), which all share and nobody waits for.
+/// `k` samples of a queue of n · window transactions and k of a window differ little, as all
+/// windows are drawn from the same mix.
+///
+/// - Which keys are hot is counted from the hints (FrequentKeys); a transaction without any is
+/// cold,
+///   and passes straight through.
+/// - None is dropped for an easier one: once `barrier` others have overtaken it, a transaction goes
+///   as soon as the worker is free. That is the paper's barrier (§5.1), placed
+///   behind each transaction instead of behind every so many.
+/// - Latency counts from the drawing, or the arrival, so what a transaction waits in a window is
+///   seen.
+/// - How long a transaction takes is a moving mean of its type's attempts that committed, without
+///   waiting, the worker's own.
+/// - One that is aborted keeps its worker, is scheduled again behind those that were meanwhile, and
+///   starts when they let it, after its backoff.
+template <class M, class W>
+class Admission {
+ public:
+  using Ticks = typename M::Ticks;
+  using Input = typename W::Input;
+  static constexpr bool kSchedules = true;
+
+  /// A transaction in flight.
+  struct Entry : admission::Candidate<M> {
+    Input input;
+    Ticks arrived = 0;
+    Ticks start = 0;    ///< not before then
+    int overtaken = 0;  ///< by how many that were drawn later
+  };
+
+  /// @param state nullptr: nothing is scheduled, and `active()` is false
+  Admission(AdmissionState<M, W>* state, const W& workload, int worker, int workers, int types,
+            std::uint64_t seed)
+      : state_(state), workload_(workload), worker_(worker), workers_(workers) {
+    if (state == nullptr) return;
+    const admission::Options& options = state->options;
+    frequent_ = std::make_unique<admission::FrequentKeys>(options.hot);
+    // Not the stream of the inputs: which transactions are drawn is the same under every policy.
+    policy_ = admission::make_policy<M>(
+        options, state->times, Random::stream(seed, kStream + static_cast<std::uint64_t>(worker)));
+    routes_ = !state->mailboxes.empty();
+    durations_.assign(static_cast<std::size_t>(types), 0);
+    entries_.resize(static_cast<std::size_t>(options.window) + 2);
+    for (Entry& entry : entries_) free_.push_back(&entry);
+    candidates_.reserve(entries_.size());
+    waiting_.reserve(entries_.size());
+  }
+
+  [[nodiscard]] bool active() const { return state_ != nullptr; }
+  [[nodiscard]] const HintedStates& states() const { return state_->states; }
+
+  /// The transaction that goes next; nullptr: there is none yet. It stays until the next call.
+  ///
+  /// @param draw draws one if one has arrived: bool(Input&, Ticks& arrived)
+  template <class Draw>
+  Entry* next(Draw draw, Ticks now, AdmissionCounts& counts) {
+    if (current_ != nullptr) free_.push_back(current_);
+    current_ = routes_ ? next_routed(draw, counts) : next_of_window(draw, now, counts);
+    return current_;
+  }
+
+  /// When the transaction that `next` gave, and that was aborted, may start again.
+  [[nodiscard]] Ticks start_again(Ticks now) {
+    if (current_ == nullptr || current_->operations.empty()) return now;
+    return policy_->again(*current_, now);
+  }
+
+  /// @param took in the attempt that committed, without waiting for others
+  void ended(int type, Ticks took) {
+    if (!active()) return;
+    Ticks& mean = durations_[static_cast<std::size_t>(type)];
+    mean = mean == 0 ? took : mean - mean / kMeanOf + took / kMeanOf;
+  }
+
+  /// Tells of every transaction that is in flight and not begun: each(input).
+  template <class F>
+  void for_each_waiting(F each) {
+    for (const Entry* entry : waiting_) each(entry->input);
+    if (outgoing_ != nullptr) each(outgoing_->input);
+    if (!routes_) return;
+    Parcel parcel;
+    while (mailbox(worker_).take(parcel)) each(parcel.input);
+  }
+
+ private:
+  using Parcel = typename AdmissionState<M, W>::Parcel;
+
+  static constexpr Ticks kMeanOf = 4;
+  static constexpr std::uint64_t kStream = std::uint64_t{1} << 32;
+
+  template <class Draw>
+  Entry* next_of_window(Draw draw, Ticks now, AdmissionCounts& counts) {
+    while (waiting_.size() < static_cast<std::size_t>(state_->options.window) && !is_forced()) {
+      Entry* entry = drawn(draw);
+      if (entry == nullptr) break;
+      if (entry->operations.empty()) {
+        ++counts.cold;
+        overtake(waiting_.size());
+        return entry;
+      }
+      waiting_.push_back(entry);
+      candidates_.push_back(entry);
+    }
+    if (waiting_.empty()) return nullptr;
+    for (Entry* entry : waiting_) entry->duration = duration_of(*entry);
+    const bool forced = is_forced();
+    const admission::Choice<M> choice = policy_->choose(candidates_, forced, now);
+    Entry* chosen = waiting_[choice.index];
+    overtake(choice.index);
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(choice.index));
+    candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(choice.index));
+    chosen->start = choice.start;
+    ++counts.hot;
+    counts.forced += forced ? 1 : 0;
+    counts.overtaking += choice.index != 0 ? 1 : 0;
+    counts.deferred += choice.deferred;
+    return chosen;
+  }
+
+  /// What others have left for this worker goes first; what it draws for others it leaves with
+  /// them, and where there is no room it draws no more until there is.
+  template <class Draw>
+  Entry* next_routed(Draw draw, AdmissionCounts& counts) {
+    Parcel& parcel = parcel_;
+    if (mailbox(worker_).take(parcel)) {
+      Entry* entry = take_free();
+      entry->input = parcel.input;
+      entry->operations = parcel.operations;
+      entry->arrived = parcel.arrived;
+      entry->start = 0;
+      ++counts.hot;
+      return entry;
+    }
+    while (true) {
+      Entry* entry = outgoing_ != nullptr ? outgoing_ : drawn(draw);
+      outgoing_ = nullptr;
+      if (entry == nullptr) return nullptr;
+      if (entry->operations.empty()) {
+        ++counts.cold;
+        return entry;
+      }
+      const int owner = admission::Partition::owner(entry->operations, workers_);
+      if (owner == worker_) {
+        ++counts.hot;
+        return entry;
+      }
+      parcel = {entry->input, entry->operations, entry->arrived};
+      if (!mailbox(owner).put(parcel)) {
+        outgoing_ = entry;
+        return nullptr;
+      }
+      ++counts.moved;
+      free_.push_back(entry);
+    }
+  }
+
+  /// Draws a transaction, and says which of its keys are hot.
+  template <class Draw>
+  Entry* drawn(Draw draw) {
+    Entry* entry = take_free();
+    if (!draw(entry->input, entry->arrived)) {
+      free_.push_back(entry);
+      return nullptr;
+    }
+    entry->start = 0;
+    entry->overtaken = 0;
+    predict(*entry);
+    return entry;
+  }
+
+  /// Whether the oldest must go. Whoever overtakes another overtakes it, too: nobody has been
+  /// overtaken more often.
+  [[nodiscard]] bool is_forced() const {
+    return !waiting_.empty() && waiting_.front()->overtaken >= state_->options.barrier;
+  }
+
+  /// One goes before the oldest `count`.
+  void overtake(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) ++waiting_[i]->overtaken;
+  }
+
+  void predict(Entry& entry) {
+    M::on_control();
+    hints_.clear();
+    if constexpr (HasHints<W>) workload_.hints(entry.input, hints_);
+    entry.operations.clear();
+    frequent_->next_transaction();
+    std::size_t index = 0;
+    for (const Hint& hint : hints_) {
+      const std::uint64_t hash = state_->states.hash(hint);
+      if (frequent_->count(hash)) {
+        entry.operations.add(state_->states.operation(hint, hash, index, hints_.size()));
+      }
+      ++index;
+    }
+  }
+
+  [[nodiscard]] Ticks duration_of(const Entry& entry) const {
+    return durations_[static_cast<std::size_t>(W::type_of(entry.input))];
+  }
+
+  Mailbox<M, Parcel>& mailbox(int worker) {
+    return state_->mailboxes[static_cast<std::size_t>(worker)];
+  }
+
+  Entry* take_free() {
+    assert(!free_.empty());
+    Entry* entry = free_.back();
+    free_.pop_back();
+    return entry;
+  }
+
+  AdmissionState<M, W>* state_;
+  const W& workload_;
+  int worker_;
+  int workers_;
+  bool routes_ = false;
+  std::unique_ptr<admission::FrequentKeys> frequent_;
+  std::unique_ptr<admission::Policy<M>> policy_;
+  std::vector<Ticks> durations_;  ///< by type; 0: none has ended yet
+  std::vector<Entry> entries_;
+  std::vector<Entry*> free_;
+  std::vector<Entry*> waiting_;                             ///< the oldest first
+  std::vector<const admission::Candidate<M>*> candidates_;  ///< the same
+  Entry* current_ = nullptr;
+  Entry* outgoing_ = nullptr;  ///< whose owner has no room for it
+  Parcel parcel_;
+  Hints hints_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,67 @@
+#include "schedule/admission/options.h"
+
+#include <sstream>
+#include <string>
+
+#include "schedule/admission/registry.h"
+
+namespace heddle::admission {
+
+namespace {
+
+constexpr int kMostInFlight = 64;
+constexpr int kFarthestBarrier = 1'000'000;
+
+std::string text_of(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+std::string_view name_of(Rules rules) {
+  switch (rules) {
+    case Rules::occ: return "occ";
+    case Rules::lock: return "lock";
+    case Rules::mvtso: return "mvtso";
+  }
+  return "";
+}
+
+}  // namespace
+
+Options Options::parse(const OptionMap& options) {
+  Options parsed;
+  OptionReader reader("schedule", options);
+  parsed.policy = reader.choice("policy", parsed.policy, policy_names());
+  parsed.window = static_cast<int>(reader.integer("window", parsed.window, 1, kMostInFlight));
+  parsed.samples = static_cast<int>(reader.integer("k", parsed.samples, 0, kMostInFlight));
+  parsed.barrier = static_cast<int>(reader.integer("barrier", parsed.barrier, 0, kFarthestBarrier));
+  parsed.hot = reader.real("hot", parsed.hot, 0, 1);
+  parsed.defer = reader.real("defer", parsed.defer, 0, 1);
+  const std::string rules = reader.choice("rules", "auto", {"auto", "occ", "lock", "mvtso"});
+  reader.finish();
+  parsed.rules_given = rules != "auto";
+  if (rules == "lock") parsed.rules = Rules::lock;
+  if (rules == "mvtso") parsed.rules = Rules::mvtso;
+  return parsed;
+}
+
+OptionMap Options::to_map() const {
+  return {{"policy", policy},
+          {"window", std::to_string(window)},
+          {"k", std::to_string(samples)},
+          {"barrier", std::to_string(barrier)},
+          {"hot", text_of(hot)},
+          {"defer", text_of(defer)},
+          {"rules", rules_given ? std::string(name_of(rules)) : "auto"}};
+}
+
+Rules rules_of(std::string_view protocol) {
+  if (protocol == "two_phase_locking") return Rules::lock;
+  if (protocol == "policy_table" || protocol == "mvto" || protocol == "mvschedo") {
+    return Rules::mvtso;
+  }
+  return Rules::occ;
+}
+
+}  // namespace heddle::admission

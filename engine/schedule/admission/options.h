@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workload/options.h"
+
+namespace heddle::admission {
+
+/// When a transaction lets go of a key, and when it needs it: the rules of the makespan model
+/// (schedule/rules.h), in time instead of slots.
+enum class Rules : std::uint8_t { occ, lock, mvtso };
+
+/// How the next transaction of a worker is chosen among those that are in flight.
+struct Options {
+  std::string policy = "fifo";
+  int window = 8;    ///< transactions in flight a worker: drawn, and not begun or begun
+  int samples = 5;   ///< how many of them smf looks at; 0: all (SMF's k)
+  int barrier = 32;  ///< how many may overtake a transaction
+  /// A key is hot if at least this share of the worker's transactions names it; 0: every hint is.
+  double hot = 0.01;
+  double defer = 0.6;  ///< with what probability tsdefer puts off what would conflict
+  Rules rules = Rules::occ;
+  bool rules_given = false;  ///< or else they are the protocol's
+
+  [[nodiscard]] bool schedules() const { return policy != "fifo"; }
+
+  /// Reads `policy`, `window`, `k`, `barrier`, `hot`, `defer` and `rules`, all texts.
+  /// @throws std::invalid_argument naming the culprit and what is valid
+  [[nodiscard]] static Options parse(const OptionMap& options);
+  /// What `parse` makes the same of: what a result records.
+  [[nodiscard]] OptionMap to_map() const;
+};
+
+/// The rules under which a protocol's conflicts end: `occ` for silo, `lock` for two-phase locking,
+/// `mvtso` for a policy table, mvto and mvschedo, whose writes may be seen before the commit.
+[[nodiscard]] Rules rules_of(std::string_view protocol);
+
+}  // namespace heddle::admission

@@ -1,0 +1,94 @@
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "driver/admission_ways.h"
+#include "driver/session.h"
+#include "driver/session_runs.h"
+#include "driver/trial.h"
+
+/// Sessions on real threads whose transactions are scheduled.
+namespace heddle {
+namespace {
+
+using session_runs::kSanitized;
+
+const OptionMap kMicro{{"name", "micro"},
+                       {"hot_records", "32"},
+                       {"records", "2000"},
+                       {"own_records", "500"},
+                       {"theta", "0.9"}};
+const OptionMap kYcsb{{"name", "ycsb"},    {"index", "ordered"}, {"records", "2000"},
+                      {"operations", "8"}, {"theta", "0.9"},     {"read", "40"},
+                      {"rmw", "20"},       {"scan", "10"},       {"insert", "15"},
+                      {"delete", "15"}};
+
+void expect_consistent_every_way(const OptionMap& workload, int workers) {
+  const auto session = open_session(workload, workers, 1);
+  const auto ways = admission_ways::some_ways(session->signature());
+  session_runs::expect_consistent(*session, admission_ways::scheduled(ways), 0.02);
+}
+
+TEST(SessionAdmission, MicroStaysConsistent) { expect_consistent_every_way(kMicro, 3); }
+TEST(SessionAdmission, YcsbStaysConsistent) { expect_consistent_every_way(kYcsb, 3); }
+TEST(SessionAdmission, ManyWorkersStayConsistent) { expect_consistent_every_way(kMicro, 8); }
+
+TEST(SessionAdmission, EveryTypeKeepsCommitting) {
+  const auto session = open_session(kMicro, 4, 1);
+  for (auto& way : admission_ways::scheduled({session_runs::protocols().front()})) {
+    SCOPED_TRACE(way.name);
+    way.options.seconds = kSanitized ? 0.5 : 0.2;
+    const Result result = session_runs::run(*session, way.options);
+    for (const TypeResult& type : result.types) EXPECT_GT(type.commits, 0u) << type.name;
+  }
+}
+
+TEST(SessionAdmission, HistoriesAreSerializable) {
+  const Signature signature = workload_signature(kYcsb);
+  for (const auto& way : admission_ways::scheduled(admission_ways::some_ways(signature))) {
+    SCOPED_TRACE(way.name);
+    Trial trial{.workload = kYcsb, .workers = 4, .run = way.options};
+    trial.workload["records"] = "200";
+    trial.run.seconds = 0.01;
+    const Verdict verdict = run_trial(trial, [] { return false; });
+    for (const std::string& finding : verdict.findings) ADD_FAILURE() << finding;
+  }
+}
+
+TEST(SessionAdmission, ResultsSayHow) {
+  const auto session = open_session(kMicro, 2, 1);
+  RunOptions options;
+  options.seconds = 0.02;
+  EXPECT_FALSE(session_runs::run(*session, options).schedule.has_value());
+  options.schedule = {{"policy", "fifo"}, {"window", "4"}};
+  EXPECT_FALSE(session_runs::run(*session, options).schedule.has_value());
+  options.schedule = {{"policy", "smf"}, {"hot", "1"}};
+  const Result result = session_runs::run(*session, options);
+  ASSERT_TRUE(result.schedule.has_value());
+  EXPECT_EQ(result.schedule->options.at("policy"), "smf");
+  EXPECT_EQ(result.schedule->options.at("hot"), "1");
+  // No key is in every transaction: all pass straight through, but for a worker's first ones.
+  EXPECT_GT(result.schedule->cold, 10 * result.schedule->hot);
+}
+
+std::string refusal(Session& session, const OptionMap& schedule) {
+  RunOptions options;
+  options.schedule = schedule;
+  try {
+    (void)session_runs::run(session, options);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "not refused";
+}
+
+TEST(SessionAdmission, RefusesWhatMakesNoSense) {
+  const auto micro = open_session(kMicro, 2, 1);
+  EXPECT_NE(refusal(*micro, {{"policy", "lifo"}}).find("'lifo'"), std::string::npos);
+  EXPECT_NE(refusal(*micro, {{"k", "-1"}}).find("'k'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,261 @@
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "machine/threads.h"
+#include "schedule/admission/frequent_keys.h"
+#include "schedule/admission/key_times.h"
+#include "schedule/admission/options.h"
+#include "schedule/admission/partition.h"
+#include "schedule/admission/registry.h"
+
+namespace heddle::admission {
+namespace {
+
+using Machine = ThreadsMachine;
+using Ticks = Machine::Ticks;
+
+Operations operations(std::initializer_list<Operation> all) {
+  Operations made;
+  for (const Operation& operation : all) made.add(operation);
+  return made;
+}
+
+Operation reads(std::uint32_t slot, float place = 0) { return {.slot = slot, .place = place}; }
+Operation writes(std::uint32_t slot, float place = 0) {
+  return {.slot = slot, .place = place, .writes = true};
+}
+
+TEST(KeyTimes, ReadersShareAndWritersComeOneAfterTheOther) {
+  KeyTimes<Machine> times(Rules::lock);
+  EXPECT_EQ(times.place(operations({reads(1)}), 1000, 100), 1000u);
+  EXPECT_EQ(times.place(operations({reads(1)}), 1010, 100), 1010u);
+  EXPECT_EQ(times.earliest(operations({reads(1)}), 1020, 100), 1020u);
+  EXPECT_EQ(times.earliest(operations({writes(1)}), 1020, 100), 1110u);
+  EXPECT_EQ(times.place(operations({writes(1)}), 1020, 100), 1110u);
+  EXPECT_EQ(times.place(operations({writes(1)}), 1020, 100), 1210u);
+  EXPECT_EQ(times.earliest(operations({reads(1)}), 1020, 100), 1310u);
+  EXPECT_EQ(times.earliest(operations({reads(2)}), 1020, 100), 1020u);
+}
+
+TEST(KeyTimes, AnOperationThatComesLateLetsItsTransactionStartEarly) {
+  KeyTimes<Machine> times(Rules::lock);
+  (void)times.place(operations({writes(1)}), 1000, 100);
+  EXPECT_EQ(times.earliest(operations({writes(1, 0.75F)}), 1000, 100), 1025u);
+  EXPECT_EQ(times.earliest(operations({writes(1, 0.75F), reads(1, 0.25F)}), 1000, 100), 1075u);
+}
+
+TEST(KeyTimes, ATransactionNeverWaitsForItself) {
+  KeyTimes<Machine> times(Rules::lock);
+  EXPECT_EQ(times.place(operations({reads(1), writes(2), writes(1, 0.5F), reads(2)}), 1000, 100),
+            1000u);
+  EXPECT_EQ(times.earliest(operations({reads(1)}), 1000, 100), 1100u);
+}
+
+TEST(KeyTimes, AnOptimisticWriterMayOverlapReadersThatEndBeforeIt) {
+  KeyTimes<Machine> times(Rules::occ);
+  (void)times.place(operations({reads(1)}), 1000, 100);
+  // It may commit when they have.
+  EXPECT_EQ(times.earliest(operations({writes(1)}), 1050, 60), 1050u);
+  EXPECT_EQ(times.earliest(operations({writes(1)}), 1010, 60), 1040u);
+  // What it reads must be there.
+  (void)times.place(operations({writes(1)}), 1050, 60);
+  EXPECT_EQ(times.earliest(operations({writes(1)}), 1050, 60), 1110u);
+}
+
+TEST(KeyTimes, WritesThatAreSeenAtOnceHoldNobodyUpForLong) {
+  KeyTimes<Machine> times(Rules::mvtso);
+  (void)times.place(operations({writes(1, 0.25F)}), 1000, 80);
+  EXPECT_EQ(times.earliest(operations({reads(1, 0)}), 1000, 80), 1030u);
+}
+
+TEST(KeyTimes, WorkersThatTakeAKeyAtOnceComeOneAfterTheOther) {
+  constexpr int kThreads = 4;
+  constexpr int kEach = 2'000;
+  KeyTimes<Machine> times(Rules::lock);
+  std::vector<std::vector<Ticks>> starts(kThreads);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&times, &mine = starts[static_cast<std::size_t>(thread)]] {
+      for (int i = 0; i < kEach; ++i) {
+        mine.push_back(times.place(operations({writes(7)}), 1000, 10));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::vector<Ticks> all;
+  for (const auto& each : starts) {
+    EXPECT_TRUE(std::is_sorted(each.begin(), each.end()));
+    all.insert(all.end(), each.begin(), each.end());
+  }
+  std::sort(all.begin(), all.end());
+  // All but the few whose tries were used up.
+  const auto distinct = std::unique(all.begin(), all.end()) - all.begin();
+  EXPECT_GT(distinct, kThreads * kEach * 9 / 10);
+}
+
+TEST(FrequentKeys, TellsHotFromCold) {
+  FrequentKeys keys(0.05);
+  std::mt19937_64 random(1);
+  int hot = 0;
+  int wrong = 0;
+  for (int transaction = 0; transaction < 4'000; ++transaction) {
+    keys.next_transaction();
+    if (transaction % 10 == 0) hot += keys.count(0x1234'5678'9abc'def0);
+    for (int i = 0; i < 8; ++i) wrong += keys.count(random());
+  }
+  EXPECT_GT(hot, 380);  // of 400
+  EXPECT_LT(wrong, 32);
+}
+
+TEST(FrequentKeys, ForgetsWhatIsNamedNoLonger) {
+  FrequentKeys keys(0.05);
+  for (int transaction = 0; transaction < 1'000; ++transaction) {
+    keys.next_transaction();
+    (void)keys.count(42);
+  }
+  EXPECT_TRUE(keys.count(42));
+  for (int transaction = 0; transaction < 100'000; ++transaction) keys.next_transaction();
+  EXPECT_FALSE(keys.count(42));
+}
+
+TEST(FrequentKeys, WithoutAShareEveryKeyIsHot) { EXPECT_TRUE(FrequentKeys(0).count(1)); }
+
+Options options(const OptionMap& given) { return Options::parse(given); }
+
+void expect_refused(const OptionMap& given, const std::string& part) {
+  try {
+    (void)options(given);
+    FAIL() << "not refused";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+TEST(AdmissionOptions, NamesWhatIsWrong) {
+  expect_refused({{"policy", "lifo"}}, "option 'policy' is 'lifo'; allowed: one of fifo, smf");
+  expect_refused({{"window", "0"}}, "option 'window' is '0'; allowed: an integer from 1 to 64");
+  expect_refused({{"hot", "1.5"}}, "option 'hot'");
+  expect_refused({{"defer", "nan"}}, "option 'defer'");
+  expect_refused({{"windwo", "3"}}, "unknown option 'windwo'");
+}
+
+TEST(AdmissionOptions, AreReadBack) {
+  const Options read = options({{"policy", "smf"}, {"k", "0"}, {"rules", "lock"}});
+  EXPECT_EQ(options(read.to_map()).to_map(), read.to_map());
+  EXPECT_EQ(read.rules, Rules::lock);
+  EXPECT_TRUE(read.schedules());
+  EXPECT_FALSE(options({}).schedules());
+}
+
+/// A policy and transactions for it.
+struct Waiting {
+  explicit Waiting(const OptionMap& given, std::uint64_t seed = 1)
+      : times(Rules::lock),
+        policy(make_policy<Machine>(Options::parse(given), times, Random::stream(seed, 0))) {}
+
+  void add(const Operations& of) { candidates.push_back({of, 100}); }
+
+  Choice<Machine> choose(bool forced, Ticks now) {
+    std::vector<const Candidate<Machine>*> all;
+    for (const auto& candidate : candidates) all.push_back(&candidate);
+    return policy->choose(all, forced, now);
+  }
+
+  KeyTimes<Machine> times;
+  std::unique_ptr<Policy<Machine>> policy;
+  std::vector<Candidate<Machine>> candidates;
+};
+
+TEST(Smf, TakesTheTransactionThatHasToWaitLeast) {
+  Waiting waiting({{"policy", "smf"}, {"k", "0"}});
+  waiting.times.note(operations({writes(1)}), 1000, 100);
+  waiting.times.note(operations({writes(2)}), 1000, 50);
+  waiting.add(operations({writes(1)}));
+  waiting.add(operations({writes(2)}));
+  waiting.add(operations({writes(1), reads(3)}));
+  const auto choice = waiting.choose(false, 1000);
+  EXPECT_EQ(choice.index, 1u);
+  EXPECT_EQ(choice.start, 1050u);
+  // The schedule has it now.
+  EXPECT_EQ(waiting.times.earliest(operations({reads(2)}), 1000, 100), 1150u);
+}
+
+TEST(Smf, OfEqualsTheOldestGoes) {
+  Waiting waiting(OptionMap{{"policy", "smf"}});
+  for (std::uint32_t slot = 1; slot < 6; ++slot) waiting.add(operations({reads(slot)}));
+  EXPECT_EQ(waiting.choose(false, 1000).index, 0u);
+}
+
+TEST(Smf, WhatHasBeenOvertakenOftenEnoughGoes) {
+  Waiting waiting({{"policy", "smf"}, {"k", "0"}});
+  waiting.times.note(operations({writes(1)}), 1000, 100);
+  waiting.add(operations({writes(1)}));
+  waiting.add(operations({writes(2)}));
+  const auto choice = waiting.choose(true, 1000);
+  EXPECT_EQ(choice.index, 0u);
+  EXPECT_EQ(choice.start, 1100u);
+}
+
+TEST(Smf, LooksAtNoMoreThanItsSamples) {
+  // One of eight could start; of two samples one is the oldest, so one draw in seven finds it.
+  int found = 0;
+  for (std::uint64_t seed = 0; seed < 700; ++seed) {
+    Waiting waiting({{"policy", "smf"}, {"k", "2"}}, seed);
+    waiting.times.note(operations({writes(1)}), 1000, 100);
+    for (int i = 0; i < 7; ++i) waiting.add(operations({writes(1)}));
+    waiting.add(operations({writes(2)}));
+    found += waiting.choose(false, 1000).start == 1000;
+  }
+  EXPECT_GT(found, 60);
+  EXPECT_LT(found, 150);
+}
+
+TEST(TsDefer, PutsOffWhatMeetsARunningTransaction) {
+  Waiting waiting({{"policy", "tsdefer"}, {"defer", "1"}});
+  waiting.times.note(operations({writes(1)}), 1000, 100);
+  waiting.add(operations({writes(1)}));
+  waiting.add(operations({reads(1)}));
+  waiting.add(operations({writes(2)}));
+  const auto choice = waiting.choose(false, 1000);
+  EXPECT_EQ(choice.index, 2u);
+  EXPECT_EQ(choice.start, 1000u);
+  EXPECT_EQ(choice.deferred, 2u);
+  // Slot 2 is taken now, so all are put off: the oldest goes, and at once.
+  const auto next = waiting.choose(false, 1000);
+  EXPECT_EQ(next.index, 0u);
+  EXPECT_EQ(next.start, 1000u);
+}
+
+TEST(TsDefer, PutsOffWithTheProbabilityGiven) {
+  int deferred = 0;
+  for (std::uint64_t seed = 0; seed < 1'000; ++seed) {
+    Waiting waiting({{"policy", "tsdefer"}, {"defer", "0.6"}}, seed);
+    waiting.times.note(operations({writes(1)}), 1000, 100);
+    waiting.add(operations({writes(1)}));
+    waiting.add(operations({writes(2)}));
+    deferred += waiting.choose(false, 1000).index == 1;
+  }
+  EXPECT_GT(deferred, 540);
+  EXPECT_LT(deferred, 660);
+}
+
+TEST(Partition, AKeyHasOneOwner) {
+  for (std::uint32_t slot = 0; slot < 100; ++slot) {
+    const int owner = Partition::owner(operations({writes(slot), writes(5)}), 7);
+    EXPECT_EQ(owner, Partition::owner(operations({reads(slot, 0.5F)}), 7));
+    EXPECT_GE(owner, 0);
+    EXPECT_LT(owner, 7);
+  }
+}
+
+}  // namespace
+}  // namespace heddle::admission
