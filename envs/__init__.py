@@ -16,7 +16,7 @@ from envs.registration import register
 from envs.result import Arrivals, Latency, Machine, Result, TypeResult
 from envs.round import Outcome, Run, RunRound, finished, run_in_turns
 from envs.serving import Reloaded, Report, serve
-from envs.subject import NATIVE, Subject, of_policy, static_silo
+from envs.subject import NATIVE, Subject, of_policy, scheduled, static_silo
 from envs.table import comparison_table, machine_words
 from envs.trimmed_mean import trimmed_mean
 
@@ -63,6 +63,7 @@ __all__ = [
     "policy_names",
     "register",
     "run_in_turns",
+    "scheduled",
     "serve",
     "static_silo",
     "subject_of",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from envs.engine_interface import load_engine
@@ -19,6 +21,10 @@ BASELINES = ("silo", TUNED, "two_phase_locking", "occ", "two_phase_locking_star"
 """What a learned policy is compared with."""
 
 
+_SCHEDULED = re.compile(r"(?P<name>.+)\+(?P<schedule>[a-z_]+)")
+"""A name with an admission policy behind it."""
+
+
 class UnknownPolicyError(ValueError):
     """A name that is no protocol, seed policy or policy file; the message lists what there is."""
 
@@ -28,7 +34,8 @@ def subject_of(name: str, signature: Signature, tuned_us: Callable[[], float]) -
 
     Args:
         name: a native protocol, `silo_tuned`, a seed policy, a table of the library, the path of a
-            policy file, or what `policies.sources` has.
+            policy file, or what `policies.sources` has. An admission policy may follow, as in
+            `silo+smf`.
         signature: the workload that a table must fit.
         tuned_us: gives the constant of `silo_tuned`, µs; called only when it is needed.
 
@@ -36,6 +43,14 @@ def subject_of(name: str, signature: Signature, tuned_us: Callable[[], float]) -
         UnknownPolicyError: the name is none of these.
         PolicyFileError: the file is not a valid policy for the workload.
     """
+    if scheduled_name := _SCHEDULED.fullmatch(name):
+        schedule = {"policy": scheduled_name["schedule"]}
+        try:
+            load_engine().check_schedule(schedule)
+        except ValueError as error:
+            raise UnknownPolicyError(f"policy={name}: {error}") from None
+        subject = subject_of(scheduled_name["name"], signature, tuned_us)
+        return replace(subject, name=name, schedule=schedule)
     if name == TUNED:
         return static_silo(tuned_us())
     native = native_subjects()

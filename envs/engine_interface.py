@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast
 
 
@@ -42,14 +42,23 @@ class EngineSession(PolicySession, Protocol):
         check: bool = False,
         timeline_events: int = 0,
         trace_bytes: int = 0,
+        intervals: int = 0,
+        switches: Sequence[tuple[float, Any]] = (),
+        schedule: Mapping[str, str] = ...,
     ) -> dict[str, Any]:
         """Run the workload for `seconds` after `warmup`; the result as a dictionary.
 
         `on_copy` leaves the database as it was loaded (virtual machine only); `check` adds the
         consistency violations after the run; `timeline_events` (virtual machine only) so many of
         the things that happened, at most; `trace_bytes` (real cores only) so much, at most, of what
-        transactions asked for, the end of which ends the run.
+        transactions asked for, the end of which ends the run; `intervals` counts so many equal
+        parts of the window by themselves; `switches` are policies that the executor goes over to,
+        each with its time in the window, seconds; `schedule` says which transaction starts
+        next; nothing: they start as they are drawn.
         """
+
+    def run_trial(self, *arguments: Any) -> dict[str, Any]:
+        """Record and check a run on a copy of the database (virtual machine only)."""
 
     def check(self) -> list[str]:
         """The workload's consistency violations, empty when there are none."""
@@ -79,6 +88,9 @@ class EngineModule(Protocol):
 
     def check_machine(self, machine: Mapping[str, str]) -> None:
         """Refuse a machine that there is not, or that can't be so: ValueError."""
+
+    def check_schedule(self, schedule: Mapping[str, str]) -> None:
+        """Refuse options of an admission policy that there is not, or can't be so: ValueError."""
 
     def run_trial(self, *arguments: Any) -> dict[str, Any]:
         """Run a workload on a database of its own, record it and check it."""

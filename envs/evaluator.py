@@ -15,6 +15,7 @@ from envs.result import Result
 from envs.round import Outcome, run_in_turns
 from envs.subject import Subject
 from envs.timeline import Timeline
+from envs.trial import HISTORY_BYTES, Trial, Verdict
 from envs.workload import engine_workload
 from policies import Signature
 
@@ -183,6 +184,85 @@ class Evaluator:
         recorded = raw.pop("trace")
         return Result.from_dict(raw), RecordedTrace(recorded, self.signature, tuple(raw["types"]))
 
+    def run_switching(
+        self,
+        first: Subject,
+        switches: Sequence[tuple[float, Subject]],
+        seconds: float,
+        *,
+        warmup: float,
+        seed: int,
+        intervals: int,
+    ) -> Result:
+        """Run one policy table and go over to others while it runs; the window in intervals.
+
+        Args:
+            first: what runs at first, warm-up included.
+            switches: what it goes over to, each with its time in the window, seconds.
+            seconds: of the window.
+            warmup: unmeasured seconds before it.
+            seed: of the inputs.
+            intervals: so many equal parts of the window are counted by themselves.
+
+        Raises:
+            ValueError: one of them is no policy table, or backs off otherwise than by its own.
+            PolicyError, MeasuringError, Interrupted: as `run`. What the engine refuses, such as
+                intervals of broken microseconds, is a MeasuringError too.
+        """
+        for subject in (first, *(subject for _, subject in switches)):
+            if subject.policy is None or subject.backoff != "policy":
+                raise ValueError(
+                    f"{subject.name} is no policy table with its own backoff; a run can go over "
+                    "only from one such table to another"
+                )
+        planned = [(at_s, self._compiled(subject)) for at_s, subject in switches]
+        raw = self._measure(first, seconds, warmup, seed, intervals=intervals, switches=planned)
+        return Result.from_dict(raw)
+
+    def run_trial(self, trial: Trial, *, patience_s: float) -> Verdict:
+        """Record and check a run on a copy of this evaluator's database, which is as it was loaded.
+
+        Its verdict is that of `envs.trial.run_trial`, which loads a database of its own: on virtual
+        cores the same run is the same wherever it is made.
+
+        Args:
+            trial: which; without switches. Its database must be this evaluator's.
+            patience_s: a check that takes longer has hung, which is a finding.
+
+        Raises:
+            ValueError: it is for another database, has switches, or the machine is a real one.
+            PolicyError, MeasuringError: as `run`.
+            KeyboardInterrupt: Ctrl-C.
+        """
+        if not self.repeatable:
+            raise ValueError("a run on real cores can't be made on a copy; take virtual ones")
+        own = (self.workload, self.cores, self._seed, self.machine)
+        if own != (trial.workload, trial.cores, trial.seed, trial.machine):
+            raise ValueError("the trial is for another database than this one")
+        if trial.switches:
+            raise ValueError("a trial on a loaded database can't switch policies")
+        subject = trial.subject
+        try:
+            return Verdict.of(
+                self._ready_session().run_trial(
+                    subject.protocol,
+                    self._compiled(subject),
+                    subject.backoff,
+                    subject.backoff_us,
+                    trial.seconds,
+                    trial.seed,
+                    dict(subject.options),
+                    trial.watchdog_s,
+                    trial.epoch_us,
+                    HISTORY_BYTES,
+                    patience_s,
+                )
+            )
+        except MemoryError as error:
+            raise MeasuringError(f"{subject.name}: there is not enough memory for it") from error
+        except RuntimeError as error:
+            raise MeasuringError(f"{subject.name}: {error}") from error
+
     def switch_policy(self, policy: Any) -> None:
         """Give the run that is going on, in another thread, another policy; real cores only.
 
@@ -207,9 +287,9 @@ class Evaluator:
         self, subject: Subject, seconds: float, warmup: float, seed: int, **wanted: Any
     ) -> dict[str, Any]:
         """The engine's own result; `wanted` is what it is asked for beyond a plain run."""
-        policy = None
-        if subject.policy is not None:
-            policy = self._engine.Policy(subject.policy, self.signature.to_dict())
+        policy = self._compiled(subject)
+        if subject.schedule:
+            wanted["schedule"] = dict(subject.schedule)
         session = self._ready_session()
         try:
             return session.run(
@@ -227,6 +307,10 @@ class Evaluator:
         except self._engine.Interrupted as interrupted:
             cut_short = getattr(interrupted, "result", None)
             raise Interrupted(Result.from_dict(cut_short) if cut_short else None) from None
+        except ValueError as error:
+            if not subject.schedule:
+                raise
+            raise MeasuringError(f"{subject.name}: {error}") from error
         except MemoryError as error:
             self._give_up_database()
             raise MeasuringError(f"{subject.name}: there is not enough memory for it") from error
@@ -316,6 +400,12 @@ class Evaluator:
         """After a run that failed; one on virtual cores has left the database as it was."""
         if not self.repeatable:
             self.close()
+
+    def _compiled(self, subject: Subject) -> Any:
+        """The subject's policy as the engine runs it, if it has one."""
+        if subject.policy is None:
+            return None
+        return self._engine.Policy(subject.policy, self.signature.to_dict())
 
     def _ready_session(self) -> EngineSession:
         if self._session is not None and self._session.grown_bytes > self._grown_bytes_max:

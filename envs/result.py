@@ -13,7 +13,8 @@ SCHEMA_VERSION = 1
 class Latency:
     """Latency of one type in µs, from first start to commit, aborts and backoff included.
 
-    In an open loop it is from arrival to commit.
+    In an open loop it is from arrival to commit, and where transactions are scheduled from their
+    drawing.
     """
 
     mean: float = 0.0
@@ -87,6 +88,86 @@ class Arrivals:
 
 
 @dataclass(frozen=True)
+class Interval:
+    """A part of the measured window. A transaction and its aborts count where it began.
+
+    Attributes:
+        start_s: since the window began, seconds.
+        seconds: how long it was.
+        commits: by transaction type.
+        aborts: aborted attempts, likewise.
+    """
+
+    start_s: float
+    seconds: float
+    commits: dict[str, int]
+    aborts: dict[str, int]
+
+    @property
+    def throughput(self) -> float:
+        """Commits a second."""
+        return sum(self.commits.values()) / self.seconds
+
+    @classmethod
+    def from_dict(cls, source: Mapping[str, Any]) -> Interval:
+        """Read one of the engine's `intervals`."""
+        return cls(
+            start_s=float(source["start_s"]),
+            seconds=float(source["seconds"]),
+            commits={str(name): int(count) for name, count in source["commits"].items()},
+            aborts={str(name): int(count) for name, count in source["aborts"].items()},
+        )
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How transactions were scheduled, and what came of it; counts are transactions.
+
+    Attributes:
+        options: of the admission policy, as the engine takes them.
+        hot: begun that named a hot key.
+        cold: begun that named none, and so passed straight through.
+        overtaking: begun before an older one.
+        forced: begun because so many had overtaken it.
+        deferred: times that one was put off.
+        moved: drawn by one worker and left with another.
+        held_s: seconds in which workers let time pass until a start, summed over workers.
+    """
+
+    options: dict[str, str] = field(default_factory=dict)
+    hot: int = 0
+    cold: int = 0
+    overtaking: int = 0
+    forced: int = 0
+    deferred: int = 0
+    moved: int = 0
+    held_s: float = 0.0
+
+    @classmethod
+    def from_dict(cls, source: Mapping[str, Any]) -> Schedule:
+        """Read the engine's `schedule`."""
+        counts = ("hot", "cold", "overtaking", "forced", "deferred", "moved")
+        return cls(
+            options={str(k): str(v) for k, v in source.get("options", {}).items()},
+            **{name: int(source.get(name, 0)) for name in counts},
+            held_s=float(source.get("held_s", 0.0)),
+        )
+
+
+@dataclass(frozen=True)
+class SwitchMade:
+    """A policy that the run went over to, and when: seconds since the window began."""
+
+    at_s: float
+    policy: str
+
+    @classmethod
+    def from_dict(cls, source: Mapping[str, Any]) -> SwitchMade:
+        """Read one of the engine's `switches`."""
+        return cls(float(source["at_s"]), str(source["policy"]))
+
+
+@dataclass(frozen=True)
 class Result:
     """One measured run.
 
@@ -111,6 +192,9 @@ class Result:
         waiting_by_state_s: seconds waited before each state's access, summed over workers.
         violations: consistency violations after the run, where they were asked for.
         arrivals: of an open loop; None for a closed one.
+        schedule: how transactions were scheduled; None: they started as they were drawn.
+        intervals: the window's parts, one after the other, where they were asked for.
+        switches: policies that the run went over to in the window, as it was asked to.
     """
 
     protocol: str
@@ -130,6 +214,9 @@ class Result:
     violations: list[str] = field(default_factory=list)
     mixed_throughput: float = 0.0
     arrivals: Arrivals | None = None
+    schedule: Schedule | None = None
+    intervals: list[Interval] = field(default_factory=list)
+    switches: list[SwitchMade] = field(default_factory=list)
 
     @property
     def kept_up(self) -> float | None:
@@ -171,6 +258,7 @@ class Result:
         machine = source.get("machine", {})
         aborts = source.get("aborts", {})
         arrivals = source.get("arrivals")
+        schedule = source.get("schedule")
         return cls(
             protocol=str(source.get("protocol", "")),
             policy=str(source.get("policy", "")),
@@ -189,6 +277,9 @@ class Result:
             waiting_by_state_s=[float(s) for s in source.get("waiting_by_state_s", [])],
             violations=[str(line) for line in source.get("violations", [])],
             arrivals=None if arrivals is None else Arrivals.from_dict(arrivals),
+            schedule=None if schedule is None else Schedule.from_dict(schedule),
+            intervals=[Interval.from_dict(one) for one in source.get("intervals", [])],
+            switches=[SwitchMade.from_dict(one) for one in source.get("switches", [])],
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -196,6 +287,7 @@ class Result:
         plain = asdict(self)
         reasons, states = plain.pop("aborts_by_reason"), plain.pop("aborts_by_state")
         aborts = {"by_reason": reasons, "by_state": states}
-        if self.arrivals is None:
-            del plain["arrivals"]
+        for absent in ("arrivals", "schedule", "intervals", "switches"):
+            if not plain[absent]:
+                del plain[absent]
         return {"schema_version": SCHEMA_VERSION, **plain, "aborts": aborts}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 
@@ -18,6 +18,8 @@ class Subject:
         backoff: `policy` (the table's own), `exponential`, `static` or `none`.
         backoff_us: the constant wait of `static`, µs.
         options: further options of the protocol.
+        schedule: which transaction starts next, as the engine takes it (`policy`, `window` …);
+            empty: as they are drawn.
     """
 
     name: str
@@ -26,6 +28,29 @@ class Subject:
     backoff: str = "exponential"
     backoff_us: float = 0.0
     options: dict[str, str] = field(default_factory=dict)
+    schedule: dict[str, str] = field(default_factory=dict)
+
+
+FIFO = "fifo"
+"""Transactions start as they are drawn."""
+
+
+def scheduled(subject: Subject, schedule: Mapping[str, str]) -> Subject:
+    """A subject whose transactions are scheduled so, but for what it says itself.
+
+    Its name tells the admission policy: `silo+smf`.
+
+    Args:
+        subject: whose own `schedule` goes first.
+        schedule: options of the engine's; without a `policy` they change nothing alone.
+    """
+    options = {**schedule, **subject.schedule}
+    policy = options.get("policy", FIFO)
+    if policy == FIFO:
+        return replace(subject, schedule={})
+    named = "policy" in subject.schedule
+    name = subject.name if named else f"{subject.name}+{policy}"
+    return replace(subject, name=name, schedule=options)
 
 
 def of_policy(name: str, policy_json: str) -> Subject:

@@ -15,6 +15,7 @@ from typing import Any
 
 from envs.comparison import Comparison, Row, paired_ratios
 from envs.subject import Subject
+from policies.homes import homes
 
 SCHEMA_VERSION = 1
 
@@ -39,11 +40,12 @@ class Place:
     cores: int
 
     def is_home_of(self, subject: Subject) -> bool:
-        """Whether a policy's provenance says that it was trained here."""
-        provenance = json.loads(subject.policy).get("provenance", {}) if subject.policy else {}
-        return bool(
-            provenance.get("workload") == dict(self.workload)
-            and provenance.get("machine") == {"kind": self.machine["kind"], "cores": self.cores}
+        """Whether a policy's provenance says that it was trained here, among others or alone."""
+        provenance = json.loads(subject.policy).get("provenance") or {} if subject.policy else {}
+        return any(
+            home.workload == dict(self.workload)
+            and home.machine == {"kind": self.machine["kind"], "cores": self.cores}
+            for home in homes(provenance)
         )
 
 

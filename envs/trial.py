@@ -83,6 +83,11 @@ class Verdict:
     report: Mapping[str, Any] = field(default_factory=dict)
     grown_bytes: int = 0
 
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Verdict:
+        """What the engine says."""
+        return cls(tuple(told["findings"]), told["report"], told["grown_bytes"])
+
     @property
     def transactions(self) -> int:
         """Transactions that ended and were checked."""
@@ -126,10 +131,11 @@ def run_trial(trial: Trial, *, history: Path | None = None) -> Verdict:
         trial.epoch_us,
         [engine.Policy(text, signature) for text in trial.switches],
         HISTORY_BYTES,
+        dict(subject.schedule),
     )
     if history is not None and told["history"] is not None:
         History.from_engine(told["history"]).save(history)
-    return Verdict(tuple(told["findings"]), told["report"], told["grown_bytes"])
+    return Verdict.of(told)
 
 
 def _trial_of(document: dict[str, Any]) -> Trial:

@@ -64,6 +64,8 @@ def _plain(value: object) -> str:
     """A value of JSON without its brackets and quotes."""
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_plain(inner)}" for key, inner in value.items())
+    if isinstance(value, list):
+        return "".join(f"\n    {_plain(inner)}" for inner in value)
     return str(value)
 
 

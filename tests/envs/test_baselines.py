@@ -11,6 +11,7 @@ from envs import (
     SweepPlan,
     UnknownPolicyError,
     policy_names,
+    scheduled,
     subject_of,
     sweep_static_backoff,
 )
@@ -92,3 +93,27 @@ def test_the_sweep_goes_by_what_candidates_are_compared_by(
     monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
     evaluator = Evaluator({"name": "tpcc"}, 2, machine={"kind": kind})
     assert sweep_static_backoff(evaluator.run_round, SweepPlan(seconds=0.1), 1).best_us == best_us
+
+
+def test_an_admission_policy_may_follow_a_name(tpcc: Signature, fake_engine: ModuleType) -> None:
+    subject = subject_of("ic3+smf", tpcc, never)
+    assert (subject.name, subject.protocol) == ("ic3+smf", "policy_table")
+    assert subject.schedule == {"policy": "smf"}
+    assert subject_of("silo", tpcc, never).schedule == {}
+    with pytest.raises(UnknownPolicyError, match=r"policy=silo\+lifo: .*'policy' is 'lifo'"):
+        subject_of("silo+lifo", tpcc, never)
+    with pytest.raises(UnknownPolicyError, match="did you mean silo"):
+        subject_of("sillo+smf", tpcc, never)
+
+
+def test_what_a_name_says_of_its_schedule_goes_first(
+    tpcc: Signature, fake_engine: ModuleType
+) -> None:
+    settings = {"policy": "smf", "window": "4"}
+    subject = scheduled(subject_of("silo", tpcc, never), settings)
+    assert (subject.name, subject.schedule) == ("silo+smf", settings)
+    deferring = scheduled(subject_of("silo+tsdefer", tpcc, never), settings)
+    assert deferring.name == "silo+tsdefer"
+    assert deferring.schedule == {"policy": "tsdefer", "window": "4"}
+    unscheduled = scheduled(subject_of("silo+fifo", tpcc, never), settings)
+    assert (unscheduled.name, unscheduled.schedule) == ("silo+fifo", {})

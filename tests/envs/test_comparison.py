@@ -199,7 +199,9 @@ def test_who_ends_first_changes_nothing(virtual_evaluator: Evaluator, encoding: 
     ]
     finalists = [broken[0], *SUBJECTS, broken[1]]
     how = {"rounds": 2, "seconds": 0.1, "warmup": 0.0, "seed": 1}
-    assert choose_champion(forwards, finalists, **how) == choose_champion(others, finalists, **how)  # type: ignore[arg-type]
+    assert choose_champion([forwards], finalists, **how) == choose_champion(
+        [others], finalists, **how
+    )  # type: ignore[arg-type]
 
 
 def test_a_comparison_ends_with_a_policy_that_cannot_run(

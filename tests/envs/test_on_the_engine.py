@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import gymnasium
@@ -23,6 +24,7 @@ from envs import (
     compare,
     subject_of,
 )
+from envs.trial import Trial, run_trial
 
 ROOT = Path(__file__).resolve().parents[2]
 VIRTUAL = {"kind": "virtual"}
@@ -55,6 +57,44 @@ def test_every_baseline_commits_and_keeps_the_database_consistent(
         assert row.machine.cores == 2
         assert row.latency_of("new_order").p50 > 0.0
     assert comparison.violations == []
+
+
+@pytest.mark.parametrize("name", ["occ", "ic3", "random:3"])
+def test_a_trial_on_the_loaded_database_is_that_on_one_of_its_own(
+    virtual_engine: Evaluator, name: str
+) -> None:
+    subject = subject_of(name, virtual_engine.signature, lambda: 1.0)
+    trial = Trial(virtual_engine.workload, 16, 1, VIRTUAL, subject, 0.0005)
+    verdict = virtual_engine.run_trial(trial, patience_s=120.0)
+    assert verdict == run_trial(trial)
+    assert verdict.findings == ()
+    assert verdict.transactions > 0
+    assert virtual_engine.grown_bytes == 0
+    assert virtual_engine.run_trial(trial, patience_s=120.0) == verdict
+
+
+def test_a_trial_that_hangs_has_found_something(virtual_engine: Evaluator) -> None:
+    subject = subject_of("occ", virtual_engine.signature, lambda: 1.0)
+    trial = Trial(virtual_engine.workload, 16, 1, VIRTUAL, subject, 0.0005)
+    verdict = virtual_engine.run_trial(trial, patience_s=0.0)
+    assert len(verdict.findings) == 1
+    assert "stuck" in verdict.findings[0] or "did not answer" in verdict.findings[0]
+
+
+def test_a_trial_for_another_database_is_refused(
+    engine_evaluator: Evaluator, virtual_engine: Evaluator
+) -> None:
+    subject = subject_of("occ", virtual_engine.signature, lambda: 1.0)
+    trial = Trial(virtual_engine.workload, 16, 1, VIRTUAL, subject, 0.0005)
+    refused = {
+        "another database": replace(trial, seed=2),
+        "switch policies": replace(trial, switches=("one",)),
+    }
+    for message, other in refused.items():
+        with pytest.raises(ValueError, match=message):
+            virtual_engine.run_trial(other, patience_s=1.0)
+    with pytest.raises(ValueError, match="real cores"):
+        engine_evaluator.run_trial(trial, patience_s=1.0)
 
 
 def test_candidates_are_measured_beside_the_reference(engine_evaluator: Evaluator) -> None:

@@ -70,3 +70,13 @@ def test_results_of_earlier_versions_are_read(fake_engine: ModuleType) -> None:
 def test_another_schema_is_refused() -> None:
     with pytest.raises(ValueError, match="schema_version 2"):
         Result.from_dict({"schema_version": 2})
+
+
+def test_a_result_says_how_transactions_were_scheduled(fake_engine: ModuleType) -> None:
+    session = fake_engine.Session({"name": "tpcc"}, 2)
+    schedule = {"policy": "smf", "window": "4"}
+    raw = session.run("silo", None, "none", 0.0, 0.5, 0.0, 7, {}, schedule=schedule)
+    result = Result.from_dict(raw)
+    assert result.schedule is not None
+    assert (result.schedule.options, result.schedule.hot) == (schedule, 3)
+    assert Result.from_dict(result.as_dict()) == result

@@ -24,6 +24,9 @@ SMALL = {
     "micro": {"records": "500", "hot_records": "50", "own_records": "50"},
     "replay": {},  # of one of `small_traces`
     "shop": {"initial_stock": "2"},  # likewise
+    "smallbank": {"accounts": "40", "hot_accounts": "4"},
+    "epinions": {"users": "30", "items": "15", "reviews": "10", "trusted": "10"},
+    "taobench": {"objects": "40", "writes": "50"},
 }
 GROWN_MAX = 1 << 20
 """Bytes: a database of twenty rows has none to spare, whatever was inserted and deleted."""

@@ -1,0 +1,160 @@
+"""What going over to another policy in a run does to throughput (Polyjuice §7.6, figure 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from envs.result import Interval, Result
+
+FEWEST_INTERVALS = 4
+"""Before a switch, and after it: half of them tell what is steady."""
+
+ROUNDING_S = 1e-9
+"""An interval that ends at a switch, to the nanosecond, ran under the table before."""
+
+
+@dataclass(frozen=True)
+class HotSwitch:
+    """What a switch did to throughput; all of it commits a second.
+
+    A policy's steady intervals are the later half of those in which it ran. The neighbourhood of
+    the switch is what lies between the steady intervals before it and those after, and the last of
+    those before.
+
+    Attributes:
+        at_s: when it was made, seconds since the window began.
+        before: the policy until then.
+        after: the policy from then on.
+        steady_before: the median of the steady intervals before.
+        steady_after: that of those after.
+        lowest: the lowest interval in the neighbourhood.
+        spread: how far steady intervals fall below their own median at the most, as a share of it.
+        settled_s: how long after the switch the first interval ended that was no further from
+            `steady_after` than the spread; None if none was before the steady ones.
+    """
+
+    at_s: float
+    before: str
+    after: str
+    steady_before: float
+    steady_after: float
+    lowest: float
+    spread: float
+    settled_s: float | None
+
+    @property
+    def fall(self) -> float:
+        """How far `lowest` is below the lower steady median, as a share of it; negative: above."""
+        lower = min(self.steady_before, self.steady_after)
+        return 1 - self.lowest / lower if lower else 0.0
+
+    @property
+    def dips(self) -> bool:
+        """Whether it falls further than steady intervals do by themselves."""
+        return self.fall > self.spread
+
+    def words(self) -> str:
+        """What happened, in a sentence or two."""
+        lower = min(self.steady_before, self.steady_after)
+        side = "below" if self.fall >= 0 else "above"
+        verdict = "a dip" if self.dips else "no dip"
+        settled = (
+            "not settled before the steady intervals"
+            if self.settled_s is None
+            else f"settled within {_duration(self.settled_s)}"
+        )
+        return (
+            f"{self.before} → {self.after} at {_duration(self.at_s)}: "
+            f"{self.steady_before / 1000:,.1f} → {self.steady_after / 1000:,.1f} K/s "
+            f"({_ratio(self.steady_after, self.steady_before)}), {verdict}: the lowest interval "
+            f"around the switch has {self.lowest / 1000:,.1f} K/s, {abs(self.fall):.1%} {side} the "
+            f"lower steady median ({lower / 1000:,.1f}); steady ones fall up to {self.spread:.1%} "
+            f"below theirs; {settled}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON, verdict included."""
+        return {**asdict(self), "fall": self.fall, "dips": self.dips}
+
+
+def look_at_switches(result: Result, first: str, names: Sequence[str]) -> list[HotSwitch]:
+    """What each switch of a run did.
+
+    Args:
+        result: of `Evaluator.run_switching`.
+        first: how the policy is called that ran at first.
+        names: how those are called that it went over to, in order.
+
+    Returns:
+        One a switch with `FEWEST_INTERVALS` on both sides, which one near the end of a run that was
+        cut short may not have.
+    """
+    times = [switch.at_s for switch in result.switches]
+    policies = [first, *names][: len(times) + 1]
+    stretches = split(result.intervals, times)
+    found = []
+    for at, (before, after) in enumerate(pairwise(stretches)):
+        if min(len(before), len(after)) >= FEWEST_INTERVALS:
+            found.append(_look(times[at], policies[at], policies[at + 1], before, after))
+    return found
+
+
+def split(intervals: Sequence[Interval], times: Sequence[float]) -> list[list[Interval]]:
+    """Intervals by which policy they ran under; one in which there was a switch is the new one's.
+
+    Args:
+        intervals: of a run.
+        times: of its switches, in order, seconds since the window began.
+    """
+    stretches: list[list[Interval]] = [[] for _ in range(len(times) + 1)]
+    for interval in intervals:
+        end = interval.start_s + interval.seconds
+        stretches[sum(time < end - ROUNDING_S for time in times)].append(interval)
+    return stretches
+
+
+def _look(
+    at_s: float, before: str, after: str, old: Sequence[Interval], new: Sequence[Interval]
+) -> HotSwitch:
+    steady_old = _rates(old[len(old) // 2 :])
+    steady_new = _rates(new[len(new) // 2 :])
+    unsteady = new[: len(new) // 2]
+    spread = max(_fall(steady_old), _fall(steady_new))
+    middle = median(steady_new)
+    settled = [
+        one.start_s + one.seconds - at_s
+        for one in unsteady
+        if abs(one.throughput - middle) <= spread * middle
+    ]
+    return HotSwitch(
+        at_s=at_s,
+        before=before,
+        after=after,
+        steady_before=median(steady_old),
+        steady_after=middle,
+        lowest=min(_rates([old[-1], *unsteady])),
+        spread=spread,
+        settled_s=settled[0] if settled else None,
+    )
+
+
+def _rates(intervals: Sequence[Interval]) -> list[float]:
+    return [interval.throughput for interval in intervals]
+
+
+def _fall(rates: Sequence[float]) -> float:
+    """How far the lowest is below the median, as a share of it."""
+    middle = median(rates)
+    return 1 - min(rates) / middle if middle else 0.0
+
+
+def _ratio(new: float, old: float) -> str:
+    return f"{new / old:.2f} ×" if old else "–"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:g} s" if seconds >= 1 else f"{seconds * 1000:.3g} ms"
