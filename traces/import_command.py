@@ -8,14 +8,10 @@ from typing import Any
 import click
 
 from traces.command import one_message
-from traces.errors import TraceError
-from traces.importers.base import Importer, LeftOut
+from traces.importers.base import LeftOut
 from traces.importers.registry import FORMATS, find_format
-from traces.manifest import Manifest, Source
-from traces.new_folder import refuse_existing
-from traces.output import bar, counted, left_out_table, print_table
-from traces.tally import Tally
-from traces.writer import TraceWriter
+from traces.importing import Imported, NothingImportedError, import_log
+from traces.output import counted, left_out_table, print_table
 
 EXAMPLES = """
 \b
@@ -76,39 +72,22 @@ def import_trace(
     OUT is there in the end as a whole or not at all. Rows that can't be used are counted by reason,
     and the first of them named.
     """
-    refuse_existing(out, replace)
-    left_out = LeftOut(strict)
-    importer = find_format(format_name).open(sources, left_out, **options)
-
-    def manifest() -> Manifest:
-        files = tuple(path.name.encode(errors="replace").decode() for path in sources)
-        source = Source(format_name, files, dict(left_out.counts))
-        return Manifest(name or out.absolute().name, source, importer.types())
-
-    tally = Tally()
-    with TraceWriter(out, manifest(), replace=replace) as writer:
-        _write(importer, writer, tally)
-        if not tally.days:
-            raise TraceError(f"there is nothing to make a trace of; {_left_out_words(left_out)}")
-        writer.manifest = manifest()
-    _report(out, tally, left_out)
+    try:
+        made = import_log(
+            format_name, sources, out, name=name, strict=strict, replace=replace, **options
+        )
+    except NothingImportedError as error:
+        _name_bad_rows(error.left_out)
+        raise
+    _report(out, made)
 
 
-def _write(importer: Importer, writer: TraceWriter, tally: Tally) -> None:
-    with bar("importing", importer.bytes_total) as shown:
-        for table in importer.tables():
-            writer.write(table)
-            tally.add(table)
-            shown.update(importer.bytes_read, counted(tally.transactions.total(), "transaction"))
-        shown.update(importer.bytes_read, "writing")
-
-
-def _report(out: Path, tally: Tally, left_out: LeftOut) -> None:
-    print_table(tally.table())
-    if left_out.counts:
-        print_table(left_out_table(left_out.counts))
-    _name_bad_rows(left_out)
-    click.echo(f"{out}: {tally.transactions_text()}")
+def _report(out: Path, made: Imported) -> None:
+    print_table(made.tally.table())
+    if made.left_out.counts:
+        print_table(left_out_table(made.left_out.counts))
+    _name_bad_rows(made.left_out)
+    click.echo(f"{out}: {made.tally.transactions_text()}")
 
 
 def _name_bad_rows(left_out: LeftOut) -> None:
@@ -116,14 +95,6 @@ def _name_bad_rows(left_out: LeftOut) -> None:
         click.echo(f"{reason}, {counted(left_out.counts[reason], 'row')}, such as", err=True)
         for example in examples:
             click.echo(f"  {example}", err=True)
-
-
-def _left_out_words(left_out: LeftOut) -> str:
-    if not left_out.counts:
-        return "the log has no row"
-    _name_bad_rows(left_out)
-    counts = (f"{reason}: {count:,}" for reason, count in left_out.counts.most_common())
-    return f"all rows were left out: {', '.join(counts)}"
 
 
 def _named_format(args: list[str]) -> str | None:

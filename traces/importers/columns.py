@@ -71,7 +71,9 @@ def access_lists(
     items = pa.StructArray.from_arrays(
         [
             pa.array(access, pa.int16()),
-            pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int16()), pa.array(words)),
+            pa.DictionaryArray.from_arrays(
+                pa.array(numbers, pa.int16()), pa.array(words, pa.string())
+            ),
             pa.array(key, pa.int64()),
             pa.DictionaryArray.from_arrays(pa.array(kind, pa.int8()), pa.array(ACCESS_KINDS)),
         ],

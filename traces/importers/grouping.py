@@ -96,5 +96,5 @@ class Grouping:
         first = np.ones(len(order), dtype=bool)
         first[1:] = (np.diff(group) != 0) | (np.diff(time) > self._gap)
         starts = np.flatnonzero(first)
-        ends = np.append(starts[1:], len(order))
+        ends = np.append(starts, len(order))[1:]
         return Groups(rows.take(pa.array(order)), starts), time[ends - 1]

@@ -11,32 +11,32 @@ from collections.abc import Iterator
 
 # One character class first, so that the search skips to what can begin a literal.
 _SPLIT = re.compile(
-    r"""(["'$.\d](?:
+    r"""(["'$.0-9](?:
       (?<=")[^"]*"                                       # a quoted name, which is put back
     | (?<=')[^']*'(?:'[^']*')*                           # a string
-    | (?<=\$)(?<![\w$]\$)\d+                             # a parameter
-    | (?<=\d)(?<![\w$]\d)(?<![\w$]\.\d)                  # a number
-        (?:[xX][\da-fA-F_]+|[\d_]*(?:\.\d*)?(?:[eE][+-]?\d+)?)(?!\w)
-    | (?<=\.)(?<![\w$"]\.)\d+(?:[eE][+-]?\d+)?(?!\w)     # a number without its zero
+    | (?<=\$)(?<![\w$]\$)[0-9]+                             # a parameter
+    | (?<=[0-9])(?<![\w$][0-9])(?<![\w$]\.[0-9])                  # a number
+        (?:[xX][0-9a-fA-F_]+|[0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)(?!\w)
+    | (?<=\.)(?<![\w$"]\.)[0-9]+(?:[eE][+-]?[0-9]+)?(?!\w)     # a number without its zero
     ))""",
     re.VERBOSE,
 )
-_DOLLAR_TAG = re.compile(r"\$[^\W\d]\w*\$")
+_DOLLAR_TAG = re.compile(r"\$[^\W0-9]\w*\$")
 _UNUSUAL_PART = re.compile(
     r"""(?P<escaped>(?<![\w$])[eE]'(?:[^'\\]|''|\\.)*')
     | (?P<unicode>(?<![\w$])[uU]&'(?:[^']|'')*')
     | (?P<kept>"[^"]*"|'[^']*')
-    | (?P<dollar>(?<![\w$])\$(?P<tag>[^\W\d]\w*)?\$.*?\$(?(tag)(?P=tag))\$)
+    | (?P<dollar>(?<![\w$])\$(?P<tag>[^\W0-9]\w*)?\$.*?\$(?(tag)(?P=tag))\$)
     | (?P<comment>--[^\n]*|/\*)""",
     re.DOTALL | re.VERBOSE,
 )
 _MARK = re.compile(f"{_UNUSUAL_PART.pattern}|(?P<end>;)", re.DOTALL | re.VERBOSE)
 _NESTED = re.compile(r"/\*|\*/")
 _ESCAPE = re.compile(
-    r"\\(?:x([\da-fA-F]{1,2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([0-7]{1,3})|(.))", re.DOTALL
+    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|(.))", re.DOTALL
 )
 _NAMED_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_UNICODE_ESCAPE = re.compile(r"\\(?:([\da-fA-F]{4})|\+([\da-fA-F]{6})|(\\))")
+_UNICODE_ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{4})|\+([0-9a-fA-F]{6})|(\\))")
 
 
 def split(sql: str) -> list[str]:

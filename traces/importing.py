@@ -1,0 +1,100 @@
+"""Making a trace out of a log, from Python; `heddle trace import` is the same from a shell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from traces.errors import TraceError
+from traces.importers.base import LeftOut
+from traces.importers.registry import FORMATS, find_format
+from traces.manifest import Manifest, Source
+from traces.new_folder import refuse_existing
+from traces.output import bar, counted
+from traces.reader import Trace, open_trace
+from traces.tally import Tally
+from traces.writer import TraceWriter
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What became of a log.
+
+    Attributes:
+        trace: the trace that was made.
+        tally: how much is in it, by type.
+        left_out: rows that made no transaction, by reason.
+    """
+
+    trace: Trace
+    tally: Tally
+    left_out: LeftOut
+
+
+class NothingImportedError(TraceError):
+    """No row of a log made a transaction.
+
+    Attributes:
+        left_out: why.
+    """
+
+    def __init__(self, left_out: LeftOut) -> None:
+        counts = (f"{reason}: {count:,}" for reason, count in left_out.counts.most_common())
+        why = f"all rows were left out: {', '.join(counts)}" if left_out.counts else ""
+        super().__init__(f"there is nothing to make a trace of; {why or 'the log has no row'}")
+        self.left_out = left_out
+
+
+def import_log(
+    format_name: str,
+    sources: Sequence[Path | str],
+    out: Path | str,
+    *,
+    name: str | None = None,
+    strict: bool = False,
+    replace: bool = False,
+    **options: Any,
+) -> Imported:
+    """Make a trace, the folder `out`, out of a log; in the end it is there as a whole or not.
+
+    Args:
+        format_name: what the log is, of `traces.importers.registry.FORMATS`.
+        sources: the log's files.
+        out: the trace's folder.
+        name: the trace's; None: its folder's.
+        strict: whether the first bad row is an error; else they are counted.
+        replace: whether a trace that is there is replaced.
+        options: of the format, such as `mapping=FILE` of `access-log`.
+
+    Raises:
+        NothingImportedError: no row made a transaction.
+        TraceError: a file can't be read or written, an option is wrong, or there is no such format.
+    """
+    if format_name not in FORMATS:
+        raise TraceError(f"{format_name}: no such format; there are {', '.join(FORMATS)}")
+    out, paths = Path(out), tuple(Path(one) for one in sources)
+    refuse_existing(out, replace)
+    left_out = LeftOut(strict)
+    importer = find_format(format_name).open(paths, left_out, **options)
+
+    def manifest() -> Manifest:
+        files = tuple(path.name.encode(errors="replace").decode() for path in paths)
+        source = Source(format_name, files, dict(left_out.counts))
+        return Manifest(name or out.absolute().name, source, importer.types())
+
+    tally = Tally()
+    with (
+        TraceWriter(out, manifest(), replace=replace) as writer,
+        bar("importing", importer.bytes_total) as shown,
+    ):
+        for table in importer.tables():
+            writer.write(table)
+            tally.add(table)
+            shown.update(importer.bytes_read, counted(tally.transactions.total(), "transaction"))
+        shown.update(importer.bytes_read, "writing")
+        if not tally.days:
+            raise NothingImportedError(left_out)
+        writer.manifest = manifest()
+    return Imported(open_trace(out), tally, left_out)
