@@ -56,6 +56,9 @@ CHECKED: dict[str, tuple[dict[str, str], float]] = {
     "tpcc": ({"name": "tpcc", "mix": "full"}, 0.02),
     "ycsb": (CHURN | {"records": "2000", "operations": "8"}, 0.01),
     "micro": ({"name": "micro", "records": "5000", "own_records": "500"}, 0.01),
+    "smallbank": ({"name": "smallbank", "accounts": "1000"}, 0.01),
+    "epinions": ({"name": "epinions", "users": "1000", "items": "500"}, 0.01),
+    "taobench": ({"name": "taobench", "objects": "500"}, 0.01),
 }
 """What histories are checked of, and how many virtual seconds of it in a trial. To these come
 `replay` and `shop`, of small traces that are made for them."""

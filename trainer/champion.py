@@ -3,6 +3,8 @@
 The best of a search is partly luck: whoever was measured best was also measured luckiest. So the
 finalists start again from nothing, in interleaved rounds on common inputs, and only these fresh
 samples decide (successive halving: after each stage the worse half leaves, the rest go on).
+
+In a mix each finalist runs in every member, on inputs that all finalists share there.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from envs import MeasuringError, RunRound, Subject, trimmed_mean
+from envs import MeasuringError, RunRound, Subject, finished, trimmed_mean
+from trainer.evaluation.objective import OBJECTIVES, Objective
 
 
 @dataclass(frozen=True)
@@ -21,9 +24,10 @@ class Verdict:
 
     Attributes:
         order: positions of the finalists, best first: by stage reached, then by score.
-        scores: of each finalist: throughput relative to the mean of those it was last compared
-            with; 0 if it failed.
-        rounds: slices of each finalist.
+        scores: of each finalist, what the objective makes of its throughput in each member; that
+            is relative to the mean of those it was last compared with there, or to the reference
+            where the objective asks for one. 0 if it failed.
+        rounds: slices of each finalist, in each member.
     """
 
     order: list[int]
@@ -40,9 +44,11 @@ def stages(count: int) -> list[int]:
 
 
 def choose_champion(
-    run_round: RunRound,
+    run_rounds: Sequence[RunRound],
     finalists: Sequence[Subject],
     *,
+    objective: Objective = OBJECTIVES["mean"],
+    references: Sequence[Subject] = (),
     rounds: int,
     seconds: float,
     warmup: float,
@@ -52,9 +58,12 @@ def choose_champion(
     """Find the best of a few policies.
 
     Args:
-        run_round: measures those still in.
+        run_rounds: measure those still in, one a member.
         finalists: at least one.
-        rounds: slices of each at every stage.
+        objective: what makes one score of those in the members.
+        references: one a member; they take part where the objective needs a unit, and must be
+            there then.
+        rounds: slices of each at every stage, in each member.
         seconds: length of a slice.
         warmup: unmeasured seconds before each.
         seed: of the inputs and of the order.
@@ -62,13 +71,14 @@ def choose_champion(
 
     Raises:
         ValueError: there are no finalists.
-        MeasuringError: none of them can run.
+        MeasuringError: none of them can run, or a reference can't.
     """
     if not finalists:
         raise ValueError("there are no finalists to choose from")
     order = Random(seed)
     racing = list(range(len(finalists)))
-    samples: list[list[float]] = [[] for _ in finalists]
+    boards = [_Board(len(finalists)) for _ in run_rounds]
+    yardsticks = [[one] for one in references] if objective.needs_unit else [[] for _ in boards]
     scores = [0.0] * len(finalists)
     ranked: list[int] = []
     number = 0
@@ -78,14 +88,19 @@ def choose_champion(
         for _ in range(rounds):
             shuffled = order.sample(racing, len(racing))
             subjects = [finalists[index] for index in shuffled]
-            failed = []
-            for at, outcome in run_round(subjects, seconds, warmup=warmup, seed=seed + number):
-                index = shuffled[at]
-                if isinstance(outcome, MeasuringError):
-                    failed.append(index)
-                else:
-                    samples[index].append(outcome.fitness)
-                on_slice()
+            failed = set()
+            for run_round, board, beside in zip(run_rounds, boards, yardsticks, strict=True):
+                measured = run_round(
+                    [*subjects, *beside], seconds, warmup=warmup, seed=seed + number
+                )
+                for at, outcome in measured:
+                    if at == len(shuffled):
+                        board.unit.append(finished(outcome).fitness)
+                    elif isinstance(outcome, MeasuringError):
+                        failed.add(shuffled[at])
+                    else:
+                        board.samples[shuffled[at]].append(outcome.fitness)
+                    on_slice()
             for index in sorted(failed):
                 racing.remove(index)
                 ranked.append(index)
@@ -93,20 +108,37 @@ def choose_champion(
             number += 1
         if not racing:
             raise MeasuringError("none of the best candidates can run; see the engine's messages")
-        for index, score in _relative(racing, samples).items():
-            scores[index] = score
+        by_member = [board.relative(racing) for board in boards]
+        for index in racing:
+            scores[index] = objective.fitness([found[index] for found in by_member])
         racing.sort(key=lambda index: -scores[index])
-    return Verdict(racing + ranked, scores, [len(taken) for taken in samples])
+    return Verdict(racing + ranked, scores, [len(taken) for taken in boards[0].samples])
 
 
-def _relative(racing: Sequence[int], samples: Sequence[Sequence[float]]) -> dict[int, float]:
-    """Each one's throughput relative to the round's mean over those still in.
+class _Board:
+    """What the finalists reached in one member, by round, and the reference where it takes part."""
 
-    Every round that was measured had all of them in it.
-    """
-    shares: dict[int, list[float]] = {index: [] for index in racing}
-    for values in zip(*(samples[index] for index in racing), strict=True):
-        mean = sum(values) / len(values) or 1.0
-        for index, value in zip(racing, values, strict=True):
-            shares[index].append(value / mean)
-    return {index: trimmed_mean(values) for index, values in shares.items()}
+    def __init__(self, finalists: int) -> None:
+        self.samples: list[list[float]] = [[] for _ in range(finalists)]
+        self.unit: list[float] = []
+
+    def relative(self, racing: Sequence[int]) -> dict[int, float]:
+        """Each one's throughput relative to the round's mean over those still in.
+
+        Every round that was measured had all of them in it. Relative to the reference, if it took
+        part: by one factor for all, so that its noise does not decide between them.
+        """
+        shares: dict[int, list[float]] = {index: [] for index in racing}
+        units: list[float] = []
+        for number, values in enumerate(
+            zip(*(self.samples[index] for index in racing), strict=True)
+        ):
+            mean = sum(values) / len(values) or 1.0
+            for index, value in zip(racing, values, strict=True):
+                shares[index].append(value / mean)
+            if self.unit:
+                units.append(self.unit[number] / mean)
+        unit = trimmed_mean(units) if units else 1.0
+        if unit == 0.0:
+            raise MeasuringError("the reference committed nothing; take longer slices")
+        return {index: trimmed_mean(values) / unit for index, values in shares.items()}

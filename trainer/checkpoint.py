@@ -12,7 +12,7 @@ from typing import Any
 
 from policies.errors import why_not_written
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 FILE_NAME = "checkpoint.json"
 UNFINISHED = ".tmp"
 """How files end that are being written."""
@@ -36,13 +36,14 @@ class GenerationRecord:
 
     Attributes:
         generation: its number, from 1.
-        evaluations: candidates measured so far, in all generations.
+        evaluations: made so far, in all generations: candidates, times the members of the mix.
         slices: measured slices so far, those of the reference not counted.
         seconds: spent searching so far.
         best: fitness of the best-ranked candidate.
         median: of this generation's candidates.
         worst: of this generation's candidates.
         origin: where the best came from.
+        scores: its throughput relative to the reference, by member.
     """
 
     generation: int
@@ -53,6 +54,7 @@ class GenerationRecord:
     median: float
     worst: float
     origin: str
+    scores: list[float] = field(default_factory=list)
 
 
 @dataclass
@@ -61,7 +63,7 @@ class Best:
 
     Attributes:
         generation: in which it did.
-        evaluations: candidates measured by the end of that generation.
+        evaluations: made by the end of that generation.
         slices: measured slices by then.
         seconds: spent searching by then.
         fitness: what the search took its fitness for, less one standard error.
@@ -83,11 +85,11 @@ class Checkpoint:
     """Everything that a run needs to go on from its last generation.
 
     Attributes:
-        tuned_us: the constant backoff of `silo_tuned`, µs; None before the sweep.
+        tuned_us: the constant backoff of `silo_tuned`, µs, by member; of those that are swept.
         search: the search's state; None before its first generation.
         ledger: all samples of the candidates that matter.
         history: one record a generation.
-        evaluations: candidates measured.
+        evaluations: candidates measured, times the members of the mix.
         slices: slices measured, those of the reference not counted.
         seconds: spent searching.
         mlflow_run_id: the record to go on with.
@@ -99,7 +101,7 @@ class Checkpoint:
         refused: keys of those that failed it, with the reason.
     """
 
-    tuned_us: float | None = None
+    tuned_us: list[float] = field(default_factory=list)
     search: dict[str, Any] | None = None
     ledger: list[dict[str, Any]] = field(default_factory=list)
     history: list[GenerationRecord] = field(default_factory=list)

@@ -23,6 +23,7 @@ from envs import machine_words
 from envs.result import Machine
 from policies import PolicyDocument, PolicyFileError, Signature, digest, from_json, to_json
 from policies.format import read_text
+from policies.homes import homes
 from policies.sources import add_source
 from trainer.mlflow_store import MlflowStore, reason_of
 
@@ -105,15 +106,21 @@ def tags_of(document: PolicyDocument) -> dict[str, str]:
     """What a version's tags say of its policy, out of its provenance."""
     known = document.provenance
     tags = {DIGEST: digest(document), SIGNATURE: signature_digest(document.signature)}
-    workload = known.get("workload")
-    if isinstance(workload, Mapping):
-        tags["heddle.workload"] = " ".join(
-            str(value) if key == "name" else f"{key}={value}" for key, value in workload.items()
+    places = homes(known)
+    if all(place.workload for place in places):
+        tags["heddle.workload"] = " | ".join(
+            " ".join(
+                str(value) if key == "name" else f"{key}={value}"
+                for key, value in place.workload.items()
+            )
+            for place in places
         )
-    machine = known.get("machine")
-    if isinstance(machine, Mapping) and isinstance(machine.get("cores"), int):
-        tags["heddle.machine"] = machine_words(Machine(str(machine.get("kind")), machine["cores"]))
-    for key in ("search", "run", "version"):
+    if all(isinstance(place.machine.get("cores"), int) for place in places):
+        tags["heddle.machine"] = " | ".join(
+            machine_words(Machine(str(place.machine.get("kind")), place.machine["cores"]))
+            for place in places
+        )
+    for key in ("search", "objective", "run", "version"):
         if key in known:
             tags[f"heddle.{key}"] = str(known[key])
     for field, key in (("scores", "score"), ("scores_on_threads", "score_on_threads")):
@@ -286,6 +293,18 @@ class RegistryReader:
             )
         return text
 
+    def by_version(self, typed: str) -> str:
+        """The same, named by the number of its version: an alias may point elsewhere tomorrow.
+
+        Args:
+            typed: `NAME@ALIAS` or `NAME/VERSION`.
+
+        Raises:
+            RegistryError: it is neither, or there is no such version.
+        """
+        reference = Reference.parse(typed)
+        return f"{reference.model}/{self._version(reference).version}"
+
     def promote(self, reference: Reference) -> tuple[str | None, str]:
         """Make a version the champion.
 
@@ -360,9 +379,11 @@ class RegistryReader:
             return read_text(Path(path))
 
 
-def read_from(store: MlflowStore) -> None:
+def read_from(store: MlflowStore) -> RegistryReader:
     """Let `registry:` name policies of this store from now on, and no longer of another."""
-    add_source(SCHEME, RegistryReader(store).text)
+    reader = RegistryReader(store)
+    add_source(SCHEME, reader.text)
+    return reader
 
 
 def refuse_missing(store: MlflowStore) -> None:

@@ -107,12 +107,32 @@ class Record:
             for name, value in scores.items():
                 self._client.log_metric(self.run_id, name, value)
 
-    def artifacts(self, *paths: Path) -> None:
-        """Keep files with the record."""
+    def artifacts(self, root: Path, *paths: Path) -> None:
+        """Keep files below a folder with the record, under the same names."""
         for path in paths:
             if self.run_id is not None and path.exists():
+                below = path.parent.relative_to(root).as_posix()
                 with self._tolerant(f"keep {path.name}"):
-                    self._client.log_artifact(self.run_id, str(path))
+                    self._client.log_artifact(
+                        self.run_id, str(path), None if below == "." else below
+                    )
+
+    def attach(self, run_id: str, *paths: Path) -> None:
+        """Keep files with a run that others make, and leave it otherwise as it is.
+
+        It may be going on: neither its status nor when it ended is changed.
+        """
+        if not self._config.enabled:
+            return
+        try:
+            client = self._store.connect()
+            for path in paths:
+                client.log_artifact(run_id, str(path))
+        except Exception as error:
+            self._say(
+                f"MLflow at {self.uri} could not keep what was written "
+                f"({reason_of(error)}). The files are where they were written all the same."
+            )
 
     def register(self, document: PolicyDocument, model: str) -> Registered | None:
         """Make a policy a version of a registered model; None, and a message, where that fails."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,20 +17,25 @@ from envs import (
     ComparisonPlan,
     Evaluator,
     MeasuringError,
+    Result,
+    RunRound,
     Subject,
     of_policy,
     static_silo,
     subject_of,
 )
 from policies import SEEDS, Encoding, PolicyFileError, Signature, save, to_json
+from policies.homes import MEMBERS
 from trainer.champion import choose_champion, stages
 from trainer.checkpoint import Best, Checkpoint, GenerationRecord, WritingError
-from trainer.config import RunConfig, TrainConfig, workload_options
+from trainer.config import RunConfig, TrainConfig
 from trainer.evaluation import Backend, Ledger, Race
-from trainer.evaluation.backend import check_backend
+from trainer.evaluation.backend import check_backend, rounds_of
 from trainer.evaluation.measure import Counter, compare_shown, settle_looks, tune_silo
+from trainer.evaluation.objective import OBJECTIVES, check_objective
 from trainer.evaluation.race import check_race
-from trainer.library.start import start_tables
+from trainer.member import Member, alone
+from trainer.policy_library.start import start_tables
 from trainer.policy_registry import refuse_bad_model
 from trainer.progress import Display
 from trainer.record import Record
@@ -51,39 +56,71 @@ SEED_STRIDE = 1_000_003
 
 
 @dataclass(frozen=True)
+class Closing:
+    """How the champion compares in one member.
+
+    Attributes:
+        member: where.
+        comparison: it and the baselines, measured side by side.
+        validation: the same on real cores, after a search on virtual ones; None if there was none.
+    """
+
+    member: Member
+    comparison: Comparison
+    validation: Comparison | None = None
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What a run ends with.
 
     Attributes:
         champion: the policy that was chosen.
-        comparison: it and the baselines, measured side by side.
-        scores: its throughput relative to each baseline, paired.
-        validation: the same on real cores, after a search on virtual ones; None if there was none.
+        closings: how it compares, by member; those that Ctrl-C came before are left out.
+        scores: its throughput relative to each baseline, paired; what the objective makes of those
+            in several members. Empty if Ctrl-C left a member out.
     """
 
     champion: Candidate
-    comparison: Comparison
+    closings: list[Closing]
     scores: dict[str, float]
-    validation: Comparison | None = None
 
     @property
-    def comparisons(self) -> list[Comparison]:
-        """All that were made."""
-        return [self.comparison, *([self.validation] if self.validation else [])]
+    def comparisons(self) -> list[tuple[Member, Comparison]]:
+        """All that were made: on the machine that was trained on, then on real cores.
+
+        Members that share the latter have it once.
+        """
+        found = [(one.member, one.comparison) for one in self.closings]
+        for one in self.closings:
+            if one.validation is not None and all(one.validation is not c for _, c in found):
+                found.append((one.member, one.validation))
+        return found
 
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C cut one of them short."""
-        return any(comparison.interrupted for comparison in self.comparisons)
+        return any(comparison.interrupted for _, comparison in self.comparisons)
 
     @property
     def violations(self) -> list[str]:
         """Consistency violations found by any of them."""
-        return [one for comparison in self.comparisons for one in comparison.violations]
+        return [
+            f"{member.prefix}{one}"
+            for member, comparison in self.comparisons
+            for one in comparison.violations
+        ]
 
 
-def check_settings(config: TrainConfig, signature: Signature) -> None:
+def check_settings(
+    config: TrainConfig, signature: Signature, members: Sequence[Member] = ()
+) -> None:
     """Find mistakes before minutes of measuring, not after.
+
+    Args:
+        config: all settings.
+        signature: of the workload.
+        members: what is trained for; none = what is set, alone.
 
     Raises:
         ValueError: a setting is wrong; the message names it.
@@ -96,9 +133,16 @@ def check_settings(config: TrainConfig, signature: Signature) -> None:
             "search.generations, search.evaluations and search.seconds are null: the search would "
             "never end"
         )
+    most, cost = config.search.evaluations, max(1, len(members))
+    if most is not None and most < cost:
+        raise ValueError(
+            f"search.evaluations={most}: must be at least {cost}: a candidate costs one in each "
+            "member of robust.members"
+        )
+    check_objective(config.robust.objective)
     check_backend(config.evaluation)
     check_race(config.evaluation)
-    start_tables(config, Encoding(signature))
+    start_tables([one.config for one in members] or [config], Encoding(signature))
     refuse_bad_model(config.registered_model)
     if config.registered_model is not None and not config.mlflow.enabled:
         raise ValueError(
@@ -110,20 +154,20 @@ def check_settings(config: TrainConfig, signature: Signature) -> None:
         subject_of(name, signature, lambda: 1.0)
 
 
-def measuring_settings(config: TrainConfig) -> dict[str, str]:
-    """What samples depend on, by the names under which it is set."""
-    machine = asdict(config.machine)
-    costs = machine.pop("costs", {})
-    parts = {
-        "machine": machine,
-        "machine.costs": costs,
-        "workload": workload_options(config.workload),
-    }
+def measuring_settings(config: TrainConfig, members: Sequence[Member] = ()) -> dict[str, str]:
+    """What samples, and what is made of them, depend on, by the names under which it is set.
+
+    Args:
+        config: all settings.
+        members: what is trained for; none = what is set, alone.
+    """
     settings = {
-        f"{part}.{name}": str(value)
-        for part, values in parts.items()
-        for name, value in values.items()
+        f"member {one.number}'s {name}" if len(members) > 1 else name: value
+        for one in members or alone(config)
+        for name, value in one.settings.items()
     }
+    if len(members) > 1:
+        settings["robust.objective"] = config.robust.objective
     slices = config.evaluation
     return settings | {
         "evaluation.slice_seconds": str(slices.slice_seconds),
@@ -145,6 +189,7 @@ class Training:
         display: shows.
         record: logs.
         library: candidates that the search starts from besides the seeds and `search.start`.
+        members: what is trained for, in the order of the backend's; none = what is set, alone.
 
     Raises:
         CheckpointError: the folder holds a checkpoint that can't be used.
@@ -159,21 +204,26 @@ class Training:
         display: Display,
         record: Record,
         library: Sequence[Candidate] = (),
+        members: Sequence[Member] = (),
     ) -> None:
         self._config = config
+        self._members = list(members) or alone(config)
+        self._objective = OBJECTIVES[config.robust.objective]
         self._signature = signature
         self._encoding = Encoding(signature)
-        self._library = [*library, *start_tables(config, self._encoding)]
+        places = [member.config for member in self._members]
+        self._library = [*library, *start_tables(places, self._encoding)]
         self._folder = folder
         self._backend = backend
+        self._rounds = rounds_of(backend, len(self._members))
         self._display = display
         self._record = record
         self._state = Checkpoint.load(folder.path)
-        self._state.measured_on = measuring_settings(config)
-        self._ledger = Ledger()
+        self._state.measured_on = measuring_settings(config, self._members)
+        self._ledger = Ledger(len(self._members), self._objective)
         self._ledger.load_state_dict(self._state.ledger)
         self._race = Race(backend, self._encoding, config.evaluation)
-        self._check = TableCheck(config, folder.refused, display.say)
+        self._check = TableCheck(self._members, folder.refused, backend, display.say)
 
     def run(self) -> Outcome:
         """Train to the end of the budget, choose the champion, compare it with the baselines.
@@ -186,24 +236,19 @@ class Training:
             WritingError: a checkpoint or a policy can't be written; those before it remain.
         """
         champion, tuned_us = self.learn()
-        comparison = self._compare(
-            self._backend, self._subjects(champion, tuned_us), self._config.run
-        )
-        scores = comparison.scores(LEARNED)
-        self._save_policy(champion, scores)
-        self._record.scores({f"score/{name}": score for name, score in scores.items()})
-        validation = None if comparison.interrupted else self._validate(champion)
-        if validation is not None and validation.row(LEARNED) is not None:
-            on_real = validation.scores(LEARNED)
-            self._save_policy(champion, scores, on_real)
-            self._record.scores({f"score_on_threads/{name}": on_real[name] for name in on_real})
-        return Outcome(champion, comparison, scores, validation)
+        closings = self._compare_in_each(champion, tuned_us)
+        self._keep_scores(champion, closings, "score", lambda one: one.comparison)
+        if not any(one.comparison.interrupted for one in closings):
+            closings = self._validated(champion, closings)
+        if any(one.validation is not None for one in closings):
+            self._keep_scores(champion, closings, "score_on_threads", lambda one: one.validation)
+        return Outcome(champion, closings, self._scores([one.comparison for one in closings]))
 
-    def learn(self) -> tuple[Candidate, float]:
+    def learn(self) -> tuple[Candidate, list[float]]:
         """Train to the end of the budget and choose the champion: `run` without the comparison.
 
         Returns:
-            The champion, and the constant backoff of `silo_tuned`, µs.
+            The champion, and the constant backoff of `silo_tuned` in each member, µs.
 
         Raises:
             KeyboardInterrupt, MeasuringError, WritingError: as `run`.
@@ -212,21 +257,22 @@ class Training:
         self._record.start(self._folder.name, asdict(config), state.mlflow_run_id)
         # A server that is away today may have the earlier part of the record.
         state.mlflow_run_id = self._record.run_id or state.mlflow_run_id
-        if state.tuned_us is None:
-            state.tuned_us = tune_silo(
-                self._backend.run_round, config.tuning, config.seed, self._display
+        for member in self._members[len(state.tuned_us) :]:
+            run_round = self._rounds[len(state.tuned_us)]
+            state.tuned_us.append(
+                tune_silo(run_round, config.tuning, config.seed, self._display, member.prefix)
             )
             state.save(self._folder.path)
-        reference = static_silo(state.tuned_us)
+        references = [static_silo(constant) for constant in state.tuned_us]
         start = warm_start(self._encoding, state.tuned_us, self._library)
         self._race.stretch = self._stretch(start)
         search = build_search(config.search, self._encoding, start, config.seed)
         if state.search is not None:
             search.load_state_dict(state.search)
         with self._check:
-            self._search(search, reference)
-            champion = self._choose(start)
-        self._save_policy(champion, {})
+            self._search(search, references)
+            champion = self._choose(start, references)
+        self._save_policy(champion)
         return champion, state.tuned_us
 
     def _stretch(self, start: Sequence[Candidate]) -> int:
@@ -236,13 +282,18 @@ class Training:
         if state.stretch is None and (state.history or within is None):
             state.stretch = 1  # samples of one run are all of one length
         if state.stretch is None:
-            state.stretch = settle_looks(
-                self._backend.run_round,
-                [self._race.subject(one) for one in start],
-                config.evaluation,
-                config.run.seconds,
-                config.seed,
-                self._display,
+            subjects = [self._race.subject(one) for one in start]
+            state.stretch = max(
+                settle_looks(
+                    run_round,
+                    subjects,
+                    config.evaluation,
+                    config.run.seconds,
+                    config.seed,
+                    self._display,
+                    member.prefix,
+                )
+                for member, run_round in zip(self._members, self._rounds, strict=True)
             )
             state.save(self._folder.path)
         return state.stretch
@@ -273,25 +324,28 @@ class Training:
         by_generations = search.generations is not None and (
             len(state.history) >= search.generations
         )
-        by_evaluations = self._evaluations_left == 0
+        by_evaluations = self._candidates_left == 0
         by_seconds = search.seconds is not None and state.seconds >= search.seconds
         return by_generations or by_evaluations or by_seconds
 
     @property
-    def _evaluations_left(self) -> float:
+    def _candidates_left(self) -> float:
+        """How many there are evaluations for: a candidate costs one in each member."""
         most = self._config.search.evaluations
-        return math.inf if most is None else max(0, most - self._state.evaluations)
+        if most is None:
+            return math.inf
+        return max(0, most - self._state.evaluations) // len(self._members)
 
-    def _search(self, search: Search, reference: Subject) -> None:
+    def _search(self, search: Search, references: Sequence[Subject]) -> None:
         done, total = self._progress
         self._display.begin("search", total, done)
         while not self._spent:
-            self._generation(search, reference)
+            self._generation(search, references)
 
-    def _generation(self, search: Search, reference: Subject) -> None:
+    def _generation(self, search: Search, references: Sequence[Subject]) -> None:
         state, started, spent = self._state, time.monotonic(), self._state.seconds
         number = len(state.history) + 1
-        candidates = search.ask(int(min(search.batch, self._evaluations_left)))
+        candidates = search.ask(int(min(search.batch, self._candidates_left)))
 
         def on_look(slices: int) -> None:
             state.slices += slices
@@ -300,12 +354,12 @@ class Training:
 
         slices = sum(self._config.evaluation.looks) * self._race.stretch
         seed = self._config.seed * SEED_STRIDE + number * slices
-        self._race.run(candidates, reference, self._ledger, seed, on_look)
+        self._race.run(candidates, references, self._ledger, seed, on_look)
         best = self._best_allowed(candidates)
         best_so_far = self._best_so_far()
         measured = self._ledger.measured(candidates)
         search.tell(candidates, measured)
-        state.evaluations += len(candidates)
+        state.evaluations += len(candidates) * len(self._members)
         self._ledger.prune({*self._ledger.best(REMEMBERED), *candidates})
         state.ledger = self._ledger.state_dict()
         state.search = search.state_dict()
@@ -320,11 +374,12 @@ class Training:
             median=statistics.median(one.fitness for one in measured),
             worst=min(one.fitness for one in measured),
             origin=candidates[best].origin,
+            scores=list(measured[best].scores),
         )
         state.history.append(entry)
         state.save(self._folder.path)
         if best_so_far is not None:
-            self._save_policy(best_so_far, {})
+            self._save_policy(best_so_far)
         self._record.generation(entry)
         self._display.update(self._progress[0], self._words())
 
@@ -384,7 +439,7 @@ class Training:
         best = f"{state.history[-1].best:.3f} × {TUNED}" if state.history else "–"
         return f"best {best}  {state.evaluations} evaluations, {rate:.1f}/s"
 
-    def _choose(self, start: Sequence[Candidate]) -> Candidate:
+    def _choose(self, start: Sequence[Candidate], references: Sequence[Subject]) -> Candidate:
         """The champion: the best of the search, the best start and the seeds, measured anew.
 
         The search's short runs mistake some tables, and none is worth shipping that a seed beats.
@@ -398,11 +453,15 @@ class Training:
         if not finalists:
             raise ValueError("the search measured no policy that can run")
         finalists += [one for one in self._seeds(start) if one not in finalists]
-        slices = plan.rounds * sum(stages(len(finalists)))
+        besides = 1 if self._objective.needs_unit else 0
+        sizes = [size + besides for size in stages(len(finalists))]
+        slices = plan.rounds * sum(sizes) * len(self._members)
         counter = Counter(self._display, "choose among the best", slices)
         verdict = choose_champion(
-            self._backend.run_round,
+            self._rounds,
             [self._race.subject(candidate) for candidate in finalists],
+            objective=self._objective,
+            references=references,
             rounds=plan.rounds,
             seconds=plan.slice_seconds,
             warmup=plan.warmup_seconds,
@@ -436,57 +495,103 @@ class Training:
         return [*baselines, of_policy(LEARNED, policy)]
 
     def _compare(
-        self, where: Backend | Evaluator, subjects: Sequence[Subject], much: RunConfig
+        self, run_round: RunRound, subjects: Sequence[Subject], much: RunConfig, member: Member
     ) -> Comparison:
         plan = ComparisonPlan(much.seconds, much.repeats, much.warmup)
         seed = (self._config.seed + 2) * SEED_STRIDE
-        return compare_shown(where.run_round, subjects, plan, seed, self._display)
+        phase = f"{member.prefix}compare"
+        return compare_shown(run_round, subjects, plan, seed, self._display, phase)
 
-    def _validate(self, champion: Candidate) -> Comparison | None:
-        """The comparison again, on real cores; None where the search was on real ones already."""
-        config, much = self._config, self._config.validation
-        if config.machine.kind == THREADS["kind"] or not much.enabled:
-            return None
+    def _compare_in_each(self, champion: Candidate, tuned_us: Sequence[float]) -> list[Closing]:
+        """The closing comparisons, up to the one that Ctrl-C cuts short."""
+        closings: list[Closing] = []
+        for member, run_round, us in zip(self._members, self._rounds, tuned_us, strict=True):
+            subjects = self._subjects(champion, us)
+            comparison = self._compare(run_round, subjects, self._config.run, member)
+            closings.append(Closing(member, comparison))
+            if comparison.interrupted:
+                break
+        return closings
+
+    def _validated(self, champion: Candidate, closings: Sequence[Closing]) -> list[Closing]:
+        """The comparisons with those on real cores, if the search was on virtual ones.
+
+        Members that differ in their virtual cores alone have one between them.
+        """
+        if self._config.machine.kind == THREADS["kind"] or not self._config.validation.enabled:
+            return list(closings)
         self._backend.close()  # its databases are not needed any more, and its cores are
-        evaluator = Evaluator(workload_options(config.workload), much.cores, seed=config.seed)
+        made: dict[str, Comparison | None] = {}
+        validated = []
+        for closing in closings:
+            workload = str(sorted(closing.member.workload.items()))
+            cut_short = any(one is not None and one.interrupted for one in made.values())
+            if workload not in made and not cut_short:
+                made[workload] = self._validate(champion, closing.member)
+            validated.append(replace(closing, validation=made.get(workload)))
+        return validated
+
+    def _validate(self, champion: Candidate, member: Member) -> Comparison | None:
+        """The comparison on real cores; None where it can't be made."""
+        config, much = self._config, self._config.validation
+        evaluator = Evaluator(member.workload, much.cores, seed=config.seed)
         try:
-            self._display.say(f"validation on {evaluator.cores} real cores")
-            tuned_us = tune_silo(evaluator.run_round, much.tuning, config.seed, self._display)
-            return self._compare(evaluator, self._subjects(champion, tuned_us), much)
+            self._display.say(f"{member.prefix}validation on {evaluator.cores} real cores")
+            tuned_us = tune_silo(
+                evaluator.run_round, much.tuning, config.seed, self._display, member.prefix
+            )
+            subjects = self._subjects(champion, tuned_us)
+            return self._compare(evaluator.run_round, subjects, much, member)
         except KeyboardInterrupt:
             return Comparison([], interrupted=True)
         except MeasuringError as error:
-            self._display.say(f"there is no validation on real cores: {error}")
+            self._display.say(f"{member.prefix}there is no validation on real cores: {error}")
             return None
         finally:
             evaluator.close()
 
-    def _machine(self, candidate: Candidate) -> dict[str, Any]:
-        result = self._ledger.measured([candidate])[0].result
-        if result is None:
-            return {"kind": self._config.machine.kind, "cores": self._config.machine.cores}
-        return asdict(result.machine)
+    def _scores(self, comparisons: Sequence[Comparison | None]) -> dict[str, float]:
+        """Against each baseline, what the objective makes of the scores in the members."""
+        found = [one.scores(LEARNED) if one is not None else {} for one in comparisons]
+        if len(found) < len(self._members):
+            return {}
+        return {
+            name: self._objective.fitness([scores[name] for scores in found])
+            for name in found[0]
+            if all(name in scores for scores in found)
+        }
 
-    def _save_policy(
+    def _keep_scores(
         self,
-        candidate: Candidate,
-        scores: dict[str, float],
-        on_threads: dict[str, float] | None = None,
+        champion: Candidate,
+        closings: Sequence[Closing],
+        what: str,
+        of: Callable[[Closing], Comparison | None],
     ) -> None:
+        """Write what was measured into the policy's file and the record."""
+        self._save_policy(champion, closings)
+        figures = {
+            f"{what}/{name}": score
+            for name, score in self._scores([of(one) for one in closings]).items()
+        }
+        for one in closings if len(self._members) > 1 else ():
+            compared = of(one)
+            scores = compared.scores(LEARNED) if compared is not None else {}
+            figures |= {f"{what}/{one.member.name}/{name}": scores[name] for name in scores}
+        self._record.scores(figures)
+
+    def _save_policy(self, candidate: Candidate, closings: Sequence[Closing] = ()) -> None:
         state, config = self._state, self._config
         provenance = {
             "search": config.search.name,
             "origin": candidate.origin,
             "seed": config.seed,
-            "workload": workload_options(config.workload),
-            "machine": self._machine(candidate),
+            **self._homes(candidate, closings),
             "generations": len(state.history),
             "evaluations": state.evaluations,
-            "scores": {name: round(score, 4) for name, score in scores.items()},
-            **(
-                {}
-                if on_threads is None
-                else {"scores_on_threads": {k: round(v, 4) for k, v in on_threads.items()}}
+            **_scores_written(
+                self._scores([one.comparison for one in closings]),
+                self._scores([one.validation for one in closings]),
             ),
             "run": self._folder.name,
             "version": heddle_version(),
@@ -497,3 +602,34 @@ class Training:
             save(document, self._folder.policy)
         except PolicyFileError as error:
             raise WritingError(str(error)) from error
+
+    def _homes(self, candidate: Candidate, closings: Sequence[Closing]) -> dict[str, Any]:
+        """What the policy's file says that it was trained for: a place, or each of several."""
+        places: list[dict[str, Any]] = [
+            {"workload": member.workload, "machine": _machine(member, last)}
+            for member, last in zip(self._members, self._ledger.last(candidate), strict=True)
+        ]
+        if len(places) == 1:
+            return places[0]
+        for place, one in zip(places, closings, strict=False):
+            on_real = one.validation.scores(LEARNED) if one.validation is not None else {}
+            place |= _scores_written(one.comparison.scores(LEARNED), on_real)
+        return {"objective": self._config.robust.objective, MEMBERS: places}
+
+
+def _machine(member: Member, last: Result | None) -> dict[str, Any]:
+    """Where a member's samples were taken; what is set, before there are any."""
+    if last is None:
+        machine = member.config.machine
+        return {"kind": machine.kind, "cores": machine.cores}
+    return asdict(last.machine)
+
+
+def _scores_written(
+    scores: Mapping[str, float], on_threads: Mapping[str, float]
+) -> dict[str, dict[str, float]]:
+    """Scores as a policy's file has them; those on real cores only where there are any."""
+    found = {"scores": scores} | ({"scores_on_threads": on_threads} if on_threads else {})
+    return {
+        what: {name: round(score, 4) for name, score in of.items()} for what, of in found.items()
+    }

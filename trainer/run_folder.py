@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,8 +20,8 @@ class RunFolderError(ValueError):
 
 
 @dataclass(frozen=True)
-class RunFolder:
-    """One run's files.
+class MemberFolder:
+    """What is kept of one workload that is trained for.
 
     Attributes:
         path: the folder.
@@ -29,24 +30,9 @@ class RunFolder:
     path: Path
 
     @property
-    def name(self) -> str:
-        """The run's name."""
-        return self.path.name
-
-    @property
-    def policy(self) -> Path:
-        """The best policy so far, and in the end the learned one."""
-        return self.path / "policy.json"
-
-    @property
     def config(self) -> Path:
         """All settings."""
         return self.path / "config.yaml"
-
-    @property
-    def overrides(self) -> Path:
-        """What was typed."""
-        return self.path / "overrides.json"
 
     @property
     def comparison(self) -> Path:
@@ -69,6 +55,37 @@ class RunFolder:
         return self.path / "validation.txt"
 
     @property
+    def kept(self) -> list[Path]:
+        """These files; not all are there."""
+        return [
+            self.config,
+            self.comparison,
+            self.comparison_text,
+            self.validation,
+            self.validation_text,
+        ]
+
+
+@dataclass(frozen=True)
+class RunFolder(MemberFolder):
+    """One run's files. Of a run for one workload, the member's are among them."""
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        return self.path.name
+
+    @property
+    def policy(self) -> Path:
+        """The best policy so far, and in the end the learned one."""
+        return self.path / "policy.json"
+
+    @property
+    def overrides(self) -> Path:
+        """What was typed."""
+        return self.path / "overrides.json"
+
+    @property
     def plot(self) -> Path:
         """The picture."""
         return self.path / "fitness.png"
@@ -83,21 +100,30 @@ class RunFolder:
         """The page that `heddle report` makes."""
         return self.path / "report.html"
 
-    @property
-    def results(self) -> list[Path]:
-        """What a record of the run keeps; not every run has all of them."""
-        return [
-            self.policy,
-            self.config,
-            self.comparison,
-            self.comparison_text,
-            self.validation,
-            self.validation_text,
-            self.plot,
-        ]
+    def results(self, members: int) -> list[Path]:
+        """What a record of a run for so many workloads keeps; not every run has all of them."""
+        kept = [path for one in self.members(members) for path in one.kept]
+        return [self.policy, self.plot, *([self.config] if members > 1 else []), *kept]
 
-    def write_settings(self, config_yaml: str, overrides: list[str]) -> None:
-        """Keep the settings and what was typed."""
+    def members(self, count: int) -> list[MemberFolder]:
+        """Where what is kept of each workload is: of the only one, in the run's own folder."""
+        if count == 1:
+            return [self]
+        return [MemberFolder(self.path / f"member-{number}") for number in range(1, count + 1)]
+
+    def write_settings(
+        self, config_yaml: str, overrides: list[str], of_members: Sequence[str]
+    ) -> None:
+        """Keep the settings and what was typed.
+
+        Args:
+            config_yaml: all settings.
+            overrides: what was typed.
+            of_members: all settings of each workload that is trained for.
+        """
+        for member, settings in zip(self.members(len(of_members)), of_members, strict=True):
+            make_runs_dir(member.path, "the run's folder")
+            write_atomically(member.config, settings)
         write_atomically(self.config, config_yaml)
         write_atomically(self.overrides, json.dumps(overrides))
 
@@ -137,21 +163,36 @@ def new_run_folder(runs_dir: Path, words: str) -> RunFolder:
     Raises:
         RunFolderError: none can be made in `runs_dir`.
     """
-    stamp = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
+    return RunFolder(make_new_folder(runs_dir, f"{time_stamp()}-{words}"))
+
+
+def time_stamp() -> str:
+    """The time, as folders are named after it."""
+    return datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
+
+
+def make_new_folder(place: Path, name: str) -> Path:
+    """Make a folder in `place`: never one that is there, nor one that another process makes.
+
+    Returns:
+        The folder; its name has a number behind it where the name is taken.
+
+    Raises:
+        RunFolderError: none can be made.
+    """
     number = 1
-    make_runs_dir(runs_dir)
+    make_runs_dir(place)
     try:
         while True:
-            suffix = "" if number == 1 else f"-{number}"
-            path = runs_dir / f"{stamp}-{words}{suffix}"
+            path = place / (name if number == 1 else f"{name}-{number}")
             try:
                 path.mkdir()
             except FileExistsError:
                 number += 1
             else:
-                return RunFolder(path)
+                return path
     except OSError as error:
-        raise _none_can_be_made(runs_dir, error) from error
+        raise _none_can_be_made(place, error) from error
 
 
 def make_runs_dir(runs_dir: Path, key: str = "runs_dir") -> None:

@@ -10,13 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
 from enum import StrEnum
 from itertools import product
 from pathlib import Path
 
 from trainer.checkpoint import write_atomically
-from trainer.run_folder import RunFolder, RunFolderError, make_runs_dir
+from trainer.run_folder import (
+    RunFolder,
+    RunFolderError,
+    make_new_folder,
+    make_runs_dir,
+    time_stamp,
+)
 
 SCHEMA_VERSION = 1
 FILE_NAME = "sweep.json"
@@ -141,6 +146,8 @@ class Sweep:
                     f"{file}: schema_version {version!r:.40}, this version reads {SCHEMA_VERSION}"
                 )
             runs = [SweepRun(**run) for run in document.pop("runs")]
+            if not runs:
+                raise ValueError("it has no runs")
             return cls(path, **document, runs=runs)
         except OSError as error:
             raise RunFolderError(f"{file}: can't be read: {error.strerror}") from error
@@ -184,11 +191,4 @@ def new_sweep(runs_dir: Path, name: str | None) -> Sweep:
         path = Path(name) if "/" in name else runs_dir / SWEEPS / name
         make_runs_dir(path)
         return Sweep(path)
-    stamp = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
-    number = 1
-    while True:
-        path = runs_dir / SWEEPS / (stamp if number == 1 else f"{stamp}-{number}")
-        if not path.exists():
-            make_runs_dir(path)
-            return Sweep(path)
-        number += 1
+    return Sweep(make_new_folder(runs_dir / SWEEPS, time_stamp()))

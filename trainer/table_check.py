@@ -8,15 +8,16 @@ champion, before the checker (docs/checking.md) has looked at what it does.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
 from envs import MeasuringError, Subject
-from envs.trial import Trial
+from envs.trial import Trial, Verdict
 from envs.trial_plan import REAL_SECONDS, REAL_WATCHDOG_S, VIRTUAL_SECONDS, VIRTUAL_WATCHDOG_S
 from envs.trial_pool import TrialPool
-from trainer.config import TrainingConfig, workload_options
+from trainer.evaluation import Backend
+from trainer.member import Member
 from trainer.trial_folder import keep_trial
 
 PATIENCE_S = 900.0
@@ -27,21 +28,31 @@ KILLED = "SIGKILL"
 
 
 class TableCheck:
-    """Checks tables on a training's workload and machine, in a process of its own.
+    """Checks tables in each member of a training.
+
+    A run on virtual cores is made on a copy of the database that the backend's evaluators hold, so
+    that nothing is loaded for it. Real cores can't be copied: there each check loads a database, in
+    a process of its own, which a fault of the engine may take down.
 
     Args:
-        config: of the training.
+        members: what is trained for.
         folder: what fails is kept in folders in it, named after the tables.
+        backend: of the training.
         say: shows a message to the person.
     """
 
     def __init__(
-        self, config: TrainingConfig, folder: Path, say: Callable[[str], None] = lambda text: None
+        self,
+        members: Sequence[Member],
+        folder: Path,
+        backend: Backend,
+        say: Callable[[str], None] = lambda text: None,
     ) -> None:
-        self._config = config
+        self._members = members
         self._folder = folder
+        self._backend = backend
         self._say = say
-        self._pool: TrialPool | None = None
+        self._kept_pool: TrialPool | None = None
 
     def __enter__(self) -> TableCheck:
         return self
@@ -52,29 +63,32 @@ class TableCheck:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._pool is not None:
-            self._pool.__exit__(kind, error, trace)
-            self._pool = None
+        if self._kept_pool is not None:
+            self._kept_pool.__exit__(kind, error, trace)
+            self._kept_pool = None
 
     def why_refused(self, subject: Subject) -> str | None:
-        """Check a table.
+        """Check a table, in one member after the other.
 
         Returns:
-            What was wrong, in a line; None if nothing was, or if tables are not checked. A table
-            that is refused is told of loudly, and kept with its history.
+            What was wrong where it failed first, in a line; None if nothing was, or if tables are
+            not checked. A table that is refused is told of loudly, and kept with its history.
 
         Raises:
             MeasuringError: there is no room for it.
             WritingError: what fails can't be written.
         """
-        if not self._config.check.enabled:
+        for member in self._members:
+            if reason := self._why_refused_in(member, subject):
+                return reason
+        return None
+
+    def _why_refused_in(self, member: Member, subject: Subject) -> str | None:
+        if not member.config.check.enabled:
             return None
-        if self._pool is None:
-            # Kept: to start a process takes longer than a trial of a small database.
-            self._pool = TrialPool(1, PATIENCE_S).__enter__()
-        trial = self._trial(subject)
+        trial = _trial(member, subject)
         try:
-            verdict = self._pool.run_one(trial)
+            verdict = self._verdict(member, trial)
         except MemoryError as error:
             raise MeasuringError(
                 "there is not enough memory to check tables; check.enabled=false goes without"
@@ -87,7 +101,7 @@ class TableCheck:
                 "there too little memory for one more database? check.enabled=false goes without"
             )
         kept = keep_trial(trial, verdict, self._folder / subject.name, self._pool)
-        reason = verdict.findings[0].strip().splitlines()[0]
+        reason = member.prefix + verdict.findings[0].strip().splitlines()[0]
         self._say(
             f"REFUSED: table {subject.name} fails the check: {reason}\n"
             "A table may be slow, never wrong: this is a fault of the engine. Its candidate counts "
@@ -96,15 +110,27 @@ class TableCheck:
         )
         return f"fails the check: {reason}"
 
-    def _trial(self, subject: Subject) -> Trial:
-        config = self._config
-        virtual = config.machine.kind == "virtual"
-        return Trial(
-            workload=workload_options(config.workload),
-            cores=config.machine.cores or len(os.sched_getaffinity(0)),
-            seed=config.seed,
-            machine=config.machine.options(),
-            subject=subject,
-            seconds=config.check.seconds or (VIRTUAL_SECONDS if virtual else REAL_SECONDS),
-            watchdog_s=VIRTUAL_WATCHDOG_S if virtual else REAL_WATCHDOG_S,
-        )
+    def _verdict(self, member: Member, trial: Trial) -> Verdict:
+        if member.virtual:
+            return self._backend.run_trial(trial, patience_s=PATIENCE_S, member=member.number - 1)
+        return self._pool.run_one(trial)
+
+    @property
+    def _pool(self) -> TrialPool:
+        """Kept: to start a process takes longer than a trial of a small database."""
+        if self._kept_pool is None:
+            self._kept_pool = TrialPool(1, PATIENCE_S).__enter__()
+        return self._kept_pool
+
+
+def _trial(member: Member, subject: Subject) -> Trial:
+    config = member.config
+    return Trial(
+        workload=member.workload,
+        cores=config.machine.cores or len(os.sched_getaffinity(0)),
+        seed=config.seed,
+        machine=config.machine.options(),
+        subject=subject,
+        seconds=config.check.seconds or (VIRTUAL_SECONDS if member.virtual else REAL_SECONDS),
+        watchdog_s=VIRTUAL_WATCHDOG_S if member.virtual else REAL_WATCHDOG_S,
+    )

@@ -26,8 +26,10 @@ def fake_engine(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setattr(stand_in, "NOISE_BY_RUN", True)
     monkeypatch.setattr(stand_in, "SECONDS_PER_RUN", 0.0)
     monkeypatch.setattr(stand_in, "STARVED_ABOVE_US", math.inf)
+    monkeypatch.setattr(stand_in, "BEST_BY_WAREHOUSES", {})
     monkeypatch.setattr(stand_in, "VIOLATIONS", [])
     monkeypatch.setattr("trainer.table_check.TrialPool", FakeTrialPool)
+    monkeypatch.setattr(Evaluator, "run_trial", FakeTrialPool.on_loaded_database)
     monkeypatch.setattr(FakeTrialPool, "fails", staticmethod(lambda trial: False))
     monkeypatch.setattr(FakeTrialPool, "checked", [])
     return stand_in

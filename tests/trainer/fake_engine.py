@@ -5,8 +5,9 @@ the PUBLIC writes in even states, half with how near the backoff is to `BEST_BAC
 no time. A table named `die` ends the process, `explode` fails in the engine. With `NOISE` the
 throughput is disturbed; with `NOISE_BY_RUN` in every run of a session in another way, without
 it the same way for the same inputs. Runs on virtual cores are never disturbed and leave nothing
-behind. A constant backoff longer than `STARVED_ABOVE_US` keeps one type from committing: the
-throughput is as it was, the mixed throughput is 0.
+behind. With `BEST_BY_WAREHOUSES` the best backoff depends on the workload, and so many warehouses
+make everything as many times as fast. A constant backoff longer than `STARVED_ABOVE_US` keeps one
+type from committing: the throughput is as it was, the mixed throughput is 0.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import Random
 from types import MappingProxyType
 from typing import Any
@@ -25,6 +26,7 @@ from tests.trainer.fake_signatures import SIGNATURES
 
 BASE = 100_000.0
 BEST_BACKOFF_US = 4.0
+BEST_BY_WAREHOUSES: dict[str, float] = {}
 STARVED_ABOVE_US = math.inf
 CORES_MAX = {"threads": 1024, "virtual": 256}
 NOISE = 0.0
@@ -74,12 +76,17 @@ def workloads() -> list[str]:
 
 
 def protocols() -> list[str]:
-    return ["silo", "two_phase_locking", "policy_table"]
+    return ["silo", "two_phase_locking", "mvto", "mvschedo", "policy_table"]
 
 
 def check_machine(machine: Mapping[str, str]) -> None:
     if machine["kind"] not in {"threads", "virtual"}:
         raise ValueError(f"machine: option 'kind' is {machine['kind']!r}")
+
+
+def check_schedule(schedule: Mapping[str, str]) -> None:
+    if schedule["policy"] not in {"fifo", "smf", "tsdefer", "partition"}:
+        raise ValueError(f"schedule: option 'policy' is {schedule['policy']!r}")
 
 
 def signature(workload: Mapping[str, str]) -> dict[str, Any]:
@@ -126,6 +133,9 @@ class Session:
         *,
         on_copy: bool = False,
         check: bool = False,
+        intervals: int = 0,
+        switches: Sequence[tuple[float, Policy]] = (),
+        schedule: Mapping[str, str] = MappingProxyType({}),
     ) -> dict[str, Any]:
         assert on_copy == (self.machine["kind"] == "virtual")
         self.runs += 1
@@ -137,18 +147,59 @@ class Session:
             os._exit(1)
         if name == "explode":
             raise EngineError("worker 0 is stuck")
-        relative = _relative(protocol, policy, backoff, backoff_us)
+        warehouses = str(self.workload.get("warehouses", "1"))
+        best_us = BEST_BY_WAREHOUSES.get(warehouses, BEST_BACKOFF_US)
+        relative = _relative(protocol, policy, backoff, backoff_us, best_us)
+        if BEST_BY_WAREHOUSES:
+            relative *= float(warehouses)
         if NOISE and not on_copy:
             number = self.runs if NOISE_BY_RUN else 0
             text = f"{seed} {number} {protocol} {backoff_us} {policy and policy.json}"
             draw = Random(hashlib.sha256(text.encode()).digest())
             relative *= max(0.1, draw.gauss(1.0, NOISE))
         result = self._result(protocol, name, BASE * relative, seconds, seed)
+        if schedule:
+            result["schedule"] = {"options": dict(schedule), "hot": 3}
         if backoff_us > STARVED_ABOVE_US:
             result["mixed_throughput"] = 0.0
         if check:
             result["violations"] = self.check()
+        if intervals:
+            result["intervals"] = self._intervals(policy, seconds, intervals, switches)
+            result["switches"] = [
+                {"at_s": at_s, "policy": other.document["name"]} for at_s, other in switches
+            ]
         return result
+
+    def _intervals(
+        self,
+        policy: Policy | None,
+        seconds: float,
+        count: int,
+        switches: Sequence[tuple[float, Policy]],
+    ) -> list[dict[str, Any]]:
+        """Each at the pace of the table it begins under."""
+        types = [entry["name"] for entry in signature(self.workload)["types"]]
+        found, length = [], seconds / count
+        for at in range(count):
+            over = [other for at_s, other in switches if at_s <= at * length + 1e-9]
+            running = over[-1] if over else policy
+            commits = int(BASE * _relative("policy_table", running, "policy", 0.0) * length)
+            found.append(
+                {
+                    "start_s": at * length,
+                    "seconds": length,
+                    "commits": dict.fromkeys(types, commits // len(types)),
+                    "aborts": dict.fromkeys(types, commits // 9),
+                }
+            )
+        return found
+
+    def run_trial(self, protocol: str, policy: Policy, *arguments: Any) -> dict[str, Any]:
+        assert self.machine["kind"] == "virtual"
+        if policy.document["name"] == "die":
+            os._exit(1)
+        return {"findings": [], "report": {"transactions": 10}, "grown_bytes": 0}
 
     def check(self) -> list[str]:
         return list(VIOLATIONS)
@@ -196,19 +247,25 @@ class Session:
         }
 
 
-def _relative(protocol: str, policy: Policy | None, backoff: str, backoff_us: float) -> float:
+def _relative(
+    protocol: str,
+    policy: Policy | None,
+    backoff: str,
+    backoff_us: float,
+    best_us: float = BEST_BACKOFF_US,
+) -> float:
     if protocol == "two_phase_locking":
         return 0.7
     if policy is None:
-        return 1.0 + (0.2 * _nearness(backoff_us) if backoff == "static" else 0.0)
+        return 1.0 + (0.2 * _nearness(backoff_us, best_us) if backoff == "static" else 0.0)
     rows = policy.document["backoff"].values()
-    near = sum(_nearness(row["initial_us"]) * (sum(row["abort"]) == 0.0) for row in rows)
+    near = sum(_nearness(row["initial_us"], best_us) * (sum(row["abort"]) == 0.0) for row in rows)
     return 1.0 + 0.2 * near / len(rows) + 0.2 * _agreement(policy.document["cc"])
 
 
-def _nearness(backoff_us: float) -> float:
+def _nearness(backoff_us: float, best_us: float) -> float:
     """1 at the best constant, falling by a half a factor of two away from it."""
-    return 0.5 ** abs(math.log2(backoff_us / BEST_BACKOFF_US))
+    return 0.5 ** abs(math.log2(backoff_us / best_us))
 
 
 def _agreement(rows: list[dict[str, Any]]) -> float:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from trainer.config import (
     ValidationConfig,
 )
 from trainer.evaluation import MachineSpec, build_backend
+from trainer.member import Member, alone
 from trainer.progress import LineDisplay
 from trainer.record import Record
 from trainer.run import Outcome, Training
@@ -65,31 +68,44 @@ def virtual_settings(generations: int | None, **changed: Any) -> TrainConfig:
     return settings(generations, **{**values, **changed})
 
 
-def make_training(config: TrainConfig, folder: Path) -> Training:
+def of_warehouses(config: TrainConfig, *numbers: int) -> list[Member]:
+    """Members that differ in their warehouses."""
+    workloads = [{**config.workload, "warehouses": number} for number in numbers]
+    return [
+        Member(at, f"warehouses {workload['warehouses']}", replace(config, workload=workload))
+        for at, workload in enumerate(workloads, start=1)
+    ]
+
+
+def make_training(config: TrainConfig, folder: Path, members: Sequence[Member] = ()) -> Training:
     """A run in a folder, on the stand-in engine."""
     folder.mkdir(parents=True, exist_ok=True)
     display = LineDisplay(Console(file=io.StringIO()))
-    spec = MachineSpec(
-        {"name": "tpcc", "warehouses": "1"},
-        config.machine.cores,
-        config.seed,
-        1 << 30,
-        config.machine.options(),
-        MODULE,
-    )
+    specs = [
+        MachineSpec(
+            member.workload,
+            config.machine.cores,
+            config.seed,
+            1 << 30,
+            config.machine.options(),
+            MODULE,
+        )
+        for member in members or alone(config)
+    ]
     return Training(
         config,
         Signature.from_dict(fake_engine.signature({"name": "tpcc"})),
         RunFolder(folder),
-        build_backend(config.evaluation, spec),
+        build_backend(config.evaluation, *specs),
         display,
         Record(config.mlflow, folder.parent, display.say),
+        members=members,
     )
 
 
-def train(config: TrainConfig, folder: Path) -> Outcome:
+def train(config: TrainConfig, folder: Path, members: Sequence[Member] = ()) -> Outcome:
     """Run it to its end."""
-    return make_training(config, folder).run()
+    return make_training(config, folder, members).run()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A stand-in for the processes that run trials: what fails is for the test to say."""
+"""A stand-in for whatever runs trials: what fails is for the test to say."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
+from envs import Evaluator
 from envs.trial import Trial, Verdict
 
 
 class FakeTrialPool:
-    """Runs nothing. `fails` says which trials find something; `checked` has all of them."""
+    """Runs nothing. `fails` says which trials find something; `checked` has all of them.
+
+    `on_loaded_database` stands for `Evaluator.run_trial` likewise.
+    """
 
     fails: Callable[[Trial], bool] = staticmethod(lambda trial: False)
     checked: ClassVar[list[Trial]] = []
@@ -31,3 +35,7 @@ class FakeTrialPool:
         if not type(self).fails(trial):
             return Verdict((), {"transactions": 10})
         return Verdict(("write skew: T1 → T2\nmore\n", "G2"), {"transactions": 10})
+
+    @staticmethod
+    def on_loaded_database(evaluator: Evaluator, trial: Trial, *, patience_s: float) -> Verdict:
+        return FakeTrialPool(1, patience_s).run_one(trial)

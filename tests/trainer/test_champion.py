@@ -33,7 +33,7 @@ def test_the_best_wins_and_meets_most(evaluator: Evaluator) -> None:
     constants = [64.0, 8.0, 4.0, 1.0, 0.125, 256.0, 32.0]
     slices: list[int] = []
     verdict = choose_champion(
-        evaluator.run_round,
+        [evaluator.run_round],
         [static_silo(us) for us in constants],
         on_slice=lambda: slices.append(1),
         **PLAN,  # type: ignore[arg-type]
@@ -51,7 +51,7 @@ def test_the_best_on_virtual_cores_puts_no_type_off(
     monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
     constants = [4.0, 8.0, 1.0, 2.0]
     verdict = choose_champion(
-        virtual_evaluator.run_round,
+        [virtual_evaluator.run_round],
         [static_silo(us) for us in constants],
         **PLAN,  # type: ignore[arg-type]
     )
@@ -75,7 +75,7 @@ def test_under_noise_the_winner_is_nearly_always_the_best(evaluator: Evaluator) 
     wins = 0
     for seed in range(20):
         verdict = choose_champion(
-            noisy(evaluator, 0.05, gains, seed),
+            [noisy(evaluator, 0.05, gains, seed)],
             finalists,
             rounds=24,
             seconds=0.1,
@@ -94,13 +94,13 @@ def test_one_that_fails_leaves(evaluator: Evaluator) -> None:
 
     run_round = partial(run_in_turns, run, check=False, shared=True)
     finalists = [static_silo(4.0, "bad"), static_silo(64.0, "slow"), static_silo(4.0, "good")]
-    verdict = choose_champion(run_round, finalists, **PLAN)  # type: ignore[arg-type]
+    verdict = choose_champion([run_round], finalists, **PLAN)  # type: ignore[arg-type]
     assert verdict.order == [2, 1, 0]
     assert verdict.scores[0] == 0.0
     with pytest.raises(MeasuringError, match="none of the best"):
-        choose_champion(run_round, finalists[:1], **PLAN)  # type: ignore[arg-type]
+        choose_champion([run_round], finalists[:1], **PLAN)  # type: ignore[arg-type]
 
 
 def test_no_finalists_are_refused(evaluator: Evaluator) -> None:
     with pytest.raises(ValueError, match="no finalists"):
-        choose_champion(evaluator.run_round, [], **PLAN)  # type: ignore[arg-type]
+        choose_champion([evaluator.run_round], [], **PLAN)  # type: ignore[arg-type]

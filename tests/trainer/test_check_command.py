@@ -48,12 +48,18 @@ def test_nothing_is_wrong_under_any_protocol_table_or_schedule(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workload", ["tpcc", "ycsb", "micro"])
+@pytest.mark.parametrize("workload", ["tpcc", "ycsb", "micro", "smallbank", "epinions", "taobench"])
 def test_nothing_is_wrong_on_other_workloads(
     workload: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    small = {"ycsb": ["workload.records=2000"], "micro": ["workload.records=2000"]}
+    small = {
+        "ycsb": ["workload.records=2000"],
+        "micro": ["workload.records=2000"],
+        "smallbank": ["workload.accounts=1000"],
+        "epinions": ["workload.users=1000", "workload.items=500"],
+        "taobench": ["workload.objects=1000"],
+    }
     done = run(f"workload={workload}", "trials=14", *small.get(workload, []))
     print(done.output)
     assert done.exit_code == 0, done.output
@@ -124,6 +130,14 @@ def test_a_process_that_hangs_is_told_while_others_go_on(monkeypatch: pytest.Mon
         ended = [number for number, _, _ in pool.run(enumerate(naps))]  # type: ignore[arg-type]
     assert sorted(ended) == list(range(len(naps)))
     assert ended.index(0) < len(naps) - 2
+
+
+def test_what_cannot_be_scheduled_is_refused_in_a_line() -> None:
+    done = run("policy=mvto+smf", "random=0", "trials=1")
+    assert done.exit_code != 0
+    assert "policy=mvto+smf" in done.output
+    assert "hints" in done.output
+    assert "Traceback" not in done.output
 
 
 def test_a_history_is_checked_and_written_for_others(tmp_path: Path) -> None:

@@ -46,8 +46,8 @@ def refusal(folder: Path) -> str:
     "data",
     [
         *(b"", b"\0", b"{", b"[]", b"{}", b"null", b"1e999", b"\xff\xfe", b"[" * 100_000),
-        *(b'{"schema_version": 3}', b'{"schema_version": 3, "state": 1, "digest": "0"}'),
-        b'{"schema_version": 3, "state": {"seconds": ' + b"9" * 5000 + b"}}",
+        *(b'{"schema_version": 4}', b'{"schema_version": 4, "state": 1, "digest": "0"}'),
+        b'{"schema_version": 4, "state": {"seconds": ' + b"9" * 5000 + b"}}",
     ],
 )
 def test_one_that_is_none_is_named(tmp_path: Path, data: bytes) -> None:
@@ -55,7 +55,7 @@ def test_one_that_is_none_is_named(tmp_path: Path, data: bytes) -> None:
     assert "is damaged" in refusal(tmp_path)
 
 
-@pytest.mark.parametrize("version", [1, 2, 4, "3", None, True, "x" * 1000])
+@pytest.mark.parametrize("version", [1, 2, 3, "4", None, True, "x" * 1000])
 def test_one_of_another_version_is_named(tmp_path: Path, version: object) -> None:
     (tmp_path / FILE_NAME).write_text(json.dumps({"schema_version": version}))
     assert "go on with the version that wrote it" in refusal(tmp_path)

@@ -80,6 +80,30 @@ def test_evaluate_writes_a_table_and_json() -> None:
     assert document["workload"] == {"name": "tpcc", "warehouses": "1", "mix": "read_write"}
 
 
+def test_evaluate_runs_admission_policies_side_by_side() -> None:
+    done = run(
+        "evaluate",
+        "policy=silo,silo+smf,silo_tuned+tsdefer",
+        "schedule.window=4",
+        "run.repeats=1",
+        "output=out.json",
+    )
+    assert done.exit_code == 0, done.output
+    rows = json.loads(Path("out.json").read_text())["results"]
+    assert [row["policy"] for row in rows] == ["silo", "silo+smf", "silo_tuned+tsdefer"]
+    schedules = [row["repeats"][0].get("schedule", {}).get("options") for row in rows]
+    assert schedules[0] is None
+    assert [(s["policy"], s["window"]) for s in schedules[1:]] == [("smf", "4"), ("tsdefer", "4")]
+
+
+def test_evaluate_takes_a_schedule_for_all() -> None:
+    done = run("evaluate", "policy=silo+fifo,silo,ic3", "schedule=smf", "run.repeats=1")
+    assert done.exit_code == 0, done.output
+    assert "silo+fifo" in done.output
+    assert "silo+smf" in done.output
+    assert "ic3+smf" in done.output
+
+
 def test_evaluate_interrupted_shows_what_it_has(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,6 +130,7 @@ def test_evaluate_interrupted_at_once(
     [
         (["evaluate", "policy=silo,sillo"], "did you mean silo?"),
         (["evaluate", "policy=silo,no/such.json"], "no/such.json"),
+        (["evaluate", "policy=silo", "schedule.policy=lifo"], "option 'policy' is 'lifo'"),
         (["evaluate", "policy="], "names no policy"),
         (["evaluate", "output=no/such/out.json"], "no directory no/such"),
         (["evaluate", "worload=tpcc"], "did you mean workload?"),
@@ -139,6 +164,20 @@ def test_train_leaves_a_policy_a_table_and_a_picture() -> None:
     evaluated = run("evaluate", f"policy=silo,{folder}/policy.json", "run.repeats=1")
     assert evaluated.exit_code == 0
     assert folder.name in evaluated.output
+
+
+def test_a_run_goes_on_with_its_own_search_only() -> None:
+    """The settings of its search, typed when it began, are none of another's."""
+    run("train", *QUICK, "search.generations=1", "search.children=2", "seed=5")
+    folder = only_run()
+    before = (folder / "checkpoint.json").read_bytes()
+    for typed in ("search=random", "search=guided"):
+        done = run("train", f"resume={folder.name}", typed)
+        assert done.exit_code == 2, done.output
+        assert f"{typed}: {folder} is a run of the search evolution; leave out" in done.output
+    assert (folder / "checkpoint.json").read_bytes() == before
+    done = run("train", f"resume={folder.name}", "search=evolution_quick", "search.generations=2")
+    assert done.exit_code == 0, done.output
 
 
 def test_train_goes_on_with_its_own_settings_and_new_ones() -> None:

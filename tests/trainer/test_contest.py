@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,6 +17,8 @@ from tests.trainer.fake_trials import FakeTrialPool
 from tests.trainer.test_sweep import SMALL
 from trainer.checkpoint import Checkpoint
 from trainer.command.main import heddle
+from trainer.contest.picture import case_figure
+from trainer.contest.standing import CaseStanding
 
 FOLDER = Path("runs/sweeps/mine")
 FRESH = ["evaluation.backend=in_process", "threads.enabled=false", "rounds=2"]
@@ -164,6 +167,27 @@ def test_unequal_cost_is_said() -> None:
     state.save(folder)
     assert run("contest", "sweep=mine", *FRESH).exit_code == 0
     assert "60 to 100 evaluations" in (FOLDER / "contest.md").read_text()
+
+
+def test_the_picture_says_of_how_many_runs_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[CaseStanding] = []
+    monkeypatch.setattr("trainer.command.contest.plot_case", lambda case, *_: found.append(case))
+    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+
+    def words(case: CaseStanding) -> tuple[str, list[str]]:
+        figure = case_figure(case, "4 virtual cores")
+        legend = figure.axes[1].get_legend()
+        assert legend is not None
+        return figure.get_suptitle(), [text.get_text() for text in legend.get_texts()]
+
+    (whole,) = found
+    names = [method.method for method in whole.methods]
+    assert words(whole) == ("tpcc, 4 virtual cores: median and quartiles of 2 runs", names)
+    first, *rest = whole.methods
+    assert words(replace(whole, methods=(replace(first, runs=first.runs[:1]), *rest))) == (
+        "tpcc, 4 virtual cores: median and quartiles of 1–2 runs",
+        [f"{names[0]} (1 run)", f"{names[1]} (2 runs)"],
+    )
 
 
 def test_ctrl_c_on_real_cores_keeps_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import resource
-import signal
 from pathlib import Path
 from types import ModuleType
 
@@ -132,11 +130,12 @@ def test_results_that_can_not_be_written_are_shown(
 def test_with_no_room_for_any_file_the_command_says_so(tmp_path: Path) -> None:
     """The system refuses the writes: no file may become larger than 16 KiB."""
 
-    def limit() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (16 << 10, resource.RLIM_INFINITY))
-
-    process = start_training(tmp_path, *TINY, "mlflow.enabled=true", before=limit)
+    limit = (
+        "import resource, signal\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (16 << 10, resource.RLIM_INFINITY))"
+    )
+    process = start_training(tmp_path, *TINY, "mlflow.enabled=true", first=limit)
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 1, output
     folder = run_of(tmp_path)
@@ -147,7 +146,7 @@ def test_with_no_room_for_any_file_the_command_says_so(tmp_path: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {
         *(".lock", "config.yaml", "overrides.json", "checkpoint.json")
     }
-    assert Checkpoint.load(folder).tuned_us is not None
+    assert Checkpoint.load(folder).tuned_us
     assert Checkpoint.load(folder).history == []
 
 

@@ -30,7 +30,7 @@ def play(search: Evolution, generations: int) -> list[list[Candidate]]:
 
 @pytest.fixture
 def start(encoding: Encoding) -> list[Candidate]:
-    return warm_start(encoding, 4.0)
+    return warm_start(encoding, [4.0])
 
 
 def test_it_begins_with_the_warm_start(encoding: Encoding, start: list[Candidate]) -> None:
@@ -136,7 +136,7 @@ def test_a_setting_out_of_range_is_named(
 def test_the_warm_start_has_the_seeds_and_silo_tuned_as_a_table(
     encoding: Encoding, tpcc: Signature
 ) -> None:
-    start = warm_start(encoding, 16.0)
+    start = warm_start(encoding, [16.0])
     documents = [encoding.decode(candidate.vector, "x") for candidate in start]
     for name in ("occ", "two_phase_locking_star", "ic3"):
         seed = build_seed(name, tpcc)

@@ -36,7 +36,7 @@ def aborted(result: Result, **aborts: int) -> Result:
 
 def test_without_a_result_all_are_blamed_alike(tpcc: Signature) -> None:
     for result in (None, result_of(tpcc)):
-        blame = blame_of(tpcc, result, 0.2)
+        blame = blame_of(tpcc, [result] if result else [], 0.2)
         assert blame.states == pytest.approx([1 / 26] * 26)
         assert blame.types == pytest.approx([1 / 3] * 3)
         assert blame.longer_backoff == 0.5
@@ -51,7 +51,7 @@ def test_time_waited_and_work_wasted_are_blamed_where_they_were(tpcc: Signature)
         aborts_by_state=aborts,
         time_s={"wasted": 1.0, "backoff": 3.0},
     )
-    blame = blame_of(tpcc, aborted(result, payment=10), 0.2)
+    blame = blame_of(tpcc, [aborted(result, payment=10)], 0.2)
     assert blame.states[4] == pytest.approx(0.8 * 0.75 + 0.2 / 26)
     assert blame.states[15] == pytest.approx(0.8 * 0.25 + 0.2 / 26)
     assert blame.states[0] == pytest.approx(0.2 / 26)
@@ -65,7 +65,7 @@ def test_aborts_at_commit_are_blamed_on_the_contended_accesses_of_their_type(
 ) -> None:
     aborts = [0] * 26 + [8]
     result = result_of(tpcc, aborts_by_state=aborts, time_s={"wasted": 1.0, "backoff": 0.0})
-    blame = blame_of(tpcc, aborted(result, new_order=8), 0.0)
+    blame = blame_of(tpcc, [aborted(result, new_order=8)], 0.0)
     item = next(access.state for access in tpcc.accesses if access.table == "ITEM")
     assert blame.states[item] == 0.0  # which is only ever read
     assert all(blame.states[state] == pytest.approx(1 / 10) for state in range(11) if state != item)

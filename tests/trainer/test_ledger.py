@@ -15,8 +15,8 @@ A, B, C = (Candidate((number,), f"seed {number}") for number in range(3))
 
 def test_samples_add_up_over_generations() -> None:
     ledger = Ledger()
-    ledger.add(A, Evaluation(ratios=[1.0, 1.2]))
-    ledger.add(A, Evaluation(ratios=[1.1]))
+    ledger.add(A, [Evaluation(ratios=[1.0, 1.2])])
+    ledger.add(A, [Evaluation(ratios=[1.1])])
     (measured,) = ledger.measured([A])
     assert measured.fitness == pytest.approx(1.1)
     assert measured.slices == 3
@@ -34,8 +34,8 @@ def test_the_trimmed_mean_lies_between(values: list[float]) -> None:
 
 def test_more_samples_are_more_certain() -> None:
     ledger = Ledger()
-    ledger.add(A, Evaluation(ratios=[0.9, 1.0, 1.1] * 9))
-    ledger.add(B, Evaluation(ratios=[1.05]))
+    ledger.add(A, [Evaluation(ratios=[0.9, 1.0, 1.1] * 9)])
+    ledger.add(B, [Evaluation(ratios=[1.05])])
     known, lucky = ledger.measured([A, B])
     assert lucky.fitness > known.fitness
     assert lucky.cautious < known.cautious
@@ -44,14 +44,14 @@ def test_more_samples_are_more_certain() -> None:
 
 def test_a_machine_without_noise_has_no_error() -> None:
     ledger = Ledger()
-    ledger.add(A, Evaluation(ratios=[1.0] * 4))
+    ledger.add(A, [Evaluation(ratios=[1.0] * 4)])
     assert ledger.measured([A])[0].error == 0.0
 
 
 def test_a_failure_ranks_last_for_ever() -> None:
     ledger = Ledger()
-    ledger.add(A, Evaluation(ratios=[1.5], error="stuck"))
-    ledger.add(B, Evaluation(ratios=[0.5]))
+    ledger.add(A, [Evaluation(ratios=[1.5], error="stuck")])
+    ledger.add(B, [Evaluation(ratios=[0.5])])
     assert ledger.measured([A])[0].fitness == 0.0
     assert ledger.failure(A) == "stuck"
     assert ledger.best(5) == [B]
@@ -59,9 +59,9 @@ def test_a_failure_ranks_last_for_ever() -> None:
 
 def test_it_comes_back_from_its_state() -> None:
     ledger = Ledger()
-    ledger.add(A, Evaluation(ratios=[1.0, 1.1, 1.2]))
-    ledger.add(B, Evaluation(error="stuck"))
-    ledger.add(C, Evaluation(ratios=[2.0]))
+    ledger.add(A, [Evaluation(ratios=[1.0, 1.1, 1.2])])
+    ledger.add(B, [Evaluation(error="stuck")])
+    ledger.add(C, [Evaluation(ratios=[2.0])])
     ledger.prune([A, B])
     again = Ledger()
     again.load_state_dict(json.loads(json.dumps(ledger.state_dict())))

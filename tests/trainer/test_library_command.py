@@ -13,12 +13,13 @@ from click.testing import CliRunner, Result
 from envs import UnknownPolicyError, subject_of
 from policies import Encoding, PolicyFileError, Signature, load, resolve, shipped
 from policies.policy_digest import policy_digest
+from policies.shipped import library_names, library_path
 from tests.trainer.fake_run import settings
 from trainer.command.main import heddle
 from trainer.config import MachineConfig
-from trainer.library.entry import read_entry
-from trainer.library.naming import entry_name
-from trainer.library.start import start_tables
+from trainer.policy_library.entry import read_entry
+from trainer.policy_library.naming import entry_name
+from trainer.policy_library.start import start_tables
 from trainer.search.evolution import EvolutionConfig
 
 NAME = "tpcc_4_warehouses_3_virtual_cores"
@@ -181,8 +182,8 @@ def test_a_record_without_a_digest_is_told(elsewhere: ModuleType, tmp_path: Path
 
 
 def test_what_is_shipped_says_how_it_was_measured() -> None:
-    for name in shipped.library_names():
-        entry = read_entry(shipped.library_path(name))
+    for name in library_names():
+        entry = read_entry(library_path(name))
         assert not entry.changed
         assert entry.document.name == name
         assert entry.measurement.machine["kind"] == "virtual"
@@ -280,11 +281,11 @@ def test_a_search_starts_from_the_nearest_tables(elsewhere: ModuleType, tpcc: Si
         workload=DEFAULTS | {"warehouses": "2"},
         machine=MachineConfig("virtual", 3),
     )
-    found = start_tables(config, Encoding(tpcc))
+    found = start_tables([config], Encoding(tpcc))
     assert [one.origin for one in found] == ["w2", "w1", "w8", "good.json"]
     search.start = ["absent.json"]
     with pytest.raises(PolicyFileError, match=r"search\.start: absent\.json"):
-        start_tables(config, Encoding(tpcc))
+        start_tables([config], Encoding(tpcc))
 
 
 @pytest.mark.parametrize(

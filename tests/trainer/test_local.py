@@ -78,7 +78,7 @@ def test_from_a_summit_it_goes_to_the_next_seed_and_then_kicks_the_best(
 
 
 def test_a_large_neighbourhood_is_sampled(encoding: Encoding) -> None:
-    search = make(encoding, warm_start(encoding, 4.0)[:1], proposals=30)
+    search = make(encoding, warm_start(encoding, [4.0])[:1], proposals=30)
     step(search)
     first, second = step(search), step(search)
     assert len(first) == len(second) == 30

@@ -17,7 +17,7 @@ def draws(
 ) -> set[Table]:
     """What a move makes of a table, where blame is spread evenly."""
     moves = Moves(Space(encoding, ACTION_GROUPS), Random(1))
-    even = blame_of(encoding.signature, None, 1.0)
+    even = blame_of(encoding.signature, [], 1.0)
     context = Context(vector, **{"blame": even, "donors": [], **more})  # type: ignore[arg-type]
     return {moves.make(name, context) for _ in range(count)}
 
@@ -51,7 +51,7 @@ def test_no_move_leaves_what_the_actions_allow(encoding: Encoding, name: str) ->
     space = Space(encoding, ["dirty_read", "backoff"])
     moves = Moves(space, Random(1))
     ic3 = seed(encoding, "ic3")
-    context = Context(space.fit(ic3), blame_of(encoding.signature, None, 1.0), [ic3], [{0: 1}])
+    context = Context(space.fit(ic3), blame_of(encoding.signature, [], 1.0), [ic3], [{0: 1}])
     for _ in range(100):
         after = moves.make(name, context)
         assert space.fit(after) == after
@@ -155,7 +155,7 @@ def test_moves_strike_where_the_blame_is(encoding: Encoding) -> None:
 def test_the_backoff_goes_where_the_time_is_lost(
     encoding: Encoding, longer: float, sign: int
 ) -> None:
-    even = blame_of(encoding.signature, None, 1.0)
+    even = blame_of(encoding.signature, [], 1.0)
     blame = Blame(even.states, even.types, longer)
     first = next(i for i, cell in enumerate(encoding.cells) if cell.kind == "initial_us")
     middle = list(seed(encoding, "occ"))

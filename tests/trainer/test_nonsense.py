@@ -26,6 +26,7 @@ NUMBERS = {
     ],
     "evaluate": ["run.seconds", "run.warmup", "workload.warehouses"],
     "timeline": ["seconds", "warmup", "events", "until_us"],
+    "switch": ["seconds", "warmup", "intervals", "seed", "machine.cores"],
     "serve": [
         *("seconds", "poll_seconds", "report_seconds", "grown_mib_max", "machine.cores", "seed"),
         *("workload.records", "workload.theta", "workload.operations", "report_seconds"),
@@ -83,6 +84,12 @@ WORDS: dict[str, list[str]] = {
         *("output=null", "output=/proc/x", "picture=", "picture=dir"),
         *("draw_cores=[-1]", "draw_cores=[a]"),
         *("seconds=1e300", "warmup=1e300", "seconds=1e-300"),
+    ],
+    "switch": [
+        *("policy=", "policy=silo,occ", "policy=./dir,occ", "policy=occ,binary.json", "policy=occ"),
+        *("at=", "at=a", "at=0.5", "at=0.005,0.006", "at=-1", "at=nan", "at=0", "at=1e300"),
+        *("output=", "output=dir", "output=/proc/x", "picture=", "picture=dir", "picture=x.txt"),
+        *("seconds=1e300", "seconds=1e-300", "intervals=7", "intervals=99999999"),
     ],
     "serve": [
         *("policy=", "policy=gone", "policy=gone/policy.json", "policy=null", "policy=./loop"),
@@ -167,6 +174,7 @@ SMALL = {
     "train": [*VIRTUAL, "validation.enabled=false"],
     "evaluate": ["policy=silo", "machine=virtual", "machine.cores=2"],
     "timeline": ["machine.cores=2"],
+    "switch": ["machine=virtual", "machine.cores=2", "seconds=0.01", "intervals=10"],
     "serve": ["workload=ycsb", "workload.records=100", "policy=new.json", "seconds=0.01"],
     "trace record": [
         *("workload=ycsb", "workload.records=100", "machine.cores=1", "seconds=0.01"),
@@ -193,7 +201,8 @@ def test_a_setting_that_makes_no_sense_is_named(command: str) -> None:
     for text in WORDS[command]:
         said = refusal(*command.split(), *SMALL[command], text)
         key, _, value = text.encode(errors="backslashreplace").decode().partition("=")
-        words = (key.rpartition(".")[2], value.strip("./[]")[:20])
+        parts = [part.strip("./[]")[:20] for part in value.split(",")]
+        words = (key.rpartition(".")[2], *parts)
         assert not any(words) or any(word and word in said for word in words), said
 
 

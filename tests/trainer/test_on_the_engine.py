@@ -46,6 +46,17 @@ TINY = [
 ]
 
 
+VIRTUAL = [
+    "machine=virtual",
+    "evaluation.slice_seconds=0.002",
+    "tuning.slice_seconds=0.002",
+    "champion.slice_seconds=0.002",
+    "run.seconds=0.004",
+    "run.warmup=0.001",
+]
+"""On virtual cores a second is a minute of ours."""
+
+
 def start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
     """The command in a process of its own, which hears Ctrl-C.
 
@@ -86,7 +97,7 @@ def test_train_from_nothing_to_a_policy(tmp_path: Path, workload: str) -> None:
 
 
 def test_train_on_virtual_cores_and_compare_on_both_machines(tmp_path: Path) -> None:
-    code, output = finish(start("train", *TINY, "machine=virtual", cwd=tmp_path))
+    code, output = finish(start("train", *TINY, *VIRTUAL, cwd=tmp_path))
     assert code == 0, output
     (folder,) = (tmp_path / "runs").glob("*seed1")
     for name, kind in (("comparison", "virtual"), ("validation", "threads")):
@@ -98,6 +109,45 @@ def test_train_on_virtual_cores_and_compare_on_both_machines(tmp_path: Path) -> 
         )
     provenance = load(folder / "policy.json").provenance
     assert provenance["scores"].keys() == provenance["scores_on_threads"].keys()
+
+
+def test_one_table_for_two_workloads_on_virtual_cores(tmp_path: Path) -> None:
+    mix = [
+        "machine=virtual",
+        "robust.members=[{workload.warehouses:[1,2]}]",
+        "robust.objective=worst",
+    ]
+    off = "validation.enabled=false"
+    code, output = finish(start("train", *TINY, *mix, off, cwd=tmp_path))
+    assert code == 0, output
+    (folder,) = (tmp_path / "runs").glob("*seed1")
+    members = load(folder / "policy.json").provenance["members"]
+    for number, member in enumerate(members, start=1):
+        document = json.loads((folder / f"member-{number}" / "comparison.json").read_text())
+        assert document["violations"] == []
+        assert document["workload"] == member["workload"]
+        assert document["workload"]["warehouses"] == str(number)
+        learned = document["results"][-1]
+        assert learned["policy"] == "learned"
+        assert all(repeat["commits"] > 0 for repeat in learned["repeats"])
+    whole = trace_of(folder)
+    other = tmp_path / "again"
+    other.mkdir()
+    for generations in (1, 2):  # stopped after one generation, and gone on with
+        resume = [f"resume={next((other / 'runs').glob('*seed1'))}"] if generations > 1 else []
+        arguments = resume or [*TINY, *mix, off]
+        limit = f"search.generations={generations}"
+        code, output = finish(start("train", *arguments, limit, cwd=other))
+        assert code == 0, output
+    (folder,) = (other / "runs").glob("*seed1")
+    assert trace_of(folder) == whole
+
+
+def trace_of(folder: Path) -> list[object]:
+    """What a search did, without the times."""
+    state = Checkpoint.load(folder)
+    fitness = [(one.best, one.median, one.scores) for one in state.history]
+    return [state.tuned_us, state.search, state.ledger, fitness]
 
 
 @pytest.mark.parametrize(

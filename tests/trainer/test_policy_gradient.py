@@ -15,7 +15,7 @@ from trainer.search.policy_gradient import PolicyGradient, PolicyGradientConfig
 
 def make(encoding: Encoding, **changed: object) -> PolicyGradient:
     config = PolicyGradientConfig(name="policy_gradient", **changed)  # type: ignore[arg-type]
-    return PolicyGradient(encoding, config, warm_start(encoding, 4.0), 1)
+    return PolicyGradient(encoding, config, warm_start(encoding, [4.0]), 1)
 
 
 def step(search: PolicyGradient, worth: Callable[[Candidate], float]) -> list[Candidate]:

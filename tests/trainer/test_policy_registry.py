@@ -123,6 +123,21 @@ def test_a_training_registers_and_every_command_finds_it(runs: Path, client: Any
     assert done.stdout == f"{MODEL}@champion: is version 2 already\n"
 
 
+def test_a_version_stays_when_its_alias_moves(client: Any, runs: Path, tpcc: Signature) -> None:
+    for seed in (1, 2):
+        registered(client, document(tpcc, seed))
+    typed = f"{MODEL}@{CHAMPION}"
+    held = RegistryReader(MlflowStore(None, runs)).by_version(typed)
+    assert held == f"{MODEL}/1"
+    heddle_("policy", "promote", f"registry:{MODEL}/2")
+    later = RegistryReader(MlflowStore(None, runs))
+    assert later.by_version(typed) == f"{MODEL}/2"
+    assert later.by_version(held) == held
+    assert later.text(held) == to_json(document(tpcc, 1))
+    with pytest.raises(RegistryError, match="no alias nobody"):
+        later.by_version(f"{MODEL}@nobody")
+
+
 def test_the_same_policy_is_registered_once(client: Any, tpcc: Signature) -> None:
     assert registered(client, document(tpcc)) == registered(client, document(tpcc)) == "1"
     assert registered(client, document(tpcc, seed=2)) == "2"

@@ -22,10 +22,10 @@ SPEC = MachineSpec({"name": "tpcc"}, 2, 1, 1 << 30)
 def test_the_promising_get_more_looks(fake_engine: ModuleType, encoding: Encoding) -> None:
     config = in_process(looks=[1, 2, 4], keep=0.5)
     backend = build_backend(config, SPEC)
-    candidates = warm_start(encoding, 4.0)
+    candidates = warm_start(encoding, [4.0])
     ledger = Ledger()
     looks: list[int] = []
-    Race(backend, encoding, config).run(candidates, NATIVE["silo"], ledger, 1, looks.append)
+    Race(backend, encoding, config).run(candidates, [NATIVE["silo"]], ledger, 1, looks.append)
     slices = [ledger.slices(candidate) for candidate in candidates]
     count = len(candidates)
     half = -(-count // 2)
@@ -43,9 +43,9 @@ def test_a_race_with_noise_keeps_the_best_in(
     monkeypatch.setattr(fake_engine, "NOISE", 0.03)
     config = in_process()
     backend = build_backend(config, SPEC)
-    candidates = warm_start(encoding, 4.0)
+    candidates = warm_start(encoding, [4.0])
     ledger = Ledger()
-    Race(backend, encoding, config).run(candidates, NATIVE["silo"], ledger, 1)
+    Race(backend, encoding, config).run(candidates, [NATIVE["silo"]], ledger, 1)
     assert ledger.best(1)[0].origin == "occ, constant backoff 4 µs"
 
 

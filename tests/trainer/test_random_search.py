@@ -9,7 +9,7 @@ from trainer.search.random import RandomConfig, RandomSearch
 
 def asked(encoding: Encoding, generations: int, **changed: object) -> list[Candidate]:
     config = RandomConfig(name="random", **changed)  # type: ignore[arg-type]
-    search = RandomSearch(encoding, config, warm_start(encoding, 4.0), 1)
+    search = RandomSearch(encoding, config, warm_start(encoding, [4.0]), 1)
     found = []
     for _ in range(generations):
         candidates = search.ask(search.batch)
@@ -32,7 +32,7 @@ def test_a_share_may_be_near_the_seeds(encoding: Encoding) -> None:
     found = asked(encoding, 10, near=0.25, redrawn=0.02)
     near = [candidate for candidate in found if candidate.origin != "random"]
     assert len(near) / len(found) == pytest.approx(0.25, abs=0.08)
-    start = [candidate.vector for candidate in warm_start(encoding, 4.0)]
+    start = [candidate.vector for candidate in warm_start(encoding, [4.0])]
     for candidate in near:
         changed = (
             sum(a != b for a, b in zip(candidate.vector, seed, strict=True)) for seed in start

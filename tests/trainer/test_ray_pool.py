@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from envs import MeasuringError, finished, of_policy, static_silo
+from envs.trial import Trial
 from policies import Encoding, to_json
 from tests.trainer.fake_run import MODULE
 from trainer.config import EvaluationConfig
@@ -68,12 +69,25 @@ def test_being_asked_to_end_is_left_to_the_command() -> None:
     assert not 0 < seconds <= 3
 
 
+def test_a_trial_is_run_by_a_worker(virtual_pool: Backend, encoding: Encoding) -> None:
+    machine = {"kind": "virtual"}
+
+    def trial(name: str) -> Trial:
+        subject = of_policy(name, table(name, encoding))
+        return Trial({"name": "tpcc"}, 48, 1, machine, subject, 0.001)
+
+    verdict = virtual_pool.run_trial(trial("occ"), patience_s=60.0)
+    assert (verdict.findings, verdict.transactions) == ((), 10)
+    with pytest.raises(MeasuringError, match="die: its worker was lost twice"):
+        virtual_pool.run_trial(trial("die"), patience_s=60.0)
+
+
 def test_it_measures_as_the_backend_in_process_does(pool: Backend, encoding: Encoding) -> None:
     candidates = [of_policy("occ", table("occ", encoding)), static_silo(4.0), static_silo(64.0)]
     here = build_backend(EvaluationConfig(backend="in_process"), SPEC)
-    found = pool.evaluate(candidates, REFERENCE, slices=2, seed=1)
-    wanted = here.evaluate(candidates, REFERENCE, slices=2, seed=1)
-    assert [one.ratios for one in found] == [one.ratios for one in wanted]
+    found = pool.evaluate(candidates, [REFERENCE], slices=2, seed=1)
+    wanted = here.evaluate(candidates, [REFERENCE], slices=2, seed=1)
+    assert [one.ratios for (one,) in found] == [one.ratios for (one,) in wanted]
     round_ = pool.run_round([REFERENCE, candidates[2]], 0.1, warmup=0.0, seed=1, check=True)
     outcomes = [(index, finished(outcome).throughput) for index, outcome in round_]
     assert [index for index, _ in outcomes] == [0, 1]  # one after the other
@@ -87,12 +101,12 @@ def test_a_lost_worker_costs_its_candidate_one_retry(pool: Backend, encoding: En
         of_policy("explode", table("explode", encoding)),
         static_silo(4.0),
     ]
-    found = pool.evaluate(candidates, REFERENCE, slices=1, seed=1)
+    found = [one for (one,) in pool.evaluate(candidates, [REFERENCE], slices=1, seed=1)]
     assert [len(one.ratios) for one in found] == [1, 0, 0, 1]
     assert found[1].error == "die: its worker was lost twice"
     assert found[2].error == "explode: worker 0 is stuck"
     # The pool goes on with a new worker.
-    assert pool.evaluate(candidates[:1], REFERENCE, slices=1, seed=1)[0].ratios == [1.0]
+    assert pool.evaluate(candidates[:1], [REFERENCE], slices=1, seed=1)[0][0].ratios == [1.0]
 
 
 def test_a_lost_worker_costs_a_round_nothing_but_itself(pool: Backend, encoding: Encoding) -> None:
@@ -111,7 +125,7 @@ def test_a_reference_that_fails_says_why(
     reference = of_policy("explode", table("explode", encoding))
     for one in (pool, virtual_pool):
         with pytest.raises(MeasuringError, match="explode: worker 0 is stuck"):
-            one.evaluate([static_silo(4.0)] * 3, reference, slices=1, seed=1)
+            one.evaluate([static_silo(4.0)] * 3, [reference], slices=1, seed=1)
 
 
 def test_errors_come_as_they_were_raised(pool: Backend, encoding: Encoding) -> None:
@@ -131,7 +145,7 @@ def test_real_cores_are_held_whole_and_virtual_ones_shared(
     """Neither pool waits for the other: on virtual cores nobody disturbs anybody."""
     for one, actors in ((pool, 1), (virtual_pool, CORES)):
         assert len(vars(one)["_actors"]) == actors
-    (found,) = virtual_pool.evaluate([static_silo(4.0)], REFERENCE, slices=1, seed=1)
+    ((found,),) = virtual_pool.evaluate([static_silo(4.0)], [REFERENCE], slices=1, seed=1)
     assert (found.results[0].machine.kind, found.results[0].machine.cores) == ("virtual", 48)
 
 
@@ -141,11 +155,11 @@ def test_virtual_cores_measure_more_candidates_than_there_are_workers(
     candidates = [static_silo(4.0 * 2**number) for number in range(2 * CORES + 1)]
     candidates += [of_policy("occ", table("occ", encoding))]
     here = build_backend(EvaluationConfig(backend="in_process"), VIRTUAL)
-    found = virtual_pool.evaluate(candidates, REFERENCE, slices=2, seed=1)
-    wanted = here.evaluate(candidates, REFERENCE, slices=2, seed=1)
-    assert [one.ratios for one in found] == [one.ratios for one in wanted]
-    assert len({one.ratios[0] for one in found}) == len(candidates)
-    assert virtual_pool.evaluate([], REFERENCE, slices=2, seed=1) == []
+    found = virtual_pool.evaluate(candidates, [REFERENCE], slices=2, seed=1)
+    wanted = here.evaluate(candidates, [REFERENCE], slices=2, seed=1)
+    assert [one.ratios for (one,) in found] == [one.ratios for (one,) in wanted]
+    assert len({one.ratios[0] for (one,) in found}) == len(candidates)
+    assert virtual_pool.evaluate([], [REFERENCE], slices=2, seed=1) == []
     for check in (False, True):
         how = {"warmup": 0.0, "seed": 1, "check": check}
         assert dict(virtual_pool.run_round(candidates, 0.1, **how)) == dict(
@@ -159,9 +173,41 @@ def test_a_lost_worker_costs_the_others_nothing_on_virtual_cores(
     lost = of_policy("die", table("die", encoding))
     broken = of_policy("explode", table("explode", encoding))
     good = [static_silo(4.0 * 2**number) for number in range(2 * CORES)]
-    found = virtual_pool.evaluate([lost, *good, broken], REFERENCE, slices=1, seed=1)
+    measured = virtual_pool.evaluate([lost, *good, broken], [REFERENCE], slices=1, seed=1)
+    found = [one for (one,) in measured]
     twice, stuck = "die: its worker was lost twice", "explode: worker 0 is stuck"
     assert [one.error for one in found] == [twice, *[None] * len(good), stuck]
     assert found[1].ratios == [1.0]
-    again = virtual_pool.evaluate(good, REFERENCE, slices=1, seed=1)
-    assert [one.ratios for one in again] == [one.ratios for one in found[1:-1]]
+    again = virtual_pool.evaluate(good, [REFERENCE], slices=1, seed=1)
+    assert [one.ratios for (one,) in again] == [one.ratios for one in found[1:-1]]
+
+
+@pytest.mark.parametrize("spec", [SPEC, VIRTUAL], ids=["real", "virtual"])
+def test_several_members_are_measured_as_in_process(spec: MachineSpec, encoding: Encoding) -> None:
+    """Each in its own member's unit; whoever is lost in one member is measured in the others."""
+    more = replace(spec, cores=3)
+    pool = build_backend(EvaluationConfig(), spec, more)
+    here = build_backend(EvaluationConfig(backend="in_process"), spec, more)
+    try:
+        references = [REFERENCE, static_silo(64.0, "another")]
+        candidates = [static_silo(4.0 * 2**number) for number in range(2 * CORES)]
+        found = pool.evaluate(candidates, references, slices=2, seed=1)
+        wanted = here.evaluate(candidates, references, slices=2, seed=1)
+        assert [[one.ratios for one in each] for each in found] == [
+            [one.ratios for one in each] for each in wanted
+        ]
+        for first, second in found:
+            assert (first.results[0].machine.cores, second.results[0].machine.cores) == (
+                spec.cores,
+                3,
+            )
+            assert second.ratios[0] > first.ratios[0]  # beside a reference that is worse
+        lost = of_policy("die", table("die", encoding))
+        ((one, other), _) = pool.evaluate([lost, candidates[0]], references, slices=1, seed=1)
+        assert one.error == other.error == "die: its worker was lost twice"
+        for member, cores in enumerate((spec.cores, 3)):
+            round_ = pool.run_round(candidates[:1], 0.1, warmup=0.0, seed=1, member=member)
+            ((_, outcome),) = list(round_)
+            assert finished(outcome).machine.cores == cores
+    finally:
+        pool.close()

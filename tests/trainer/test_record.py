@@ -24,7 +24,7 @@ def test_a_run_is_recorded_and_gone_on_with(tmp_path: Path) -> None:
     record.generation(RECORD)
     record.scores({"score/silo": 1.2})
     (tmp_path / "policy.json").write_text("{}")
-    record.artifacts(tmp_path / "policy.json", tmp_path / "missing.txt")
+    record.artifacts(tmp_path, tmp_path / "policy.json", tmp_path / "missing.txt")
     record.end("KILLED")
     again = Record(config, tmp_path, said.append)
     again.start("a run", {}, record.run_id)
@@ -50,6 +50,32 @@ def test_a_run_is_recorded_and_gone_on_with(tmp_path: Path) -> None:
     assert record.run_id in (record.how_to_open or "")
     assert child.run_id is not None
     assert client.get_run(child.run_id).data.tags["mlflow.parentRunId"] == record.run_id
+
+
+@pytest.mark.slow
+def test_files_are_kept_with_a_run_that_goes_on(tmp_path: Path) -> None:
+    """Such as a sweep's, which a contest may look at before it is over."""
+    said: list[str] = []
+    going_on = Record(MlflowConfig(), tmp_path, said.append)
+    going_on.start("a sweep", {}, None)
+    assert going_on.run_id is not None
+    (tmp_path / "contest.md").write_text("so far")
+    Record(MlflowConfig(), tmp_path, said.append).attach(going_on.run_id, tmp_path / "contest.md")
+    assert said == []
+
+    from mlflow import MlflowClient
+
+    client = MlflowClient(tracking_uri=going_on.uri)
+    info = client.get_run(going_on.run_id).info
+    assert (info.status, info.end_time) == ("RUNNING", None)
+    assert [file.path for file in client.list_artifacts(going_on.run_id)] == ["contest.md"]
+    going_on.end()
+    ended = client.get_run(going_on.run_id).info
+    Record(MlflowConfig(), tmp_path, said.append).attach(going_on.run_id, tmp_path / "contest.md")
+    assert client.get_run(going_on.run_id).info.end_time == ended.end_time
+    Record(MlflowConfig(), tmp_path, said.append).attach("no such run", tmp_path / "contest.md")
+    assert len(said) == 1
+    assert "could not keep what was written" in said[0]
 
 
 @pytest.mark.slow

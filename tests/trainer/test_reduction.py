@@ -15,7 +15,7 @@ from trainer.search.space import Space
 
 def make(encoding: Encoding, **changed: object) -> Reduction:
     config = ReductionConfig(name="reduction", **changed)  # type: ignore[arg-type]
-    return Reduction(encoding, config, warm_start(encoding, 4.0), 1)
+    return Reduction(encoding, config, warm_start(encoding, [4.0]), 1)
 
 
 def near(encoding: Encoding, target: list[int]) -> Callable[[Candidate], float]:
@@ -117,7 +117,7 @@ def test_then_it_tunes_what_is_left_and_the_backoff(encoding: Encoding) -> None:
     best = max(tuned, key=worth)
     assert best.origin == "Bayesian optimisation"
     assert worth(best) > worth(kept) + 0.02
-    assert worth(best) > max(map(worth, warm_start(encoding, 4.0))) + 0.02
+    assert worth(best) > max(map(worth, warm_start(encoding, [4.0]))) + 0.02
     chance = (Candidate(space.draw(random), "random") for _ in range(240))
     assert worth(best) > max(map(worth, chance)) + 0.1
 

@@ -74,10 +74,12 @@ def kept_run(path: Path, config: TrainConfig, typed: list[str] | None = None) ->
     """A training on the stand-in engine, with the files that the command keeps."""
     outcome = train(config, path)
     folder = RunFolder(path)
-    folder.write_settings(OmegaConf.to_yaml(OmegaConf.structured(config)), typed or ["seed=3"])
+    (closing,) = outcome.closings
+    as_yaml = OmegaConf.to_yaml(OmegaConf.structured(config))
+    folder.write_settings(as_yaml, typed or ["seed=3"], [as_yaml])
     for comparison, file in (
-        (outcome.comparison, folder.comparison),
-        (outcome.validation, folder.validation),
+        (closing.comparison, folder.comparison),
+        (closing.validation, folder.validation),
     ):
         if comparison is not None:
             file.write_text(json.dumps(comparison.as_dict()), encoding="utf-8")

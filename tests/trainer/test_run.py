@@ -176,9 +176,10 @@ def test_after_a_search_on_virtual_cores_it_is_compared_on_real_ones(
     # Only real cores are noisy, so that the two comparisons differ.
     monkeypatch.setattr(fake_engine, "NOISE", 0.03)
     outcome = train(virtual_settings(2), tmp_path / "run")
-    assert outcome.validation is not None
-    assert outcome.comparisons == [outcome.comparison, outcome.validation]
-    for comparison, kind, cores in zip(
+    (closing,) = outcome.closings
+    assert closing.validation is not None
+    assert [one for _, one in outcome.comparisons] == [closing.comparison, closing.validation]
+    for (_, comparison), kind, cores in zip(
         outcome.comparisons, ("virtual", "threads"), (4, 3), strict=True
     ):
         names = [row.subject.name for row in comparison.rows]
@@ -188,7 +189,7 @@ def test_after_a_search_on_virtual_cores_it_is_compared_on_real_ones(
     provenance = load(tmp_path / "run" / "policy.json").provenance
     assert provenance["machine"] == {"kind": "virtual", "cores": 4}
     assert provenance["scores"] == _rounded(outcome.scores)
-    assert provenance["scores_on_threads"] == _rounded(outcome.validation.scores("learned"))
+    assert provenance["scores_on_threads"] == _rounded(closing.validation.scores("learned"))
     assert provenance["scores_on_threads"].keys() == provenance["scores"].keys()
     assert provenance["scores_on_threads"] != provenance["scores"]
 
@@ -196,7 +197,7 @@ def test_after_a_search_on_virtual_cores_it_is_compared_on_real_ones(
 def test_both_comparisons_run_the_same_policy(fake_engine: ModuleType, tmp_path: Path) -> None:
     outcome = train(virtual_settings(2), tmp_path / "run")
     saved = json.loads(_text(tmp_path / "run"))
-    for comparison in outcome.comparisons:
+    for _, comparison in outcome.comparisons:
         row = comparison.row("learned")
         assert row is not None
         compared = json.loads(row.subject.policy or "")
@@ -208,9 +209,9 @@ def test_each_machine_has_the_constant_that_suits_it(
 ) -> None:
     monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
     outcome = train(virtual_settings(1), tmp_path / "run")
-    rows = [comparison.row("silo_tuned") for comparison in outcome.comparisons]
+    rows = [comparison.row("silo_tuned") for _, comparison in outcome.comparisons]
     assert [row and row.subject.backoff_us for row in rows] == [2.0, 4.0]
-    assert Checkpoint.load(tmp_path / "run").tuned_us == 2.0
+    assert Checkpoint.load(tmp_path / "run").tuned_us == [2.0]
 
 
 @pytest.mark.parametrize(
@@ -220,8 +221,9 @@ def test_without_a_search_on_virtual_cores_or_when_it_is_off_there_is_no_validat
     fake_engine: ModuleType, tmp_path: Path, config: TrainConfig
 ) -> None:
     outcome = train(config, tmp_path / "run")
-    assert outcome.validation is None
-    assert outcome.comparisons == [outcome.comparison]
+    (closing,) = outcome.closings
+    assert closing.validation is None
+    assert [one for _, one in outcome.comparisons] == [closing.comparison]
     assert "scores_on_threads" not in load(tmp_path / "run" / "policy.json").provenance
 
 
@@ -230,9 +232,10 @@ def test_ctrl_c_in_the_comparison_leaves_out_the_validation(
 ) -> None:
     _interrupt(fake_engine, monkeypatch, "virtual", "learned", 1)
     outcome = train(virtual_settings(1), tmp_path / "run")
+    (closing,) = outcome.closings
     assert outcome.interrupted
-    assert outcome.comparison.interrupted
-    assert outcome.validation is None
+    assert closing.comparison.interrupted
+    assert closing.validation is None
 
 
 @pytest.mark.parametrize(
@@ -250,12 +253,13 @@ def test_ctrl_c_in_the_validation_keeps_the_comparison(
 ) -> None:
     _interrupt(fake_engine, monkeypatch, "threads", policy, runs)
     outcome = train(virtual_settings(1), tmp_path / "run")
+    (closing,) = outcome.closings
     assert outcome.interrupted
-    assert not outcome.comparison.interrupted
-    assert all(len(row.repeats) == 3 for row in outcome.comparison.rows)
-    assert outcome.validation is not None
-    assert outcome.validation.interrupted
-    assert [row.subject.name for row in outcome.validation.rows] == compared
+    assert not closing.comparison.interrupted
+    assert all(len(row.repeats) == 3 for row in closing.comparison.rows)
+    assert closing.validation is not None
+    assert closing.validation.interrupted
+    assert [row.subject.name for row in closing.validation.rows] == compared
     provenance = load(tmp_path / "run" / "policy.json").provenance
     assert provenance["scores"] == _rounded(outcome.scores)
     assert ("scores_on_threads" in provenance) == bool(compared)
@@ -264,12 +268,13 @@ def test_ctrl_c_in_the_validation_keeps_the_comparison(
 def test_violations_of_both_machines_are_told(fake_engine: ModuleType, tmp_path: Path) -> None:
     fake_engine.VIOLATIONS.append("W_YTD is wrong")
     outcome = train(virtual_settings(1), tmp_path / "run")
-    assert outcome.validation is not None
-    assert outcome.validation.violations == ["W_YTD is wrong"]
+    (closing,) = outcome.closings
+    assert closing.validation is not None
+    assert closing.validation.violations == ["W_YTD is wrong"]
     assert {f"{name}: W_YTD is wrong" for name in [*settings(1).baselines, "learned"]} <= set(
-        outcome.comparison.violations
+        closing.comparison.violations
     )
-    assert outcome.violations == [*outcome.comparison.violations, "W_YTD is wrong"]
+    assert outcome.violations == [*closing.comparison.violations, "W_YTD is wrong"]
 
 
 def _rounded(scores: dict[str, float]) -> dict[str, float]:

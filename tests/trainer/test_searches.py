@@ -29,7 +29,7 @@ SMALL = {
 
 def make(name: str, encoding: Encoding, seed: int = 1, **changed: object) -> Search:
     config: SearchConfig = SEARCHES[name].config(name=name, **{**SMALL[name], **changed})
-    return build_search(config, encoding, warm_start(encoding, 4.0), seed)
+    return build_search(config, encoding, warm_start(encoding, [4.0]), seed)
 
 
 def separable(encoding: Encoding, seed: int) -> Worth:

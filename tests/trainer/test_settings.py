@@ -166,7 +166,10 @@ def test_every_workload_composes(name: str, workload: str) -> None:
         ("generations=3", "did you mean search.generations?"),
         ("workload.warehouse=3", "did you mean workload.warehouses?"),
         ("+seeds=3", "did you mean seed?"),
-        ("workload=tpc", "did you mean tpcc?; there are generic, micro, replay, shop, tpcc, ycsb"),
+        (
+            "workload=tpc",
+            "did you mean tpcc?; there are epinions, generic, micro, replay, shop, small",
+        ),
         ("experiment=slow", "there are factor_analysis, paper, quick"),
         ("search.generations=many", "search.generations=many: Value 'many'"),
         ("search.parents=3.5", "search.parents=3.5: Value '3.5'"),

@@ -19,7 +19,7 @@ from trainer.checkpoint import Checkpoint
 from trainer.command.main import heddle
 from trainer.command.settings import swept_by_config
 from trainer.search import SEARCHES
-from trainer.sweep_folder import Sweep, find_sweep
+from trainer.sweep_folder import Sweep, find_sweep, new_sweep
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = [
@@ -75,6 +75,26 @@ def test_a_run_for_every_combination_and_none_again() -> None:
     assert more.exit_code == 0, more.output
     assert states() == ["finished"] * 6
     assert before.items() <= times().items()
+
+
+def test_sweeps_that_begin_at_once_have_a_folder_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of one second, each of which sees that the other's folder is not there yet."""
+    monkeypatch.setattr("trainer.sweep_folder.time_stamp", lambda: "2026-03-01_09-00-00")
+    monkeypatch.setattr(Path, "exists", lambda path: False)
+    begun = [new_sweep(tmp_path, None).path for _ in range(3)]
+    assert len(set(begun)) == 3
+    assert all(path.is_dir() for path in begun)
+
+
+@pytest.mark.parametrize("typed", [["train", "-m", "sweep=mine"], ["contest", "sweep=mine"]])
+def test_a_sweep_without_runs_is_damaged(typed: list[str]) -> None:
+    SWEEP.mkdir(parents=True)
+    Sweep(SWEEP, settings=["seed=1"]).save()
+    done = CliRunner().invoke(heddle, typed, catch_exceptions=False)
+    assert done.exit_code == 2
+    assert "sweep.json: is damaged (ValueError: it has no runs)" in done.output
 
 
 def test_ctrl_c_ends_the_sweep_and_it_goes_on_where_it_was(

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,30 +37,28 @@ TINY = (
 )
 
 
-def start_training(
-    folder: Path, *arguments: str, before: Callable[[], None] = lambda: None
-) -> subprocess.Popen[str]:
+def start_training(folder: Path, *arguments: str, first: str = "") -> subprocess.Popen[str]:
     """`heddle train` in a process and a session of its own.
 
     Args:
         folder: where it runs; `runs` is made in it.
         arguments: settings.
-        before: called in the new process, before the command begins.
+        first: Python that the process runs before the command, once the engine is loaded (which may
+            write to its build's log).
     """
 
-    def prepare() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        before()
-
+    program = ["-m", "trainer.command.main"]
+    if first:
+        program = ["-c", f"import engine\n{first}\nfrom trainer.command.main import main\nmain()"]
     return subprocess.Popen(
-        [sys.executable, "-m", "trainer.command.main", "train", *arguments],
+        [sys.executable, *program, "train", *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
-        preexec_fn=prepare,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
+from types import MappingProxyType
 from typing import Any
 
 from envs import MeasuringError
@@ -19,6 +20,7 @@ from traces.errors import TraceError
 from traces.reader import Trace
 from trainer.backtest.next_day import NextDay, measure_next_day
 from trainer.backtest.step import Step
+from trainer.backtest.versions import Versions
 from trainer.checkpoint import write_atomically
 from trainer.config import NightlyConfig, workload_options
 from trainer.nightly.conditions import conditions_of
@@ -55,6 +57,7 @@ def run_backtest(
     days: int,
     rounds: int,
     display: Display,
+    versions: Versions = MappingProxyType({}),
 ) -> list[Step]:
     """Have every night, and measure what it leaves on the next day.
 
@@ -67,6 +70,7 @@ def run_backtest(
         days: how many nights.
         rounds: comparisons on each next day.
         display: shows.
+        versions: of the policies that were named by an alias; kept for the next run.
 
     Raises:
         KeyboardInterrupt: Ctrl-C; the next run goes on.
@@ -76,7 +80,11 @@ def run_backtest(
     """
     nights = nights_of(trace, days)
     following = dict(zip(trace.days, trace.days[1:], strict=False))
-    plan = {"nights": [f"{day}" for day in nights], "settings": _settings(config, rounds)}
+    plan = {
+        "nights": [f"{day}" for day in nights],
+        "settings": _settings(config, rounds),
+        "versions": dict(versions),
+    }
     _refuse_another(state, plan)
     steps: list[Step] = []
     _write_mark(state, trace, plan, steps)
@@ -91,6 +99,22 @@ def run_backtest(
         steps.append(step)
         _write_mark(state, trace, plan, steps)
     return steps
+
+
+def kept_versions(state: StateFolder) -> Versions:
+    """Which versions the nights so far had, of the policies named by an alias.
+
+    Raises:
+        StateError: the mark can't be read.
+    """
+    mark = state.path / MARK
+    try:
+        plan = json.loads(mark.read_text(encoding="utf-8"))["plan"]
+        return {str(name): str(held) for name, held in plan.get("versions", {}).items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
+        raise StateError(f"{mark}: is damaged ({error}); remove {state.path}") from None
 
 
 def _settings(config: NightlyConfig, rounds: int) -> dict[str, Any]:

@@ -11,9 +11,10 @@ from traces.errors import TraceError
 from traces.reader import Trace, open_trace
 from trainer.backtest.page import page_of
 from trainer.backtest.picture import plot_days
-from trainer.backtest.run import nights_of, run_backtest
+from trainer.backtest.run import kept_versions, nights_of, run_backtest
 from trainer.backtest.step import Step
 from trainer.backtest.verdict import measured, verdict_of, why_no_gain
+from trainer.backtest.versions import Versions, hold_versions
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import BAD_INPUT, FAILED, UsageError, one_message
 from trainer.command.nightly import check_night
@@ -91,11 +92,15 @@ def _have_nights(config: NightlyConfig, state: StateFolder, days: int, rounds: i
         raise UsageError("trace= names no folder; heddle trace import makes one")
     trace = open_trace(Path(config.trace))
     nights_of(trace, days)
+    versions: Versions = {}
     if config.mlflow.uri is not None:  # a folder of its own has no policies at first
-        read_from(MlflowStore(config.mlflow.uri, state.path))
+        reader = read_from(MlflowStore(config.mlflow.uri, state.path))
+        versions = hold_versions(config, kept_versions(state), reader.by_version)
     state.make()
     with held(state.path), make_display(make_progress_console()) as display:
-        steps = run_backtest(config, state, trace, days, rounds, display)
+        for name, version in versions.items():
+            display.say(f"{name}: {version} in all nights")
+        steps = run_backtest(config, state, trace, days, rounds, display, versions)
         _write(config, state, trace, steps)
     return steps
 

@@ -185,6 +185,8 @@ def _run_trials(config: CheckConfig, plan: TrialPlan) -> None:
             _run(config, plan, pool, tally, end)
         except KeyboardInterrupt:
             tally.interrupted = True
+        except ValueError as error:  # what only the engine knows of a workload and a policy
+            raise UsageError(f"policy={','.join(config.policy)}: {error}") from None
         print_table(_table(tally, plan))
         if tally.failed is None:
             total = sum(tally.transactions.values())

@@ -241,9 +241,7 @@ def _write(
         written.append(path)
     if sweep.mlflow_run_id is not None:
         record = Record(entrants[0].config.mlflow, Path(config.runs_dir), click.echo)
-        record.start(sweep.name, {}, sweep.mlflow_run_id)
-        record.artifacts(*written)
-        record.end()
+        record.attach(sweep.mlflow_run_id, *written)
 
 
 def _show(standing: Standing, on_real: dict[str, Comparison], folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -12,16 +13,19 @@ from envs import (
     Comparison,
     ComparisonPlan,
     Evaluator,
+    Subject,
     comparison_table,
     machine_words,
+    scheduled,
     subject_of,
 )
+from envs.engine_interface import load_engine
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.evaluator import open_evaluator
 from trainer.command.output import make_progress_console, print_table, refuse_bad_output
 from trainer.command.settings import compose_settings, settings_text
-from trainer.config import EvaluateConfig, workload_options
+from trainer.config import EvaluateConfig, ScheduleConfig, workload_options
 from trainer.evaluation.measure import compare_shown, tune_silo
 from trainer.progress import Display, make_display
 from trainer.run_version import heddle_version
@@ -35,25 +39,24 @@ def evaluate(settings: tuple[str, ...], show: bool) -> None:
     r"""Measure protocols and policies side by side, in interleaved repeats.
 
     policy= takes names and paths, separated by commas: silo, silo_tuned, two_phase_locking,
-    two_phase_locking_no_wait, occ, two_phase_locking_star, ic3, random:SEED, a table
-    of heddle library list, or the path of a policy file. Ratios are taken to the first. Ctrl-C
-    shows what was measured so far.
+    two_phase_locking_no_wait, mvto, mvschedo, occ, two_phase_locking_star, ic3, random:SEED, a
+    table of heddle library list, or the path of a policy file. An admission policy may follow, such
+    as silo+smf: fifo, smf, tsdefer or partition; schedule.policy= is that of all others. Ratios are
+    taken to the first. Ctrl-C shows what was measured so far.
 
     \b
     Examples:
       heddle evaluate policy=silo,silo_tuned,occ,ic3
       heddle evaluate policy=silo,runs/RUN/policy.json workload.warehouses=2 run.seconds=5
       heddle evaluate policy=occ,ic3 workload=ycsb workload.theta=0.9 output=result.json
+      heddle evaluate policy=silo,silo+smf,silo+tsdefer schedule.window=16
     """
-    overrides = [as_list(text) for text in settings]
     if show:
+        overrides = [as_list(text) for text in settings]
         click.echo(settings_text("evaluate", overrides), nl=False)
         return
-    config = compose_settings("evaluate", overrides, EvaluateConfig)
-    if not config.policy:
-        raise UsageError("policy= names no policy; such as policy=silo,occ,ic3")
-    refuse_bad_output(config.output)
-    comparison = _measure(config)
+    config = evaluate_settings(settings)
+    comparison = measure(config)
     title = f"{_workload_words(config)}, {_where(comparison)}"
     print_table(comparison_table(comparison, title))
     for violation in comparison.violations:
@@ -72,19 +75,58 @@ def evaluate(settings: tuple[str, ...], show: bool) -> None:
         raise SystemExit(FAILED)
 
 
-def as_list(override: str) -> str:
-    """`policy=a,b` as Hydra writes a list: here it is several policies of one run, no sweep."""
+def evaluate_settings(settings: Sequence[str]) -> EvaluateConfig:
+    """The settings as typed.
+
+    Raises:
+        UsageError: one of them is wrong.
+    """
+    config = compose_settings("evaluate", [as_list(text) for text in settings], EvaluateConfig)
+    if not config.policy:
+        raise UsageError("policy= names no policy; such as policy=silo,occ,ic3")
+    refuse_bad_output(config.output)
+    return config
+
+
+def as_list(override: str, listed: str = "policy") -> str:
+    """`policy=a,b` as Hydra writes a list: here it is several policies of one run, no sweep.
+
+    Args:
+        override: as typed.
+        listed: the key whose value is a list; another override is left as it is.
+    """
     key, equals, value = override.partition("=")
-    if key != "policy" or not equals:
+    if key != listed or not equals:
         return override
     if value.startswith("[") and value.endswith("]"):
         value = value[1:-1]
     names = [name.strip().strip("'\"") for name in value.split(",")]
     quoted = (f"'{name}'" for name in names if name)
-    return f"policy=[{','.join(quoted)}]"
+    return f"{listed}=[{','.join(quoted)}]"
 
 
-def _measure(config: EvaluateConfig) -> Comparison:
+def schedule_options(config: ScheduleConfig) -> dict[str, str]:
+    """The settings `schedule.*` as the engine takes them.
+
+    Raises:
+        UsageError: there is no such policy, or a value is out of range.
+    """
+    options = config.options()
+    try:
+        load_engine().check_schedule(options)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return options
+
+
+def measure(config: EvaluateConfig) -> Comparison:
+    """Measure the policies side by side, with progress shown.
+
+    Raises:
+        UsageError: there is no such workload or machine.
+        UnknownPolicyError, PolicyFileError: a policy can't be found, or is not for the workload.
+        MeasuringError: one can't run.
+    """
     evaluator = open_evaluator(config.workload, config.machine, config.seed)
     try:
         with make_display(make_progress_console()) as display:
@@ -99,11 +141,16 @@ def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> 
     def tuned_us() -> float:
         return tune_silo(evaluator.run_round, config.tuning, config.seed, display)
 
+    schedule = schedule_options(config.schedule)
+
+    def subjects_of(constant: float) -> list[Subject]:
+        named = (subject_of(name, evaluator.signature, lambda: constant) for name in config.policy)
+        return [scheduled(subject, schedule) for subject in named]
+
     # Names first: a mistake in the last of them must not cost a sweep.
-    for name in config.policy:
-        subject_of(name, evaluator.signature, lambda: 1.0)
-    constant = tuned_us() if TUNED in config.policy else 0.0
-    subjects = [subject_of(name, evaluator.signature, lambda: constant) for name in config.policy]
+    subjects = subjects_of(1.0)
+    if any(subject.name.partition("+")[0] == TUNED for subject in subjects):
+        subjects = subjects_of(tuned_us())
     plan = ComparisonPlan(config.run.seconds, config.run.repeats, config.run.warmup)
     return compare_shown(evaluator.run_round, subjects, plan, config.seed, display)
 

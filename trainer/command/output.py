@@ -11,6 +11,7 @@ from rich.console import Console, RenderableType
 from policies.errors import why_not_written
 from trainer.command.errors import UsageError
 
+PICTURE_ENDINGS = (".png", ".svg", ".pdf")
 PIPE_WIDTH = 80
 WIDEST = 1000
 
@@ -53,6 +54,21 @@ def refuse_bad_output(output: str | None, key: str = "output") -> None:
         raise UsageError(
             f"{key}={output}: the directory can't be written to: {why_not_written(error)}"
         ) from error
+
+
+def refuse_bad_picture(picture: str | None, output: str | None) -> None:
+    """The same for an image: the setting `picture`, beside the one that `output` names.
+
+    Raises:
+        UsageError: it can't be written there, or is no kind of image.
+    """
+    if picture is None:
+        return
+    refuse_bad_output(picture, "picture")
+    if not picture.endswith(PICTURE_ENDINGS):
+        raise UsageError(f"picture={picture}: must end in {', '.join(PICTURE_ENDINGS)}")
+    if output is not None and Path(picture).resolve() == Path(output).resolve():
+        raise UsageError(f"picture={picture}: is also output=; name another file")
 
 
 def make_output_folder(output: str | None, file: str) -> Path | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from hydra import compose, initialize_config_module
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import ConfigCompositionException, HydraException
@@ -18,6 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from trainer.command.costs import KEY, with_costs_files
 from trainer.command.errors import UsageError
+from trainer.command.groups import CONFIGS, group_choices
 from trainer.command.ranges import check_cores, check_ranges
 from trainer.config import (
     CalibrateConfig,
@@ -29,6 +30,7 @@ from trainer.config import (
     RecordConfig,
     ReportConfig,
     ServeConfig,
+    SwitchConfig,
     TimelineConfig,
     TrainConfig,
     TransferConfig,
@@ -48,12 +50,12 @@ Settings = TypeVar(
     TimelineConfig,
     NightlyConfig,
     ServeConfig,
+    SwitchConfig,
     RecordConfig,
     TransferConfig,
     ReportConfig,
 )
 
-CONFIGS = "configs"
 HYDRA = "hydra"
 NO_NUMBER = (ValueError, OverflowError)
 """What Python answers to a text that is no number, or to a number that is too long."""
@@ -101,11 +103,11 @@ def settings_text(name: str, overrides: Sequence[str]) -> str:
 
 
 def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
-    """Compose without converting; see `compose_settings`."""
+    """Compose without converting; see `compose_settings`. What is given back is read-only."""
     register()
     parsed = parse_overrides(with_costs_files(overrides))
     with _hydra():
-        groups = _group_choices()
+        groups = group_choices()
         _check_groups(parsed, groups)
         defaults = _compose(name, [str(o.input_line) for o in parsed if o.key_or_group in groups])
         _check_keys(parsed, defaults, groups)
@@ -117,8 +119,9 @@ def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
     return config
 
 
+@functools.cache
 def register() -> None:
-    """Make all settings' types known to Hydra."""
+    """Make all settings' types known to Hydra, which keeps them as long as the process runs."""
     register_schemas()
     register_searches()
 
@@ -218,21 +221,7 @@ class _hydra:  # noqa: N801  (a context manager used as a function)
         GlobalHydra.instance().hydra = self._before
 
 
-def _group_choices() -> dict[str, list[str]]:
-    """The configuration groups, each with its choices."""
-    loader = GlobalHydra.instance().config_loader()
-    found = {}
-    waiting = [group for group in loader.list_groups("") if group != HYDRA]
-    for group in waiting:
-        if group.startswith("__"):
-            continue
-        waiting += [f"{group}/{inner}" for inner in loader.list_groups(group)]
-        choices = loader.get_group_options(group, ObjectType.CONFIG)
-        found[group] = [choice for choice in choices if not choice.endswith("_schema")]
-    return {group: choices for group, choices in found.items() if choices}
-
-
-def _check_groups(parsed: Sequence[Override], groups: dict[str, list[str]]) -> None:
+def _check_groups(parsed: Sequence[Override], groups: Mapping[str, Sequence[str]]) -> None:
     for override in parsed:
         choices = groups.get(override.key_or_group)
         if choices is None or override.is_delete() or override.is_sweep_override():
@@ -246,7 +235,7 @@ def _check_groups(parsed: Sequence[Override], groups: dict[str, list[str]]) -> N
 
 
 def _check_keys(
-    parsed: Sequence[Override], defaults: DictConfig, groups: dict[str, list[str]]
+    parsed: Sequence[Override], defaults: DictConfig, groups: Mapping[str, Sequence[str]]
 ) -> None:
     known = dict(leaves(defaults))
     for override in parsed:
@@ -294,9 +283,17 @@ def _check_free_types(defaults: DictConfig, config: DictConfig) -> None:
 
 def _compose(name: str, overrides: Sequence[str]) -> DictConfig:
     try:
-        return compose(config_name=name, overrides=list(overrides))
+        return _composed(name, tuple(overrides))
     except (ConfigCompositionException, OmegaConfBaseException, *NO_NUMBER) as error:
         raise UsageError(_explain(error, overrides)) from error
+
+
+@functools.lru_cache(maxsize=64)  # a sweep, a notebook and the tests ask for the same ones often
+def _composed(name: str, overrides: tuple[str, ...]) -> DictConfig:
+    """What Hydra composes; not to be changed."""
+    config = compose(config_name=name, overrides=list(overrides))
+    OmegaConf.set_readonly(config, True)
+    return config
 
 
 def _explain(error: BaseException, overrides: Sequence[str]) -> str:
@@ -308,11 +305,13 @@ def _explain(error: BaseException, overrides: Sequence[str]) -> str:
     found = re.search(r"full_key: (\S+)", str(cause))  # also where the error is Python's own
     key = getattr(cause, "full_key", None) or (found[1] if found else None)
     text = next((o for o in overrides if key and o.lstrip("+").startswith(f"{key}=")), key)
+    if text == key and (merging := re.search(r"merging override (\S+)", str(error))):
+        text = merging[1]  # of an element of a list, the key is its number alone
     reason = _first_line(cause)
     return f"{text[:LONGEST]}: {reason}" if text else reason
 
 
-def _list_settings(known: dict[str, Any], groups: dict[str, list[str]]) -> str:
+def _list_settings(known: dict[str, Any], groups: Mapping[str, Sequence[str]]) -> str:
     lines = ["Groups:"]
     lines += [f"  {group}={'|'.join(sorted(choices))}" for group, choices in groups.items()]
     lines.append("Settings, with the values they have now:")

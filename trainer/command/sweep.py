@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
+from trainer.command.members import compose_members
 from trainer.command.settings import (
     compose_settings,
     first_of_sweep,
@@ -148,7 +149,8 @@ def _refuse_mistakes(shared: Sequence[str], axes: dict[str, list[str]]) -> None:
     tried = [first, *({**first, key: value} for key in axes for value in axes[key][1:])]
     for values in tried:
         overrides = [f"{key}={value}" for key, value in values.items()]
-        compose_settings("train", [*shared, *overrides], TrainConfig)
+        config = compose_settings("train", [*shared, *overrides], TrainConfig)
+        compose_members(config, [*shared, *overrides])
 
 
 def _train(sweep: Sweep, runs_dir: Path) -> None:
@@ -189,7 +191,7 @@ def _train_one(sweep: Sweep, run: SweepRun) -> int:
     def make() -> int:
         config = compose_settings("train", overrides, TrainConfig)
         words = f"{config.workload.get('name', 'workload')}-{config.search.name}-seed{config.seed}"
-        return train_once(config, overrides, sweep.begin(run, words), sweep)
+        return train_once(config, overrides, sweep.begin(run, words), sweep).code
 
     try:
         code = one_message(make)()

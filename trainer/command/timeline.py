@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -14,13 +15,11 @@ from envs.timeline import Timeline
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import UsageError, one_message
 from trainer.command.evaluator import open_evaluator
-from trainer.command.output import refuse_bad_output
+from trainer.command.output import refuse_bad_output, refuse_bad_picture
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import TimelineConfig
 from trainer.timeline.chrome_trace import chrome_trace
 from trainer.timeline.picture import Window, draw_window
-
-PICTURE_ENDINGS = (".png", ".svg", ".pdf")
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,17 +42,10 @@ def timeline(settings: tuple[str, ...], show: bool) -> None:
     if show:
         click.echo(settings_text("timeline", settings), nl=False)
         return
-    config = compose_settings("timeline", settings, TimelineConfig)
-    if config.machine.kind != "virtual":
-        raise UsageError(
-            f"machine={config.machine.kind}: what happens on real cores can't be recorded; leave "
-            "it out, or set machine.cores"
-        )
-    if config.policy == TUNED:
-        raise UsageError(f"policy={TUNED}: its backoff takes a sweep; record silo instead")
+    config = timeline_settings(settings)
     refuse_bad_output(config.output)
     window = _window(config)
-    recorded = _record(config)
+    recorded = record(config)
     if config.picture is not None and config.from_us * 1000 >= recorded.end:
         raise UsageError(
             f"from_us={config.from_us:g}: what was recorded ends at {recorded.end / 1000:.0f} µs; "
@@ -69,16 +61,29 @@ def timeline(settings: tuple[str, ...], show: bool) -> None:
         click.echo(f"picture: {config.picture}")
 
 
+def timeline_settings(settings: Sequence[str]) -> TimelineConfig:
+    """The settings as typed.
+
+    Raises:
+        UsageError: one of them is wrong.
+    """
+    config = compose_settings("timeline", settings, TimelineConfig)
+    if config.machine.kind != "virtual":
+        raise UsageError(
+            f"machine={config.machine.kind}: what happens on real cores can't be recorded; leave "
+            "it out, or set machine.cores"
+        )
+    if config.policy == TUNED:
+        raise UsageError(f"policy={TUNED}: its backoff takes a sweep; record silo instead")
+    return config
+
+
 def _window(config: TimelineConfig) -> Window:
     """What is to be drawn, once it is known to make sense."""
     cores = config.machine.cores or len(os.sched_getaffinity(0))
     drawn = config.draw_cores if config.draw_cores is not None else list(range(min(cores, 8)))
     if config.picture is not None:
-        refuse_bad_output(config.picture, "picture")
-        if not config.picture.endswith(PICTURE_ENDINGS):
-            raise UsageError(f"picture={config.picture}: must end in {', '.join(PICTURE_ENDINGS)}")
-        if Path(config.picture).resolve() == Path(config.output).resolve():
-            raise UsageError(f"picture={config.picture}: is also output=; name another file")
+        refuse_bad_picture(config.picture, config.output)
     if not drawn or len(set(drawn)) < len(drawn) or not set(drawn) <= set(range(cores)):
         raise UsageError(
             f"draw_cores={drawn}: must be some of the cores 0 to {cores - 1}, each once"
@@ -90,7 +95,14 @@ def _window(config: TimelineConfig) -> Window:
     return Window(config.from_us, config.until_us, drawn)
 
 
-def _record(config: TimelineConfig) -> Timeline:
+def record(config: TimelineConfig) -> Timeline:
+    """Record the run that the settings ask for.
+
+    Raises:
+        UsageError: there is no such workload or machine.
+        UnknownPolicyError, PolicyFileError: the policy can't be found, or is not for the workload.
+        MeasuringError: it can't run.
+    """
     evaluator = open_evaluator(config.workload, config.machine, config.seed)
     try:
         subject = subject_of(config.policy, evaluator.signature, lambda: 1.0)

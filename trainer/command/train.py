@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -11,7 +12,6 @@ from omegaconf import OmegaConf
 
 from envs import Comparison, comparison_table, machine_words
 from envs.engine_interface import load_engine
-from envs.workload import workload_signature
 from policies import Signature, load
 from trainer.checkpoint import (
     Checkpoint,
@@ -21,6 +21,8 @@ from trainer.checkpoint import (
     write_atomically,
 )
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
+from trainer.command.members import common_signature, compose_members
+from trainer.command.members_table import members_table
 from trainer.command.output import as_text, make_progress_console, print_table
 from trainer.command.settings import (
     compose_settings,
@@ -29,9 +31,11 @@ from trainer.command.settings import (
     value_of,
 )
 from trainer.command.sweep import refuse_sweep, train_many
-from trainer.config import TrainConfig, workload_options
+from trainer.config import TrainConfig
 from trainer.evaluation import MachineSpec, build_backend
+from trainer.evaluation.objective import OBJECTIVES
 from trainer.lock import held
+from trainer.member import Member
 from trainer.mlflow_store import MlflowStore
 from trainer.plot import plot_history
 from trainer.policy_registry import CHAMPION, Registered, read_from
@@ -54,12 +58,16 @@ def train(settings: tuple[str, ...], multirun: bool, show: bool) -> None:
     Everything is kept in a folder under runs_dir: the policy, the settings, the comparison, a
     picture, and a checkpoint of every generation. Ctrl-C says how to go on.
 
+    robust.members= names several workloads or machines of one signature that one table is trained
+    for; robust.objective= says whether its mean or its worst case there counts.
+
     \b
     Examples:
       heddle train experiment=quick
       heddle train workload.warehouses=2 machine.cores=2 search.seconds=600
       heddle train workload=ycsb workload.theta=0.9 search.generations=50
       heddle train -m workload.warehouses=1,2,4 seed=1,2,3
+      heddle train 'robust.members=[{workload.warehouses:[1,4]}]' robust.objective=worst
       heddle train resume=RUN
       heddle train -m sweep=SWEEP
     """
@@ -69,9 +77,22 @@ def train(settings: tuple[str, ...], multirun: bool, show: bool) -> None:
     if multirun:
         train_many(settings)
         return
-    code = train_once(*_with_resume(settings))
-    if code:
-        raise SystemExit(code)
+    ended = train_once(*with_resume(settings))
+    if ended.code:
+        raise SystemExit(ended.code)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended.
+
+    Attributes:
+        folder: of the run.
+        code: the command's exit code.
+    """
+
+    folder: RunFolder
+    code: int
 
 
 def train_once(
@@ -79,8 +100,8 @@ def train_once(
     overrides: Sequence[str],
     folder: RunFolder | None = None,
     sweep: Sweep | None = None,
-) -> int:
-    """One run, new or resumed; its exit code.
+) -> Ended:
+    """One run, new or resumed.
 
     Args:
         config: all settings.
@@ -88,31 +109,37 @@ def train_once(
         folder: of the run to go on with, None for a new one.
         sweep: that it is part of.
     """
-    workload = workload_options(config.workload)
+    members = compose_members(config, overrides)
+    if len(members) == 1:  # named as such or not, it is what is trained for
+        config = members[0].config
     read_from(MlflowStore(config.mlflow.uri, Path(config.runs_dir)))
     try:
-        signature = workload_signature(load_engine(), workload)
-        load_engine().check_machine(config.machine.options())
-        check_settings(config, signature)
+        signature = common_signature(members)
+        for member in members:
+            load_engine().check_machine(member.config.machine.options())
+        check_settings(config, signature, members)
     except ValueError as error:
         raise UsageError(str(error)) from error
     runs_dir = Path(config.runs_dir)
     if folder is None:
-        words = f"{workload.get('name', 'workload')}-{config.search.name}-seed{config.seed}"
+        workload = members[0].workload.get("name", "workload")
+        words = f"{workload}-{config.search.name}-seed{config.seed}"
         folder = new_run_folder(runs_dir, words)
     go_on = f"heddle train resume={folder.path}"
     if sweep is not None:
         go_on = f"heddle train -m sweep={sweep.path}"
     with held(folder.path), make_display(make_progress_console()) as display:
         folder.refuse_lost_checkpoint()
-        refuse_other_samples(Checkpoint.load(folder.path), measuring_settings(config), folder.path)
+        measured_on = measuring_settings(config, members)
+        refuse_other_samples(Checkpoint.load(folder.path), measured_on, folder.path)
         remove_unfinished(folder.path)
-        folder.write_settings(OmegaConf.to_yaml(OmegaConf.structured(config)), list(overrides))
+        of_members = [_as_yaml(member.config) for member in members]
+        folder.write_settings(_as_yaml(config), list(overrides), of_members)
         parent = None if sweep is None else sweep.mlflow_run_id
         record = Record(config.mlflow, runs_dir, display.say, parent)
         status, registered = "FAILED", None
         try:
-            outcome, lost = _run(config, signature, folder, display, record)
+            outcome, lost = _run(config, members, signature, folder, display, record)
             if lost is None:
                 status = "KILLED" if outcome is None or outcome.interrupted else "FINISHED"
             registered = _register(config, folder, outcome, record)
@@ -120,16 +147,21 @@ def train_once(
             raise _with_cure(error, go_on) from error
         finally:
             record.end(status)
-    code = _report(config, folder, record, outcome, go_on)
+    code = _report(folder, record, outcome, OBJECTIVES[config.robust.objective].words, go_on)
     if registered is not None:
         _show_registered(registered)
     if lost is not None:
         raise _with_cure(lost, go_on)
-    return code
+    return Ended(folder, code)
+
+
+def _as_yaml(config: TrainConfig) -> str:
+    return OmegaConf.to_yaml(OmegaConf.structured(config))
 
 
 def _run(
     config: TrainConfig,
+    members: Sequence[Member],
     signature: Signature,
     folder: RunFolder,
     display: Display,
@@ -141,16 +173,17 @@ def _run(
         WritingError: a checkpoint or a policy can't be written.
     """
     display.say(f"run: {folder.path}")
-    backend = build_backend(config.evaluation, MachineSpec.of(config))
+    specs = [MachineSpec.of(member.config) for member in members]
+    backend = build_backend(config.evaluation, *specs)
     try:
-        training = Training(config, signature, folder, backend, display, record)
+        training = Training(config, signature, folder, backend, display, record, members=members)
         outcome = training.run()
         lost = None
         try:
-            _write_files(config, folder, outcome, training)
+            _write_files(folder, members, outcome, training)
         except WritingError as error:
             lost = error
-        record.artifacts(*(path for path in folder.results if path.exists()))
+        record.artifacts(folder.path, *folder.results(len(members)))
         return outcome, lost
     except KeyboardInterrupt:
         return None, None
@@ -181,28 +214,27 @@ def _with_cure(error: WritingError, go_on: str) -> WritingError:
 
 
 def _write_files(
-    config: TrainConfig, folder: RunFolder, outcome: Outcome, training: Training
+    folder: RunFolder, members: Sequence[Member], outcome: Outcome, training: Training
 ) -> None:
-    _write_comparison(config, outcome.comparison, folder.comparison, folder.comparison_text)
-    if outcome.validation is not None:
-        _write_comparison(config, outcome.validation, folder.validation, folder.validation_text)
+    for one, kept in zip(outcome.closings, folder.members(len(members)), strict=False):
+        _write_comparison(one.member, one.comparison, kept.comparison, kept.comparison_text)
+        if one.validation is not None:
+            _write_comparison(one.member, one.validation, kept.validation, kept.validation_text)
     if training.history:
         plot_history(training.history, training.reference_name, folder.plot)
 
 
-def _write_comparison(
-    config: TrainConfig, comparison: Comparison, document: Path, table: Path
-) -> None:
+def _write_comparison(member: Member, comparison: Comparison, document: Path, table: Path) -> None:
     content = comparison.as_dict(
-        workload=workload_options(config.workload), seed=config.seed, version=heddle_version()
+        workload=member.workload, seed=member.config.seed, version=heddle_version()
     )
     write_atomically(document, json.dumps(content, indent=1) + "\n")
     if comparison.rows:
-        write_atomically(table, as_text(comparison_table(comparison, _title(config, comparison))))
+        write_atomically(table, as_text(comparison_table(comparison, _title(member, comparison))))
 
 
 def _report(
-    config: TrainConfig, folder: RunFolder, record: Record, outcome: Outcome | None, go_on: str
+    folder: RunFolder, record: Record, outcome: Outcome | None, objective: str, go_on: str
 ) -> int:
     """Say how it ended and what to do next; the exit code."""
     if outcome is None:
@@ -210,8 +242,11 @@ def _report(
         if folder.policy.exists():
             click.echo(f"best policy so far: {folder.policy}")
         return INTERRUPTED
-    for comparison in outcome.comparisons:
-        _show(config, comparison)
+    for member, comparison in outcome.comparisons:
+        _show(member, comparison)
+    if len(outcome.closings) > 1 and outcome.scores:
+        print_table(members_table(outcome, objective))
+        click.echo()
     click.echo(f"policy:  {folder.policy}")
     click.echo(f"read it: heddle policy show {folder.policy}")
     click.echo(f"page:    heddle report {folder.path}")
@@ -225,10 +260,10 @@ def _report(
     return FAILED if outcome.violations else 0
 
 
-def _show(config: TrainConfig, comparison: Comparison) -> None:
+def _show(member: Member, comparison: Comparison) -> None:
     """A comparison's table, and what it comes to."""
     click.echo()
-    print_table(comparison_table(comparison, _title(config, comparison)))
+    print_table(comparison_table(comparison, _title(member, comparison)))
     scores = comparison.scores(LEARNED)
     if scores:
         best = min(scores, key=lambda name: scores[name])
@@ -239,18 +274,26 @@ def _show(config: TrainConfig, comparison: Comparison) -> None:
         )
 
 
-def _title(config: TrainConfig, comparison: Comparison) -> str:
-    options = workload_options(config.workload)
+def _title(member: Member, comparison: Comparison) -> str:
+    options = member.workload
     name = options.pop("name", "workload")
     words = f"{name} ({', '.join(f'{key} {value}' for key, value in options.items())})"
     rows = comparison.rows
     return f"{words}, {machine_words(rows[0].machine)}" if rows else words
 
 
-def _with_resume(
+def with_resume(
     settings: Sequence[str],
 ) -> tuple[TrainConfig, list[str], RunFolder | None]:
-    """Settings as typed, on top of those of the run to go on with, if there is one."""
+    """Settings as typed, on top of those of the run to go on with, if there is one.
+
+    Returns:
+        All settings, what was typed for them, and the folder of the run to go on with.
+
+    Raises:
+        UsageError: a setting is wrong, or asks for several runs.
+        RunFolderError: there is no such run.
+    """
     name = value_of(settings, "resume")
     if name in (None, "null"):
         refuse_sweep(settings)
@@ -260,5 +303,25 @@ def _with_resume(
     runs_dir = compose_settings("train", where, TrainConfig).runs_dir
     folder = find_run_folder(Path(runs_dir), name)
     added = [text for text in settings if not text.startswith("resume=")]
-    overrides = merge_overrides(folder.read_overrides(), added)
+    kept = folder.read_overrides()
+    _refuse_other_search(folder, kept, added)
+    overrides = merge_overrides(kept, added)
     return compose_settings("train", overrides, TrainConfig), overrides, folder
+
+
+def _refuse_other_search(folder: RunFolder, kept: Sequence[str], added: Sequence[str]) -> None:
+    """What one search has learned is nothing to another, nor are its settings.
+
+    Raises:
+        UsageError: another one was typed; the message says which the run has.
+    """
+    typed = value_of(added, "search")
+    if typed is None:
+        return
+    asked = compose_settings("train", [f"search={typed}"], TrainConfig).search.name
+    before = compose_settings("train", kept, TrainConfig).search.name
+    if asked != before:
+        raise UsageError(
+            f"search={typed}: {folder.path} is a run of the search {before}; leave out search= to "
+            "go on with it, or leave out resume= to start a run of another search"
+        )

@@ -20,6 +20,7 @@ from envs import (
     MeasuringError,
     Subject,
     UnknownPolicyError,
+    scheduled,
     subject_of,
 )
 from envs.transfer import Column, Place, Transfer
@@ -27,7 +28,7 @@ from policies import PolicyFileError
 from trainer.checkpoint import write_atomically
 from trainer.command.combinations import Combination, combinations
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
-from trainer.command.evaluate import as_list
+from trainer.command.evaluate import as_list, schedule_options
 from trainer.command.evaluator import open_evaluator
 from trainer.command.output import make_output_folder, make_progress_console, print_table
 from trainer.command.settings import compose_settings, settings_text
@@ -95,7 +96,9 @@ class _Booth:
         return list(dict.fromkeys([self.config.reference, *self.config.policy]))
 
     def subjects(self, tuned_us: float) -> list[Subject]:
-        return [subject_of(name, self.evaluator.signature, lambda: tuned_us) for name in self.names]
+        signature, schedule = self.evaluator.signature, schedule_options(self.config.schedule)
+        named = (subject_of(name, signature, lambda: tuned_us) for name in self.names)
+        return [scheduled(subject, schedule) for subject in named]
 
     def compare(self, display: Display, number: str) -> Comparison:
         """Tune the reference if need be, and measure all that takes part.

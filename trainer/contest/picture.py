@@ -3,33 +3,50 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trainer.contest.standing import CaseStanding, MethodStanding
 from trainer.contest.statistics import Curve, Spread
 from trainer.figure_file import write_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 COLORS = ("#1f4e79", "#c8553d", "#3a7d44", "#8a5a9e", "#b8860b", "#4a4a4a", "#2a9d8f")
 STEPS = 200
 
 
 def plot_case(case: CaseStanding, words: str, path: Path) -> None:
-    """Draw one workload: at the left as the searches saw it, at the right measured anew.
+    """Draw `case_figure` into an image; its ending gives the format.
+
+    Raises:
+        WritingError: it can't be written.
+    """
+    write_figure(case_figure(case, words), path)
+
+
+def case_figure(case: CaseStanding, words: str) -> Figure:
+    """One workload: at the left as the searches saw it, at the right measured anew.
+
+    Methods of which not equally many runs are finished have their number beside their name.
 
     Args:
         case: what was found.
         words: the machine, for the title.
-        path: the image; its ending gives the format.
     """
     # Takes a second to import: only where it is used. The object interface needs no display.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    counts = sorted({len(method.runs) for method in case.methods})
     figure = Figure(figsize=(10, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2, sharey=True)
     for axes, kind in ((left, "trained_curve"), (right, "fresh_curve")):
         for number, method in enumerate(case.methods):
-            _draw(axes, method, kind, case.evaluations, COLORS[number % len(COLORS)])
+            runs = f" ({len(method.runs)} run{'' if len(method.runs) == 1 else 's'})"
+            label = method.method + (runs if len(counts) > 1 else "")
+            _draw(axes, method, kind, case.evaluations, COLORS[number % len(COLORS)], label)
         axes.axhline(1.0, color="black", linewidth=0.8, linestyle=":")
         axes.set_xlabel("evaluations")
         axes.grid(alpha=0.2)
@@ -38,13 +55,14 @@ def plot_case(case: CaseStanding, words: str, path: Path) -> None:
     left.set_title("as the search saw it", loc="left", fontsize=10)
     right.set_title("the same tables, measured anew", loc="left", fontsize=10)
     right.legend(frameon=False, loc="lower right")
-    counts = sorted({len(method.runs) for method in case.methods})
-    runs = "–".join(map(str, (counts[0], counts[-1]) if len(counts) > 1 else counts))
-    figure.suptitle(f"{case.case}, {words}: median and quartiles of {runs} runs", fontsize=11)
-    write_figure(figure, path)
+    shown = "–".join(map(str, (counts[0], counts[-1]) if len(counts) > 1 else counts))
+    figure.suptitle(f"{case.case}, {words}: median and quartiles of {shown} runs", fontsize=11)
+    return figure
 
 
-def _draw(axes: object, method: MethodStanding, kind: str, until: int, color: str) -> None:
+def _draw(
+    axes: object, method: MethodStanding, kind: str, until: int, color: str, label: str
+) -> None:
     curves: list[Curve] = [getattr(run, kind) for run in method.runs]
     # Before every run has a first generation there is no median to speak of.
     begun = max(curve.steps[0][0] for curve in curves)
@@ -53,5 +71,5 @@ def _draw(axes: object, method: MethodStanding, kind: str, until: int, color: st
     low, high = [one.low for one in spreads], [one.high for one in spreads]
     axes.fill_between(spent, low, high, step="post", color=color, alpha=0.15, linewidth=0)  # type: ignore[attr-defined]
     axes.step(  # type: ignore[attr-defined]
-        spent, [one.median for one in spreads], where="post", color=color, label=method.method
+        spent, [one.median for one in spreads], where="post", color=color, label=label
     )

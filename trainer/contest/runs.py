@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from envs.engine_interface import load_engine
 from envs.workload import workload_signature
 from policies import Encoding, load
-from trainer.checkpoint import Best, Checkpoint
+from trainer.checkpoint import Best, Checkpoint, CheckpointError
 from trainer.config import TrainConfig, workload_options
 from trainer.evaluation import Ledger
 from trainer.run_folder import RunFolder
@@ -105,8 +105,14 @@ def _read(run: SweepRun, folder: RunFolder, compose: Compose) -> Entrant | None:
     """A run; None if its search found nothing that can run."""
     config = compose(folder.read_overrides())
     state = Checkpoint.load(folder.path)
-    if not state.bests or state.tuned_us is None:
+    if not state.bests:
         return None
+    if len(state.tuned_us) > 1:
+        raise CheckpointError(
+            f"{folder.path}: was trained for several workloads (robust.members), whose scores in "
+            "one would be compared; heddle transfer measures tables in all of them"
+        )
+    (tuned_us,) = state.tuned_us
     signature = workload_signature(load_engine(), workload_options(config.workload))
     last = state.bests[-1]
     champion = Candidate(tuple(last.vector), last.origin)
@@ -124,7 +130,7 @@ def _read(run: SweepRun, folder: RunFolder, compose: Compose) -> Entrant | None:
         seed=config.seed,
         folder=folder,
         config=config,
-        tuned_us=state.tuned_us,
+        tuned_us=tuned_us,
         evaluations=state.evaluations,
         seconds=state.seconds,
         refused=len(state.refused),

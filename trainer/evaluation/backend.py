@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
-from envs import THREADS, Evaluation, Evaluator, Outcome, Subject
+from envs import THREADS, Evaluation, Evaluator, Outcome, RunRound, Subject
+from envs.trial import Trial, Verdict
 from trainer.config import EvaluationConfig, TrainConfig, workload_options
 
 
@@ -50,17 +52,30 @@ class MachineSpec:
 
 
 class Backend(Protocol):
-    """Measures subjects on one or more machines, each of which runs one subject at a time."""
+    """Measures subjects on one or more machines, each of which runs one subject at a time.
+
+    What they are measured on has one or several members: workloads of one signature, each on as
+    many cores as it asks for. A worker keeps a database for every member.
+    """
 
     def evaluate(
-        self, subjects: Sequence[Subject], reference: Subject, *, slices: int, seed: int
-    ) -> list[Evaluation]:
-        """Measure each relative to the reference (`Evaluator.evaluate`), in order.
+        self, subjects: Sequence[Subject], references: Sequence[Subject], *, slices: int, seed: int
+    ) -> list[list[Evaluation]]:
+        """Measure each in each member relative to a reference (`Evaluator.evaluate`).
 
         Never raises for a subject's sake: one that can't be measured has an error.
 
+        Args:
+            subjects: what to measure.
+            references: what to measure it beside, one a member.
+            slices: of each subject in each member.
+            seed: of the first slice's inputs, of all subjects and in all members.
+
+        Returns:
+            By subject, in order, one evaluation a member.
+
         Raises:
-            MeasuringError: the reference failed.
+            MeasuringError: a reference failed.
         """
 
     def run_round(
@@ -71,11 +86,19 @@ class Backend(Protocol):
         warmup: float,
         seed: int,
         check: bool = False,
+        member: int = 0,
     ) -> Iterator[tuple[int, Outcome]]:
-        """Run each subject once (`envs.RunRound`).
+        """Run each subject once in a member (`envs.RunRound`).
 
         On real cores all runs are made on the same machine, one after the other; virtual ones are
         shared out.
+        """
+
+    def run_trial(self, trial: Trial, *, patience_s: float, member: int = 0) -> Verdict:
+        """Record and check a run on a member's database, loaded already (`Evaluator.run_trial`).
+
+        Raises:
+            MeasuringError: there is not enough memory, or the worker was lost twice.
         """
 
     def close(self) -> None:
@@ -94,30 +117,39 @@ def check_backend(config: EvaluationConfig) -> None:
         )
 
 
-def build_backend(config: EvaluationConfig, spec: MachineSpec) -> Backend:
+def build_backend(config: EvaluationConfig, *members: MachineSpec) -> Backend:
     """The backend that the settings name.
+
+    Args:
+        config: the settings.
+        members: what is measured on; all on virtual cores, or all on real ones.
 
     Raises:
         ValueError: there is no such backend.
     """
     check_backend(config)
-    return BACKENDS[config.backend](config, spec)
+    return BACKENDS[config.backend](config, *members)
 
 
-def _ray_pool(config: EvaluationConfig, spec: MachineSpec) -> Backend:
+def rounds_of(backend: Backend, members: int) -> list[RunRound]:
+    """How to run a round in each of the members."""
+    return [partial(backend.run_round, member=member) for member in range(members)]
+
+
+def _ray_pool(config: EvaluationConfig, *members: MachineSpec) -> Backend:
     # Ray takes seconds to import: only where it is used.
     from trainer.evaluation.ray_pool import RayPool
 
-    return RayPool(config, spec)
+    return RayPool(config, *members)
 
 
-def _in_process(config: EvaluationConfig, spec: MachineSpec) -> Backend:
+def _in_process(config: EvaluationConfig, *members: MachineSpec) -> Backend:
     from trainer.evaluation.in_process import InProcess
 
-    return InProcess(config, spec)
+    return InProcess(config, *members)
 
 
-BACKENDS: dict[str, Callable[[EvaluationConfig, MachineSpec], Backend]] = {
+BACKENDS: dict[str, Callable[..., Backend]] = {
     "ray": _ray_pool,
     "in_process": _in_process,
 }

@@ -5,22 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from envs import Evaluation, Outcome, Subject
+from envs.trial import Trial, Verdict
 from trainer.config import EvaluationConfig
 from trainer.evaluation.backend import MachineSpec
 
 
 class InProcess:
-    """One evaluator, here. See `Backend`."""
+    """One evaluator a member, here. See `Backend`."""
 
-    def __init__(self, config: EvaluationConfig, spec: MachineSpec) -> None:
+    def __init__(self, config: EvaluationConfig, *members: MachineSpec) -> None:
         self._config = config
-        self._evaluator = spec.build()
+        self._evaluators = [spec.build() for spec in members]
 
     def evaluate(
-        self, subjects: Sequence[Subject], reference: Subject, *, slices: int, seed: int
-    ) -> list[Evaluation]:
+        self, subjects: Sequence[Subject], references: Sequence[Subject], *, slices: int, seed: int
+    ) -> list[list[Evaluation]]:
         """See `Backend`."""
-        return self._evaluator.evaluate(
+        by_member = [
+            self.evaluate_on(member, subjects, reference, slices=slices, seed=seed)
+            for member, reference in enumerate(references)
+        ]
+        return [list(of_subject) for of_subject in zip(*by_member, strict=True)]
+
+    def evaluate_on(
+        self,
+        member: int,
+        subjects: Sequence[Subject],
+        reference: Subject,
+        *,
+        slices: int,
+        seed: int,
+    ) -> list[Evaluation]:
+        """`evaluate` in one member."""
+        return self._evaluators[member].evaluate(
             subjects,
             reference,
             slices=slices,
@@ -31,10 +48,19 @@ class InProcess:
         )
 
     def outcome(
-        self, subject: Subject, seconds: float, *, warmup: float, seed: int, check: bool
+        self,
+        subject: Subject,
+        seconds: float,
+        *,
+        warmup: float,
+        seed: int,
+        check: bool,
+        member: int,
     ) -> Outcome:
-        """A round of one subject."""
-        ((_, found),) = self.run_round([subject], seconds, warmup=warmup, seed=seed, check=check)
+        """A round of one subject in one member."""
+        ((_, found),) = self.run_round(
+            [subject], seconds, warmup=warmup, seed=seed, check=check, member=member
+        )
         return found
 
     def run_round(
@@ -45,10 +71,18 @@ class InProcess:
         warmup: float,
         seed: int,
         check: bool = False,
+        member: int = 0,
     ) -> Iterator[tuple[int, Outcome]]:
-        """See `envs.RunRound`."""
-        return self._evaluator.run_round(subjects, seconds, warmup=warmup, seed=seed, check=check)
+        """See `Backend`."""
+        return self._evaluators[member].run_round(
+            subjects, seconds, warmup=warmup, seed=seed, check=check
+        )
+
+    def run_trial(self, trial: Trial, *, patience_s: float, member: int = 0) -> Verdict:
+        """See `Backend`."""
+        return self._evaluators[member].run_trial(trial, patience_s=patience_s)
 
     def close(self) -> None:
         """See `Backend`."""
-        self._evaluator.close()
+        for evaluator in self._evaluators:
+            evaluator.close()

@@ -5,53 +5,91 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from envs import Evaluation, Result, trimmed_mean
+from trainer.evaluation.objective import OBJECTIVES, Objective
 from trainer.search.base import Candidate, Measured
 
 
+@dataclass
+class _Samples:
+    """What a candidate reached in one member: ratios to the reference, and its last slice."""
+
+    ratios: list[float] = field(default_factory=list)
+    last: Result | None = None
+
+    def add(self, evaluation: Evaluation) -> None:
+        self.ratios.extend(evaluation.ratios)
+        if evaluation.results:
+            self.last = evaluation.results[-1]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"ratios": self.ratios, "last": self.last.as_dict() if self.last else None}
+
+    @classmethod
+    def from_json(cls, state: dict[str, Any]) -> _Samples:
+        return cls(
+            list(state["ratios"]), Result.from_dict(state["last"]) if state["last"] else None
+        )
+
+
 class Ledger:
-    """The samples of each candidate, by its key. A sample is a ratio to the reference."""
+    """The samples of each candidate, by its key. A sample is a ratio to the reference.
 
-    def __init__(self) -> None:
+    Args:
+        members: how many workloads candidates are measured on.
+        objective: what makes one fitness of a candidate's scores on them.
+    """
+
+    def __init__(self, members: int = 1, objective: Objective = OBJECTIVES["mean"]) -> None:
+        self._members = members
+        self._objective = objective
         self._candidates: dict[str, Candidate] = {}
-        self._ratios: dict[str, list[float]] = {}
+        self._samples: dict[str, list[_Samples]] = {}
         self._failed: dict[str, str] = {}
-        self._last: dict[str, Result] = {}
 
-    def add(self, candidate: Candidate, evaluation: Evaluation) -> None:
-        """Add what an evaluation measured. A failure stays: the candidate's fitness is 0."""
+    def add(self, candidate: Candidate, evaluations: Sequence[Evaluation]) -> None:
+        """Add what was measured, one evaluation a member.
+
+        A failure in any of them stays: the candidate's fitness is 0.
+        """
         key = candidate.key
         self._candidates[key] = candidate
-        self._ratios.setdefault(key, []).extend(evaluation.ratios)
-        if evaluation.results:
-            self._last[key] = evaluation.results[-1]
-        if evaluation.error is not None:
-            self._failed[key] = evaluation.error
+        samples = self._samples.setdefault(key, [_Samples() for _ in range(self._members)])
+        for kept, evaluation in zip(samples, evaluations, strict=True):
+            kept.add(evaluation)
+            if evaluation.error is not None:
+                self._failed.setdefault(key, evaluation.error)
 
     def refuse(self, candidate: Candidate, reason: str) -> None:
         """It must not be used, however fast it is: from now on it is one that failed."""
         self._failed[candidate.key] = reason
 
     def slices(self, candidate: Candidate) -> int:
-        """How many slices it has had."""
-        return len(self._ratios.get(candidate.key, ()))
+        """How many slices it has had, in each member: it leaves none out but when it fails."""
+        samples = self._samples.get(candidate.key)
+        return min(len(one.ratios) for one in samples) if samples else 0
 
     def failure(self, candidate: Candidate) -> str | None:
         """Why it can't run, or None."""
         return self._failed.get(candidate.key)
 
+    def last(self, candidate: Candidate) -> list[Result | None]:
+        """Its last slice in each member; None where it has none."""
+        samples = self._samples.get(candidate.key)
+        return [one.last for one in samples] if samples else [None] * self._members
+
     def measured(self, candidates: Iterable[Candidate]) -> list[Measured]:
-        """Sum up: trimmed mean, and its standard error from the noise of all candidates."""
+        """Sum up: trimmed means, and their standard errors from the noise of all candidates."""
         noise = self.noise
         return [self._sum_up(candidate.key, noise) for candidate in candidates]
 
     @property
-    def noise(self) -> float:
-        """Standard deviation of one sample: the median over candidates with enough of them."""
-        deviations = [statistics.stdev(r) for r in self._ratios.values() if len(r) >= 3]
-        return statistics.median(deviations) if deviations else 0.0
+    def noise(self) -> list[float]:
+        """Standard deviation of one sample, by member: the median over candidates with enough."""
+        return [self._noise(member) for member in range(self._members)]
 
     def best(self, count: int) -> list[Candidate]:
         """The candidates that rank highest, best first; those that failed never do."""
@@ -63,12 +101,7 @@ class Ledger:
     def prune(self, keep: Collection[Candidate]) -> None:
         """Forget all others."""
         kept = {candidate.key for candidate in keep}
-        stores: Sequence[dict[str, Any]] = (
-            self._candidates,
-            self._ratios,
-            self._failed,
-            self._last,
-        )
+        stores: Sequence[dict[str, Any]] = (self._candidates, self._samples, self._failed)
         for store in stores:
             for key in [key for key in store if key not in kept]:
                 del store[key]
@@ -79,25 +112,41 @@ class Ledger:
             {
                 "vector": list(candidate.vector),
                 "origin": candidate.origin,
-                "ratios": self._ratios[key],
                 "error": self._failed.get(key),
-                "last": self._last[key].as_dict() if key in self._last else None,
+                "members": [one.as_json() for one in self._samples[key]],
             }
             for key, candidate in self._candidates.items()
         ]
 
     def load_state_dict(self, state: list[dict[str, Any]]) -> None:
-        """Go on from a state."""
-        self.__init__()  # type: ignore[misc]
+        """Go on from a state of as many members."""
+        self._candidates, self._samples, self._failed = {}, {}, {}
         for entry in state:
             candidate = Candidate(tuple(entry["vector"]), entry["origin"])
-            results = [Result.from_dict(entry["last"])] if entry["last"] else []
-            evaluation = Evaluation(list(entry["ratios"]), results, entry["error"])
-            self.add(candidate, evaluation)
+            self._candidates[candidate.key] = candidate
+            self._samples[candidate.key] = [_Samples.from_json(one) for one in entry["members"]]
+            if entry["error"] is not None:
+                self._failed[candidate.key] = entry["error"]
 
-    def _sum_up(self, key: str, noise: float) -> Measured:
-        ratios = self._ratios.get(key, [])
-        if not ratios or key in self._failed:
-            return Measured(0.0, 0.0, len(ratios))
-        error = noise / math.sqrt(len(ratios))
-        return Measured(trimmed_mean(ratios), error, len(ratios), self._last.get(key))
+    def _noise(self, member: int) -> float:
+        sampled = [samples[member].ratios for samples in self._samples.values()]
+        deviations = [statistics.stdev(ratios) for ratios in sampled if len(ratios) >= 3]
+        return statistics.median(deviations) if deviations else 0.0
+
+    def _sum_up(self, key: str, noise: Sequence[float]) -> Measured:
+        samples = self._samples.get(key, [])
+        counts = [len(one.ratios) for one in samples] or [0]
+        if key in self._failed or not all(counts):
+            return Measured(0.0, 0.0, min(counts))
+        scores = tuple(trimmed_mean(one.ratios) for one in samples)
+        errors = [one / math.sqrt(count) for one, count in zip(noise, counts, strict=True)]
+        # On what does the fitness hang? Under the worst case, on the worst member alone.
+        slopes = self._objective.slopes(scores)
+        hung_on = [one.last for one, slope in zip(samples, slopes, strict=True) if slope]
+        return Measured(
+            self._objective.fitness(scores),
+            self._objective.error(scores, errors),
+            min(counts),
+            scores,
+            tuple(last for last in hung_on if last is not None),
+        )

@@ -34,8 +34,18 @@ class Counter:
         self._display.update(self._done, words)
 
 
-def tune_silo(run_round: RunRound, tuning: TuningConfig, seed: int, display: Display) -> float:
-    """The constant backoff, in µs, under which Silo is fastest here (`silo_tuned`)."""
+def tune_silo(
+    run_round: RunRound, tuning: TuningConfig, seed: int, display: Display, where: str = ""
+) -> float:
+    """The constant backoff, in µs, under which Silo is fastest here (`silo_tuned`).
+
+    Args:
+        run_round: measures.
+        tuning: how much.
+        seed: of the inputs and of the order.
+        display: shows.
+        where: what is said of it begins with this.
+    """
     plan = SweepPlan(
         seconds=tuning.slice_seconds,
         warmup=tuning.warmup_seconds,
@@ -43,9 +53,9 @@ def tune_silo(run_round: RunRound, tuning: TuningConfig, seed: int, display: Dis
         finalists=tuning.finalists,
         final_rounds=tuning.final_rounds,
     )
-    counter = Counter(display, f"sweep the backoff of {TUNED}", plan.slices)
+    counter = Counter(display, f"{where}sweep the backoff of {TUNED}", plan.slices)
     sweep = sweep_static_backoff(run_round, plan, seed, counter.step)
-    display.say(f"{TUNED}: a constant backoff of {sweep.best_us:g} µs suits Silo best here")
+    display.say(f"{where}{TUNED}: a constant backoff of {sweep.best_us:g} µs suits Silo best here")
     return sweep.best_us
 
 
@@ -56,12 +66,16 @@ def settle_looks(
     longest_seconds: float,
     seed: int,
     display: Display,
+    where: str = "",
 ) -> int:
-    """How many slices a look needs for each that the settings give it (`find_horizon`)."""
+    """How many slices a look needs for each that the settings give it (`find_horizon`).
+
+    What is said of it begins with `where`.
+    """
     if evaluation.settled is None:
         return 1
     tried = lengths(evaluation.slice_seconds, longest_seconds)
-    counter = Counter(display, "how long must a look be", len(subjects) * (1 + len(tried)))
+    counter = Counter(display, f"{where}how long must a look be", len(subjects) * (1 + len(tried)))
     found = find_horizon(
         run_round,
         subjects,
@@ -74,8 +88,8 @@ def settle_looks(
     )
     first_ms = found.slices * evaluation.slice_seconds * 1e3
     display.say(
-        f"first looks of {first_ms:g} ms: beside {longest_seconds * 1e3:g} ms they mistake how the "
-        f"seeds compare by {found.error:.0%}"
+        f"{where}first looks of {first_ms:g} ms: beside {longest_seconds * 1e3:g} ms they mistake "
+        f"how the seeds compare by {found.error:.0%}"
         + (
             f", {evaluation.slice_seconds * 1e3:g} ms would by {found.shortest_error:.0%}"
             if found.slices > 1

@@ -37,8 +37,8 @@ def check_race(config: EvaluationConfig) -> None:
 class Race:
     """Successive halving over one generation, with all samples in the ledger.
 
-    Each look gives every candidate still in the race some slices (`Evaluator.evaluate`); the worse
-    ones then leave it.
+    Each look gives every candidate still in the race some slices (`Evaluator.evaluate`), in each
+    member of the mix as many; those that are worse over all members then leave it.
 
     Args:
         backend: measures.
@@ -59,7 +59,7 @@ class Race:
     def run(
         self,
         candidates: Sequence[Candidate],
-        reference: Subject,
+        references: Sequence[Subject],
         ledger: Ledger,
         seed: int,
         on_look: Callable[[int], None] = lambda slices: None,
@@ -68,20 +68,20 @@ class Race:
 
         Args:
             candidates: all different.
-            reference: what they are measured beside.
+            references: what they are measured beside, one a member.
             ledger: where samples go, and what is known already.
             seed: of the first look's inputs.
-            on_look: called after each look with the slices it took.
+            on_look: called after each look with the slices it took, in all members.
         """
         racing = list(candidates)
         for slices in (look * self.stretch for look in self._looks):
             racing = [one for one in racing if ledger.failure(one) is None]
             measuring = [one for one in racing if ledger.slices(one) < SLICES_MAX * self.stretch]
             subjects = [self.subject(candidate) for candidate in measuring]
-            found = self._backend.evaluate(subjects, reference, slices=slices, seed=seed)
-            for candidate, evaluation in zip(measuring, found, strict=True):
-                ledger.add(candidate, evaluation)
-            on_look(slices * len(measuring))
+            found = self._backend.evaluate(subjects, references, slices=slices, seed=seed)
+            for candidate, evaluations in zip(measuring, found, strict=True):
+                ledger.add(candidate, evaluations)
+            on_look(slices * len(measuring) * len(references))
             seed += slices
             measured = ledger.measured(racing)
             order = sorted(range(len(racing)), key=lambda i: -measured[i].fitness)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from envs import Evaluation, MeasuringError, Outcome, Subject
+from envs.trial import Trial, Verdict
 from trainer.config import EvaluationConfig
 from trainer.evaluation.backend import MachineSpec
 from trainer.evaluation.in_process import InProcess
@@ -25,12 +27,28 @@ LOST = object()
 """What a call gives that ended its worker."""
 
 
+@dataclass(frozen=True)
+class _Share:
+    """What an actor is asked for at once: these subjects, by position, in a member."""
+
+    subjects: range
+    member: int
+
+    @property
+    def cells(self) -> list[tuple[int, int]]:
+        return [(index, self.member) for index in self.subjects]
+
+    @property
+    def one_by_one(self) -> list[_Share]:
+        return [_Share(range(index, index + 1), self.member) for index in self.subjects]
+
+
 class RayPool:
-    """Actors on the machines of a cluster, each an evaluator. See `Backend`.
+    """Actors on the machines of a cluster, each an evaluator of every member. See `Backend`.
 
     Real cores can't be shared: an actor holds its whole machine, and gets one batch of the
-    candidates. Virtual ones can: there is an actor for every core of the cluster, and candidates go
-    one by one to whichever is free.
+    candidates, in one member after the other. Virtual ones can: there is an actor for every core of
+    the cluster, and candidates go one by one, in one member at a time, to whichever is free.
 
     When a worker is lost, its candidates are measured again one by one on a new worker; one that
     loses that worker too has failed.
@@ -39,44 +57,50 @@ class RayPool:
         RayError: Ray can't be used, or no machine of the cluster is free.
     """
 
-    def __init__(self, config: EvaluationConfig, spec: MachineSpec) -> None:
+    def __init__(self, config: EvaluationConfig, *members: MachineSpec) -> None:
         self._ray = start_ray(config.address)
-        self._shareable = spec.shareable
-        needs = {"num_cpus": 1} if spec.shareable else _WHOLE_MACHINE
+        self._shareable = all(spec.shareable for spec in members)
+        needs = {"num_cpus": 1} if self._shareable else _WHOLE_MACHINE
         self._actor_class = self._ray.remote(**needs)(InProcess)
-        self._arguments = (config, spec)
-        resource = "CPU" if spec.shareable else MACHINE_RESOURCE
+        self._arguments = (config, *members)
+        resource = "CPU" if self._shareable else MACHINE_RESOURCE
         count = int(self._ray.cluster_resources().get(resource, 0))
         if count < 1:
-            cure = "" if spec.shareable else f" --resources '{{\"{MACHINE_RESOURCE}\": 1}}'"
+            cure = "" if self._shareable else f" --resources '{{\"{MACHINE_RESOURCE}\": 1}}'"
             raise RayError(
                 f"no machine of the Ray cluster offers {resource}; start each with ray start{cure}"
             )
         self._actors: dict[int, Any] = dict(enumerate(self._start_actors(count)))
 
     def evaluate(
-        self, subjects: Sequence[Subject], reference: Subject, *, slices: int, seed: int
-    ) -> list[Evaluation]:
+        self, subjects: Sequence[Subject], references: Sequence[Subject], *, slices: int, seed: int
+    ) -> list[list[Evaluation]]:
         """See `Backend`."""
 
-        def call(share: Sequence[int]) -> Call:
-            wanted = [subjects[index] for index in share]
-            return lambda actor: actor.evaluate.remote(wanted, reference, slices=slices, seed=seed)
+        def call(share: _Share) -> Call:
+            wanted = [subjects[index] for index in share.subjects]
+            reference = references[share.member]
+            return lambda actor: actor.evaluate_on.remote(
+                share.member, wanted, reference, slices=slices, seed=seed
+            )
 
-        evaluations: dict[int, Evaluation] = {}
-        again: list[range] = []
-        shares = self._shares(len(subjects))
+        evaluations: dict[tuple[int, int], Evaluation] = {}
+        again: list[_Share] = []
+        shares = self._shares(len(subjects), len(references))
         for which, found in self._spread([call(share) for share in shares]):
             if found is LOST:
-                again += [range(index, index + 1) for index in shares[which]]
+                again += shares[which].one_by_one
             else:
-                evaluations.update(zip(shares[which], found, strict=True))
+                evaluations.update(zip(shares[which].cells, found, strict=True))
         for which, found in self._spread([call(share) for share in again]):
-            (index,) = again[which]
-            (evaluations[index],) = (
+            ((index, member),) = again[which].cells
+            (evaluations[index, member],) = (
                 [Evaluation(error=_lost_twice(subjects[index]))] if found is LOST else found
             )
-        return [evaluations[i] for i in range(len(subjects))]
+        members = range(len(references))
+        return [
+            [evaluations[index, member] for member in members] for index in range(len(subjects))
+        ]
 
     def run_round(
         self,
@@ -86,6 +110,7 @@ class RayPool:
         warmup: float,
         seed: int,
         check: bool = False,
+        member: int = 0,
     ) -> Iterator[tuple[int, Outcome]]:
         """See `Backend`."""
         last = len(subjects) - 1
@@ -93,19 +118,39 @@ class RayPool:
         def call(index: int) -> Call:
             checked = check and (self._shareable or index == last)
             return lambda actor: actor.outcome.remote(
-                subjects[index], seconds, warmup=warmup, seed=seed, check=checked
+                subjects[index],
+                seconds,
+                warmup=warmup,
+                seed=seed,
+                check=checked,
+                member=member,
             )
 
         calls = [call(index) for index in range(len(subjects))]
         for index, found in self._spread(calls, alone=not self._shareable, attempts=2):
             yield index, MeasuringError(_lost_twice(subjects[index])) if found is LOST else found
 
-    def _shares(self, count: int) -> list[range]:
-        """Which subjects go to an actor together, by position."""
-        if self._shareable:
-            return [range(i, i + 1) for i in range(count)]
-        shares = [range(i, count, len(self._actors)) for i in range(len(self._actors))]
-        return [share for share in shares if len(share)]
+    def run_trial(self, trial: Trial, *, patience_s: float, member: int = 0) -> Verdict:
+        """See `Backend`."""
+
+        def call(actor: Any) -> Any:
+            return actor.run_trial.remote(trial, patience_s=patience_s, member=member)
+
+        ((_, found),) = self._spread([call], attempts=2)
+        if found is LOST:
+            raise MeasuringError(_lost_twice(trial.subject))
+        verdict: Verdict = found
+        return verdict
+
+    def _shares(self, count: int, members: int) -> list[_Share]:
+        """Which subjects go to an actor together."""
+        actors = len(self._actors)
+        parts = (
+            [range(i, i + 1) for i in range(count)]
+            if self._shareable
+            else [range(i, count, actors) for i in range(actors)]
+        )
+        return [_Share(part, member) for part in parts for member in range(members) if len(part)]
 
     def close(self) -> None:
         """See `Backend`. Ray itself runs on until the process ends, for the next pool."""

@@ -77,7 +77,7 @@ def train_candidate(
     try:
         start = starting_points(champion, signature)
         training = Training(config, signature, folder, backend, display, record, start)
-        _, tuned_us = training.learn()
+        _, (tuned_us,) = training.learn()
     finally:
         backend.close()
     candidate = replace(load(folder.policy, signature), name=night.path.name)

@@ -57,7 +57,7 @@ class ComparisonView:
     """A comparison.
 
     Attributes:
-        machine: where it was made.
+        machine: where it was made, in words.
         note: how much was measured.
         types: the columns of latency.
         rows: the learned policy first, then by throughput.
@@ -86,8 +86,8 @@ class Place:
     amount: str
 
 
-def comparison_view(comparison: Comparison) -> ComparisonView | None:
-    """A comparison's rows; None if nothing was measured."""
+def comparison_view(comparison: Comparison, label: str = "") -> ComparisonView | None:
+    """A comparison's rows, in the member of that label; None if nothing was measured."""
     rows = comparison.rows
     if not rows:
         return None
@@ -100,7 +100,7 @@ def comparison_view(comparison: Comparison) -> ComparisonView | None:
     if comparison.interrupted:
         note += "; cut short, so not all runs were made"
     return ComparisonView(
-        machine_words(rows[0].machine),
+        machine_words(rows[0].machine) + (f" ({label})" if label else ""),
         note,
         [type_words(name) for name in rows[0].types],
         [_compared(row, most, scores) for row in ordered],
@@ -108,19 +108,27 @@ def comparison_view(comparison: Comparison) -> ComparisonView | None:
     )
 
 
-def waited_by_state(row: Row | None) -> list[float]:
-    """The share of all waiting that came before each state's access; empty if nobody waited."""
-    return _shares([result.waiting_by_state_s for result in row.repeats] if row else [])
+def waited_by_state(rows: Sequence[Row]) -> list[float]:
+    """The share of all waiting that came before each state's access; empty if nobody waited.
+
+    Args:
+        rows: of a policy, one a member; each counts as much as the others.
+    """
+    return _mean_shares([[one.waiting_by_state_s for one in row.repeats] for row in rows])
 
 
-def aborted_by_state(row: Row | None) -> list[float]:
-    """The share of all aborts at each state, and at last at the commit; empty if there was none."""
-    return _shares([result.aborts_by_state for result in row.repeats] if row else [])
+def aborted_by_state(rows: Sequence[Row]) -> list[float]:
+    """The share of all aborts at each state, and at last at the commit; empty if there was none.
+
+    Args:
+        rows: as of `waited_by_state`.
+    """
+    return _mean_shares([[one.aborts_by_state for one in row.repeats] for row in rows])
 
 
 def waiting_places(row: Row, signature: Signature) -> list[Place]:
     """Before which accesses most of the waiting comes, the most first."""
-    shares = waited_by_state(row)
+    shares = waited_by_state([row])
     worked = sum(result.machine.cores * result.duration_s for result in row.repeats) or 1.0
     total = sum(sum(result.waiting_by_state_s) for result in row.repeats)
     return [
@@ -131,7 +139,7 @@ def waiting_places(row: Row, signature: Signature) -> list[Place]:
 
 def abort_places(row: Row, signature: Signature) -> list[Place]:
     """Where most aborts happen, the most first."""
-    shares = aborted_by_state(row)
+    shares = aborted_by_state([row])
     count = sum(sum(result.aborts_by_state) for result in row.repeats)
     places = _most(shares[: signature.state_count], signature)
     if len(shares) > signature.state_count:
@@ -147,6 +155,10 @@ def _most(shares: Sequence[float], signature: Signature) -> list[tuple[str, floa
         if share > 0
     ]
     return sorted(found, key=lambda one: -one[1])[:PLACES]
+
+
+def _mean_shares(rows: Sequence[Sequence[Sequence[float]]]) -> list[float]:
+    return _shares([shares for runs in rows if (shares := _shares(runs))])
 
 
 def _shares(runs: Sequence[Sequence[float]]) -> list[float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,13 @@ from envs.result import Machine
 from policies import PolicyDocument, load
 from policies.errors import why_not_written
 from trainer.checkpoint import Checkpoint, OtherVersionError
+from trainer.evaluation.objective import OBJECTIVES
 from trainer.lock import HeldError, held
+from trainer.member import combined, label_of
 from trainer.run import LEARNED
 from trainer.run_folder import RunFolder
 
-PARTS = ("workload", "machine", "search", "validation")
+PARTS = ("workload", "machine", "search", "validation", "robust")
 """The groups of settings that a page tells of."""
 
 
@@ -44,39 +46,24 @@ class Missing:
 
 
 @dataclass(frozen=True)
-class KeptRun:
-    """Everything that a page is made of.
+class KeptMember:
+    """What was trained for: a workload on a machine, and how the policy compares there.
 
     Attributes:
-        folder: of the run.
-        settings: all of them.
-        typed: what was typed.
-        checkpoint: of the last generation; empty if there is none.
-        policy: the best policy so far, or the learned one; None if there is none yet.
+        label: how it is called among others; empty for the only one.
+        settings: of a training for it.
         comparison: the closing one.
         validation: the one on real cores, after a search on virtual ones.
-        going_on: whether a process is working on it now.
-        missing: what is not there, and should be.
     """
 
-    folder: RunFolder
+    label: str
     settings: Mapping[str, Any]
-    typed: list[str]
-    checkpoint: Checkpoint
-    policy: PolicyDocument | None
     comparison: Comparison | None
     validation: Comparison | None
-    going_on: bool
-    missing: list[Missing] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        """The run's name."""
-        return self.folder.name
 
     @property
     def finished(self) -> bool:
-        """Whether it came to its end."""
+        """Whether the closing comparison was made to its end."""
         return self.comparison is not None and not self.comparison.interrupted
 
     @property
@@ -108,14 +95,72 @@ class KeptRun:
         return dict(_part(self.settings, "workload"))
 
     @property
+    def best(self) -> tuple[str, float] | None:
+        """The strongest baseline, and throughput ÷ its; None without a comparison."""
+        return best_of(self.comparison)
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """Everything that a page is made of.
+
+    Attributes:
+        folder: of the run.
+        settings: all of them.
+        typed: what was typed.
+        checkpoint: of the last generation; empty if there is none.
+        policy: the best policy so far, or the learned one; None if there is none yet.
+        members: what it was trained for, one at least.
+        going_on: whether a process is working on it now.
+        missing: what is not there, and should be.
+    """
+
+    folder: RunFolder
+    settings: Mapping[str, Any]
+    typed: list[str]
+    checkpoint: Checkpoint
+    policy: PolicyDocument | None
+    members: Sequence[KeptMember]
+    going_on: bool
+    missing: list[Missing] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        return self.folder.name
+
+    @property
+    def finished(self) -> bool:
+        """Whether it came to its end."""
+        return all(member.finished for member in self.members)
+
+    @property
+    def machine(self) -> str:
+        """Where it was trained, in words."""
+        return ", ".join(dict.fromkeys(member.machine for member in self.members))
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """The closing comparison in the first member: in the only one, of most runs."""
+        return self.members[0].comparison
+
+    @property
+    def best(self) -> tuple[str, float] | None:
+        """The strongest baseline in the first member, and throughput ÷ its."""
+        return self.members[0].best
+
+    @property
     def search(self) -> dict[str, Any]:
         """The search's name and settings."""
         return dict(_part(self.settings, "search"))
 
     @property
-    def best(self) -> tuple[str, float] | None:
-        """The strongest baseline, and throughput ÷ its; None without a comparison."""
-        return best_of(self.comparison)
+    def objective(self) -> str | None:
+        """What the scores in the members came to one by, in words; None where there is one."""
+        if len(self.members) == 1:
+            return None
+        name = str(_part(self.settings, "robust").get("objective"))
+        return OBJECTIVES[name].words if name in OBJECTIVES else name
 
 
 def best_of(comparison: Comparison | None) -> tuple[str, float] | None:
@@ -154,37 +199,48 @@ def read_run(folder: RunFolder) -> KeptRun:
     policy = load(folder.policy) if folder.policy.exists() else None
     if policy is None:
         missing.append(Missing("a policy", "none was found yet; go on with it", resume))
-    comparison = _comparison(folder.comparison)
-    if comparison is None:
-        missing.append(_no_comparison(resume))
-    elif comparison.interrupted:
-        missing.append(
-            Missing("a part of the closing comparison", "it was cut short; go on with it", resume)
-        )
-    validation = _comparison(folder.validation)
-    if validation is None and comparison is not None and _wants_validation(settings):
-        missing.append(
-            Missing("the comparison on real cores", "it was not made; go on with it", resume)
-        )
+    labels = _labels(settings, folder.config)
+    members = []
+    for label, kept in zip(labels, folder.members(len(labels)), strict=True):
+        own = settings if kept is folder else _settings(kept.config, missing)
+        member = KeptMember(label, own, _comparison(kept.comparison), _comparison(kept.validation))
+        missing += _not_compared(member, resume)
+        members.append(member)
     return KeptRun(
         folder,
         settings,
         folder.read_overrides(),
         checkpoint,
         policy,
-        comparison,
-        validation,
+        members,
         _is_held(folder.path),
         missing,
     )
 
 
-def _no_comparison(resume: str) -> Missing:
-    return Missing(
-        "the closing comparison, and with it where time goes",
-        "it is made when the search has ended; go on with it",
-        resume,
-    )
+def _labels(settings: Mapping[str, Any], path: Path) -> list[str]:
+    """What the members are called; of a training for one workload, nothing."""
+    entries = _part(settings, "robust").get("members") or []
+    if not isinstance(entries, list) or not all(isinstance(one, Mapping) for one in entries):
+        raise _damaged(path, ValueError("robust.members is no list of settings"))
+    found = [label_of(one) for one in combined(entries)]
+    return found if len(found) > 1 else [""]
+
+
+def _not_compared(member: KeptMember, resume: str) -> list[Missing]:
+    """What of a member's comparisons is not there."""
+    where = f" ({member.label})" if member.label else ""
+    if member.comparison is None:
+        what = f"the closing comparison{where}, and with it where time goes"
+        return [Missing(what, "it is made when the search has ended; go on with it", resume)]
+    missing = []
+    if member.comparison.interrupted:
+        what = f"a part of the closing comparison{where}"
+        missing.append(Missing(what, "it was cut short; go on with it", resume))
+    if member.validation is None and _wants_validation(member.settings):
+        what = f"the comparison on real cores{where}"
+        missing.append(Missing(what, "it was not made; go on with it", resume))
+    return missing
 
 
 def _settings(path: Path, missing: list[Missing]) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -33,7 +33,7 @@ from trainer.report.figures import (
     waited_by_state,
     waiting_places,
 )
-from trainer.report.kept import KeptRun, Missing, best_of
+from trainer.report.kept import KeptMember, KeptRun, Missing, best_of
 from trainer.report.table import TableView, table_view
 from trainer.report.window import Drawn, NoWindowError, draw_windows
 from trainer.run import LEARNED
@@ -42,7 +42,7 @@ from trainer.run_version import heddle_version
 TEMPLATE = "page.html.j2"
 STYLE = "style.css"
 WINDOWS = 4
-"""With more runs than this in a page there is no timeline: it would become large."""
+"""With more workloads trained for than this in a page there is no timeline: it would be large."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,16 @@ class Fact:
 
     name: str
     value: str
+
+
+@dataclass(frozen=True)
+class Headline:
+    """How the policy compares with the best baseline somewhere."""
+
+    score: float
+    baseline: str
+    where: str
+    measured_on_real: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,9 +90,7 @@ class RunView:
     anchor: str
     state: str
     machine: str
-    best: tuple[str, float] | None
-    best_on_threads: tuple[str, float] | None
-    threads: str
+    headlines: list[Headline]
     facts: list[Fact]
     missing: list[Missing]
     curve: str | None = None
@@ -116,9 +124,10 @@ def make_page(
 
     display.begin("report", len(runs))
     views = []
+    with_windows = sum(len(run.members) for run in runs) <= WINDOWS
     for number, run in enumerate(runs):
         display.update(number, run.name)
-        views.append(_run_view(run, config, number, len(runs) <= WINDOWS))
+        views.append(_run_view(run, config, number, with_windows))
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -175,7 +184,9 @@ def _overview(runs: Sequence[KeptRun], views: Sequence[RunView]) -> Overview:
 
 def _worth_showing(key: str) -> bool:
     part = key.split(".")[0]
-    return part in ("workload", "machine", "search", "seed") and not key.startswith("machine.costs")
+    return part in ("workload", "machine", "robust", "search", "seed") and not key.startswith(
+        "machine.costs"
+    )
 
 
 def _leaves(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
@@ -189,22 +200,20 @@ def _leaves(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def _run_view(run: KeptRun, config: ReportConfig, number: int, with_windows: bool) -> RunView:
-    validation = run.validation
     view = RunView(
         run.name,
         _title(run),
         f"run-{number + 1}",
         "going on" if run.going_on else "finished" if run.finished else "not finished",
         run.machine,
-        run.best and (policy_words(run.best[0]), run.best[1]),
-        _worded(best_of(validation)),
-        machine_words(validation.rows[0].machine) if validation and validation.rows else "",
+        _headlines(run),
         _facts(run),
         list(run.missing),
     )
     _add_curve(view, run, number)
-    for comparison in (run.comparison, run.validation):
-        shown = comparison_view(comparison) if comparison is not None else None
+    compared = [(one.comparison, one.label) for one in run.members]
+    for comparison, label in compared + [(one.validation, one.label) for one in run.members]:
+        shown = comparison_view(comparison, label) if comparison is not None else None
         if shown is not None:
             view.comparisons.append(shown)
     if run.policy is not None:
@@ -217,25 +226,49 @@ def _run_view(run: KeptRun, config: ReportConfig, number: int, with_windows: boo
     return view
 
 
-def _worded(best: tuple[str, float] | None) -> tuple[str, float] | None:
-    return best and (policy_words(best[0]), best[1])
+def _headlines(run: KeptRun) -> list[Headline]:
+    found = []
+    for one in run.members:
+        where = f"{one.machine}{_in(one)}"
+        if one.best is not None:
+            found.append(Headline(one.best[1], policy_words(one.best[0]), where))
+    for one in run.members:
+        best = best_of(one.validation)
+        if best is not None and one.validation is not None:
+            where = f"{machine_words(one.validation.rows[0].machine)}{_in(one)}"
+            found.append(Headline(best[1], policy_words(best[0]), where, True))
+    return found
+
+
+def _in(member: KeptMember) -> str:
+    return f" ({member.label})" if member.label else ""
 
 
 def _title(run: KeptRun) -> str:
-    options = run.workload
+    options = run.members[0].workload
     name = str(options.pop("name", "a workload"))
     warehouses = options.get("warehouses")
-    if warehouses is not None:
+    if len(run.members) > 1:
+        name += f", {len(run.members)} members: " + " | ".join(one.label for one in run.members)
+    elif warehouses is not None:
         name += f", {warehouses} warehouse{'' if warehouses == 1 else 's'}"
     return f"{name} on {run.machine}"
 
 
-def _facts(run: KeptRun) -> list[Fact]:
-    options, search, state = run.workload, run.search, run.checkpoint
+def _workload_fact(member: KeptMember) -> Fact:
+    options = member.workload
     name = str(options.pop("name", "not known"))
     told = ", ".join(f"{key} {value}" for key, value in options.items() if value is not None)
-    facts = [Fact("Workload", f"{name} ({told})" if told else name), Fact("Machine", run.machine)]
-    costs = run.settings.get("machine", {}).get("costs") if run.virtual else None
+    return Fact(f"Workload{_in(member)}", f"{name} ({told})" if told else name)
+
+
+def _facts(run: KeptRun) -> list[Fact]:
+    search, state = run.search, run.checkpoint
+    facts = [*(_workload_fact(member) for member in run.members), Fact("Machine", run.machine)]
+    if run.objective is not None:
+        facts.append(Fact("Trained for", f"the {run.objective} over {len(run.members)} members"))
+    first = run.members[0]
+    costs = first.settings.get("machine", {}).get("costs") if first.virtual else None
     if isinstance(costs, Mapping):
         facts.append(Fact("Core to core", f"{costs.get('transfer_ns')} ns for a cache line"))
     facts.append(Fact("Search", str(search.get("name", "not known"))))
@@ -243,13 +276,14 @@ def _facts(run: KeptRun) -> list[Fact]:
         facts.append(
             Fact(
                 "Cost",
-                f"{state.evaluations:,} candidates measured in {len(state.history):,} generations, "
+                f"{_candidates(run)} measured in {len(state.history):,} generations, "
                 f"{state.seconds:,.0f} s",
             )
         )
     facts.append(Fact("Seed", str(run.settings.get("seed", "not known"))))
-    if state.tuned_us is not None:
-        facts.append(Fact("Silo, tuned", f"waits a constant {state.tuned_us:g} µs after an abort"))
+    for member, constant in zip(run.members, state.tuned_us, strict=False):
+        waits = f"waits a constant {constant:g} µs after an abort"
+        facts.append(Fact(f"Silo, tuned{_in(member)}", waits))
     provenance = run.policy.provenance if run.policy is not None else {}
     for key, label in (("origin", "The policy came from"), ("version", "Heddle"), ("date", "Date")):
         if provenance.get(key):
@@ -257,6 +291,12 @@ def _facts(run: KeptRun) -> list[Fact]:
     if run.typed:
         facts.append(Fact("Typed", shlex.join(["heddle", "train", *run.typed])))
     return facts
+
+
+def _candidates(run: KeptRun) -> str:
+    count, members = run.checkpoint.evaluations, len(run.members)
+    each = f", each in {members} members," if members > 1 else ""
+    return f"{count // members:,} candidates{each}"
 
 
 def _add_curve(view: RunView, run: KeptRun, number: int) -> None:
@@ -270,7 +310,17 @@ def _add_curve(view: RunView, run: KeptRun, number: int) -> None:
         f"Throughput relative to {TUNED}, Silo under the constant backoff that suits it best. The "
         f"best of the last generation reached {last.best:.3f}. The search's short runs flatter"
     )
-    compared = run.comparison is not None and bool(run.comparison.rows)
+    if last.scores and run.objective is not None:
+        each = ", ".join(
+            f"{score:.3f} at {member.label}"
+            for score, member in zip(last.scores, run.members, strict=False)
+        )
+        view.curve_note = (
+            f"The {run.objective} over the members of throughput relative to {TUNED}, Silo under "
+            "the constant backoff that suits it best in each. The best of the last generation "
+            f"reached {last.best:.3f}: {each}. The search's short runs flatter"
+        )
+    compared = all(one.comparison is not None and one.comparison.rows for one in run.members)
     view.curve_note += ": the comparison below measured the policy anew." if compared else "."
 
 
@@ -288,16 +338,18 @@ def _add_policy(
     view.spoken = [
         Spoken(_heading(kind), [one.text for one in sentences]) for kind, sentences in spoken
     ]
-    row = _row(run, LEARNED)
-    waited, aborted = waited_by_state(row), aborted_by_state(row)
+    rows = [row for one in run.members if (row := _row(one, LEARNED)) is not None]
+    waited, aborted = waited_by_state(rows), aborted_by_state(rows)
     after = table_view(policy, LEARNED, seed, waited, aborted)
     before = table_view(seed, seed.name)
     view.tables = [before, after]
     view.counts = _counts(before, after)
-    for name in (LEARNED, seed.name):
-        measured = _row(run, name)
-        if measured is not None:
-            words = policy_words(name)
+    for one in run.members:
+        for name in (LEARNED, seed.name):
+            measured = _row(one, name)
+            if measured is None:
+                continue
+            words = f"{policy_words(name)}{_in(one)}"
             view.waiting.append((words, waiting_places(measured, policy.signature)))
             view.aborts.append((words, abort_places(measured, policy.signature)))
 
@@ -306,8 +358,8 @@ def _heading(kind: str) -> str:
     return kind if kind == EVERY_TYPE else type_words(kind)
 
 
-def _row(run: KeptRun, name: str) -> Row | None:
-    return run.comparison.row(name) if run.comparison is not None else None
+def _row(member: KeptMember, name: str) -> Row | None:
+    return member.comparison.row(name) if member.comparison is not None else None
 
 
 def _counts(before: TableView, after: TableView) -> list[Count]:
@@ -335,18 +387,21 @@ def _add_windows(
 ) -> None:
     machine = config.machine
     assert isinstance(machine, VirtualConfig)
-    try:
-        view.windows = draw_windows(
-            run,
-            {seed.name: seed, LEARNED: policy},
-            machine,
-            config.timeline,
-            f"window{number}-",
-        )
-    except NoWindowError as error:
-        view.missing.append(Missing("the timelines", f"the workload can't be run here: {error}"))
-        return
-    if not run.virtual:
+    for at, member in enumerate(run.members):
+        try:
+            drawn = draw_windows(
+                member,
+                {seed.name: seed, LEARNED: policy},
+                machine,
+                config.timeline,
+                f"window{number}-{at}-",
+            )
+        except NoWindowError as error:
+            what = f"the timelines{_in(member)}"
+            view.missing.append(Missing(what, f"the workload can't be run here: {error}"))
+            return
+        view.windows += [replace(one, name=f"{one.name}{_in(member)}") for one in drawn]
+    if not run.members[0].virtual:
         view.windows_of = (
             "The run was made on real cores, of which no timeline can be recorded: virtual ones "
             "are shown."

@@ -15,7 +15,7 @@ from policies import PolicyDocument, to_json
 from policies.in_words import policy_words
 from trainer.config import CostsConfig, ReportTimelineConfig, VirtualConfig, workload_options
 from trainer.report.drawn import as_svg, style
-from trainer.report.kept import KeptRun
+from trainer.report.kept import KeptMember
 from trainer.timeline.picture import Window, window_figure
 
 EVENTS = 500_000
@@ -45,7 +45,7 @@ class Drawn:
 
 
 def draw_windows(
-    run: KeptRun,
+    run: KeptMember,
     policies: Mapping[str, PolicyDocument],
     machine: VirtualConfig,
     config: ReportTimelineConfig,
@@ -54,7 +54,7 @@ def draw_windows(
     """Record each policy on the run's workload, and draw a part of each, all at one scale.
 
     Args:
-        run: whose workload it is.
+        run: what was trained for.
         policies: what to run, by name.
         machine: the virtual cores, for a run on real ones; a run on virtual ones has its own.
         config: how much is recorded.
@@ -94,7 +94,7 @@ def draw_windows(
     ]
 
 
-def _machine_of(run: KeptRun, otherwise: VirtualConfig) -> VirtualConfig:
+def _machine_of(run: KeptMember, otherwise: VirtualConfig) -> VirtualConfig:
     """The virtual cores of a run; for real ones as many virtual ones."""
     kept: Any = run.settings.get("machine")
     if not run.virtual:
@@ -121,7 +121,7 @@ def _length_us(timelines: Sequence[Timeline]) -> float:
 
 
 def _draw(name: str, timeline: Timeline, length_us: float, lanes: int, ident: str) -> Drawn:
-    window = _liveliest(timeline, length_us, lanes)
+    window = liveliest(timeline, length_us, lanes)
     with style():
         svg = as_svg(window_figure(timeline, window, ""), ident)
     ended = [one for one in timeline.attempts if one.outcome is not None]
@@ -136,10 +136,15 @@ def _draw(name: str, timeline: Timeline, length_us: float, lanes: int, ident: st
     return Drawn(policy_words(name), svg, note)
 
 
-def _liveliest(timeline: Timeline, length_us: float, lanes: int) -> Window:
+def liveliest(timeline: Timeline, length_us: float, lanes: int) -> Window:
     """Where most attempts can be seen, and the cores that make most of them.
 
     Cores that back off or wait all the time would be empty lanes, or one long bar.
+
+    Args:
+        timeline: what happened.
+        length_us: of the window.
+        lanes: how many cores at most.
     """
     length = length_us * 1000
     starts = range(max(1, math.ceil(2 * timeline.end / length) - 2))

@@ -34,16 +34,20 @@ class Measured:
     """What is known about a candidate, from every slice it ever ran.
 
     Attributes:
-        fitness: throughput relative to the reference; 0 if it can't run.
+        fitness: throughput relative to the reference; of several members of a mix, what the
+            objective makes of it (`trainer.evaluation.objective`). 0 if it can't run.
         error: standard error of the fitness; 0 on a machine without noise.
-        slices: how many it rests on.
-        result: its last slice: where it waits, where it aborts. None if it can't run.
+        slices: how many it rests on, in each member.
+        scores: throughput relative to the reference, by member; empty if it can't run.
+        results: its last slice in each member that the fitness hangs on: where it waits, where it
+            aborts. Empty if it can't run.
     """
 
     fitness: float
     error: float = 0.0
     slices: int = 1
-    result: Result | None = field(default=None, compare=False)
+    scores: tuple[float, ...] = ()
+    results: tuple[Result, ...] = field(default=(), compare=False)
 
     @property
     def cautious(self) -> float:

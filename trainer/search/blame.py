@@ -43,20 +43,29 @@ class Blame:
         return cls(tuple(states), tuple(types), longer_backoff)
 
 
-def blame_of(signature: Signature, result: Result | None, even: float) -> Blame:
-    """What a result blames; all alike where there is none.
+def blame_of(signature: Signature, results: Sequence[Result], even: float) -> Blame:
+    """What results blame, each as much as the others; all alike where there are none.
 
     Args:
         signature: of the workload.
-        result: of the table.
+        results: of the table, one a member of the mix that is trained for.
         even: share of the blame that is spread evenly, 0..1: no access is ever beyond suspicion.
     """
-    if result is None or even == 1.0:
+    if not results or even == 1.0:
         return Blame(
             _shares([0.0] * signature.state_count, 1.0),
             _shares([0.0] * len(signature.types), 1.0),
             0.5,
         )
+    found = [_blame_of_one(signature, result, even) for result in results]
+    return Blame(
+        states=_means([one.states for one in found]),
+        types=_means([one.types for one in found]),
+        longer_backoff=sum(one.longer_backoff for one in found) / len(found),
+    )
+
+
+def _blame_of_one(signature: Signature, result: Result, even: float) -> Blame:
     wasted, backoff = (result.time_s.get(name, 0.0) for name in ("wasted", "backoff"))
     aborts = [result.types[name].aborts for name in signature.type_names]
     lost = wasted + backoff
@@ -81,6 +90,10 @@ def _lost_by_state(signature: Signature, result: Result, wasted: float) -> list[
         for state in suspects:
             lost[state] += (of_abort * max(0, failed_at_commit) + at_commit) / len(suspects)
     return lost
+
+
+def _means(rows: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    return tuple(sum(column) / len(rows) for column in zip(*rows, strict=True))
 
 
 def _shares(parts: Sequence[float], even: float) -> tuple[float, ...]:

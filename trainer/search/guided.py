@@ -162,7 +162,7 @@ class Guided:
         """Truncation selection of the elites; credit to the moves that made something better."""
         elites = {one.candidate.key: one for one in self._elites}
         for candidate, measured in zip(candidates, results, strict=True):
-            blame = blame_of(self._signature, measured.result, self._config.even)
+            blame = blame_of(self._signature, measured.results, self._config.even)
             elite = Elite(candidate, measured.cautious, measured.slices, blame)
             elites[candidate.key] = elite
             child = self._children.get(candidate.key)

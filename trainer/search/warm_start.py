@@ -13,7 +13,7 @@ CONSTANT = (0.0, 0.0, 0.0)
 
 
 def warm_start(
-    encoding: Encoding, tuned_us: float, library: Sequence[Candidate] = ()
+    encoding: Encoding, tuned_us: Sequence[float], library: Sequence[Candidate] = ()
 ) -> list[Candidate]:
     """The seeds of the workload, best guesses first.
 
@@ -23,21 +23,26 @@ def warm_start(
 
     Args:
         encoding: the policy space.
-        tuned_us: the constant backoff found for Silo, µs; the nearest of `INITIAL_US` is used.
+        tuned_us: the constant backoff found for Silo, µs, in each member of the mix; the nearest of
+            `INITIAL_US` are used.
         library: further candidates to start from.
     """
-    tuned = min(range(len(INITIAL_US)), key=lambda i: abs(INITIAL_US[i] - tuned_us))
-    around = [i for i in (tuned - 1, tuned + 1) if 0 <= i < len(INITIAL_US)]
+    tuned = [_nearest(us) for us in tuned_us]
+    around = [i for at in tuned for i in (at - 1, at + 1) if 0 <= i < len(INITIAL_US)]
     found = [*library]
     for name in SEEDS:
         document = build_seed(name, encoding.signature)
         found.append(Candidate(tuple(encoding.encode(document)), name))
-        for index in [tuned, *(around if name == "occ" else [0])]:
+        for index in [*tuned, *(around if name == "occ" else [0])]:
             backoff = BackoffRow(INITIAL_US[index], CONSTANT, CONSTANT)
             constant = replace(document, backoff=dict.fromkeys(document.backoff, backoff))
             vector = tuple(encoding.encode(constant))
             found.append(Candidate(vector, f"{name}, constant backoff {INITIAL_US[index]:g} µs"))
     return _different(found)
+
+
+def _nearest(us: float) -> int:
+    return min(range(len(INITIAL_US)), key=lambda i: abs(INITIAL_US[i] - us))
 
 
 def fitted(start: Sequence[Candidate], space: Space) -> list[Candidate]:

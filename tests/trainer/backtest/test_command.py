@@ -9,11 +9,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from envs.engine_interface import load_engine
+from envs.workload import workload_signature
+from policies import build_seed, to_json
+from policies.sources import add_source
 from tests.traces.replay.some_programs import TYPES
 from tests.traces.some_transactions import manifest, write
 from tests.trainer.nightly.some_nights import FIRST, TINY, busy_hour
 from trainer.backtest import run as backtest_run
 from trainer.command.main import heddle
+from trainer.mlflow_store import MlflowStore
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +95,59 @@ def test_one_that_was_interrupted_goes_on(monkeypatch: pytest.MonkeyPatch) -> No
     assert [(one["next_day"]["ratio"], one["outcome"]) for one in steps] == [
         (one["next_day"]["ratio"], one["outcome"]) for one in others
     ]
+
+
+class MovingAlias:
+    """A registry whose alias points to another version each time that it is asked."""
+
+    def __init__(self, policies: dict[str, str]) -> None:
+        self.policies = policies
+        self.asked = 0
+
+    def by_version(self, typed: str) -> str:
+        self.asked += 1
+        return f"orders/{self.asked}"
+
+    def text(self, typed: str) -> str:
+        return self.policies[typed]
+
+
+def test_an_alias_that_moves_is_held_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    workload = {"name": "replay", "trace": "shop", "day": f"{FIRST}", "hours": "peak"}
+    signature = workload_signature(load_engine(), workload)
+    registry = MovingAlias(
+        {
+            f"orders/{number}": to_json(build_seed(f"random:{number}", signature))
+            for number in (1, 2)
+        }
+    )
+
+    def read_from(store: MlflowStore) -> MovingAlias:
+        add_source("registry", registry.text)
+        return registry
+
+    monkeypatch.setattr("trainer.command.backtest.read_from", read_from)
+    measure = backtest_run.measure_next_day
+    compared: list[list[str]] = []
+
+    def ended_after_one(config, *rest):  # type: ignore[no-untyped-def]
+        compared.append(list(config.baselines))
+        if len(compared) == 2:
+            raise KeyboardInterrupt
+        return measure(config, *rest)
+
+    monkeypatch.setattr(backtest_run, "measure_next_day", ended_after_one)
+    typed = ["--days", "2", "mlflow.uri=unused", "baselines=[silo,'registry:orders@champion']"]
+    assert run(*typed).exit_code == 130
+    done = run(*typed)
+    assert done.exit_code == 0, done.output
+    assert "registry:orders@champion: registry:orders/1 in all nights" in done.stderr
+    assert compared == [["silo", "registry:orders/1"]] * 3
+    assert registry.asked == 1
+    told = json.loads(Path("tried/backtest.json").read_text())
+    assert [set(one["next_day"]["throughput"]) for one in told["steps"]] == [
+        {"candidate", "silo", "registry:orders/1"}
+    ] * 2
 
 
 def test_a_day_that_is_damaged_is_told_and_left_out(shop: Path) -> None:

@@ -157,6 +157,14 @@ def test_ts_kd_leaves_over_what_fits_no_partition() -> None:
     assert ts_kd(Task(batch)).tolist() == [0, 1, 3, 2]
 
 
+@pytest.mark.parametrize("weight", [-0.001, float("nan"), float("inf")])
+@pytest.mark.parametrize("name", ["delay", "work", "length"])
+def test_weights_that_make_no_sense_are_refused(name: str, weight: float) -> None:
+    order = composite(**{name: weight})
+    with pytest.raises(ValueError, match=f"{name} is .*must be 0 or more"):
+        order(Task(drawn_batch(5)))
+
+
 def test_the_weights_of_the_composite_rule_count() -> None:
     batch = drawn_batch(60)
     orders = [

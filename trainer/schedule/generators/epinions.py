@@ -9,9 +9,21 @@ import numpy as np
 
 from trainer.schedule.batch import Operation
 from trainer.schedule.generators.draws import Zipf, read, setting, write
+from trainer.schedule.generators.engine_workload import number, share
 
-WEIGHTS = (10, 10, 10, 10, 10, 10, 10, 20, 10)
-"""Of the types, in the order of `_types`."""
+NAME = "epinions"
+TYPES = (
+    "get_review_item_by_id",
+    "get_reviews_by_user",
+    "get_average_rating_by_trusted_user",
+    "get_item_average_rating",
+    "get_item_reviews_by_trusted_user",
+    "update_user_name",
+    "update_item_title",
+    "update_review_rating",
+    "update_trust_rating",
+)
+"""In the order of `_types`."""
 
 
 @dataclass(frozen=True)
@@ -20,13 +32,13 @@ class Epinions:
 
     users: int = setting(2_000_000, 1, 100_000_000, "users there are")
     items: int = setting(1_000_000, 1, 100_000_000, "items there are")
-    theta: float = setting(0.99, 0, 10, "skew of both")
+    theta: float = setting(number(NAME, "theta"), 0, 10, "skew of both")
 
     def transactions(self, random: np.random.Generator) -> Iterator[list[Operation]]:
         """Without end."""
         users = Zipf(self.users, self.theta, random)
         items = Zipf(self.items, self.theta, random)
-        shares = np.array(WEIGHTS) / sum(WEIGHTS)
+        shares = [share(NAME, name) for name in TYPES]
         while True:
             types = _types(users.draw(), items.draw())
             yield types[random.choice(len(types), p=shares)]
@@ -34,13 +46,13 @@ class Epinions:
 
 def _types(user: int, item: int) -> list[list[Operation]]:
     return [
-        [read("item", item), read("reviews", item)],  # GetReviewItemById
-        [read("user", user), read("reviews_by", user)],  # GetReviewsByUser
-        [read("trust", user), read("reviews", item)],  # GetAverageRatingByTrustedUser
-        [read("reviews", item)],  # GetItemAverageRating
-        [read("reviews", item), read("trust", user)],  # GetItemReviewsByTrustedUser
-        [read("user", user), write("user", user)],  # UpdateUserName
-        [read("item", item), write("item", item)],  # UpdateItemTitle
-        [read("reviews", item), write("reviews", item)],  # UpdateReviewRating
-        [read("trust", user), write("trust", user)],  # UpdateTrustRating
+        [read("item", item), read("reviews", item)],
+        [read("user", user), read("reviews_by", user)],
+        [read("trust", user), read("reviews", item)],
+        [read("reviews", item)],
+        [read("reviews", item), read("trust", user)],
+        [read("user", user), write("user", user)],
+        [read("item", item), write("item", item)],
+        [read("reviews", item), write("reviews", item)],
+        [read("trust", user), write("trust", user)],
     ]

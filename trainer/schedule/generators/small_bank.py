@@ -9,28 +9,27 @@ import numpy as np
 
 from trainer.schedule.batch import Operation
 from trainer.schedule.generators.draws import read, setting, write
+from trainer.schedule.generators.engine_workload import number, share
 
-MIX = {
-    "amalgamate": 0.15,
-    "balance": 0.15,
-    "deposit_checking": 0.15,
-    "send_payment": 0.25,
-    "transact_savings": 0.15,
-    "write_check": 0.15,
-}
+NAME = "smallbank"
 
 
 @dataclass(frozen=True)
 class SmallBank:
     """Six short transactions on customers with a savings and a checking account each."""
 
-    accounts: int = setting(1_000_000, 2, 100_000_000, "customers there are")
-    hot_accounts: int = setting(100, 2, 100_000_000, "of them, how many are hot")
-    hot_share: float = setting(0.9, 0, 1, "share of the transactions that is for hot ones")
+    accounts: int = setting(number(NAME, "accounts"), 2, 100_000_000, "customers there are")
+    hot_accounts: int = setting(
+        number(NAME, "hot_accounts"), 2, 100_000_000, "of them, how many are hot"
+    )
+    hot_share: float = setting(
+        share(NAME, "hot_share"), 0, 1, "share of the transactions that is for hot ones"
+    )
 
     def transactions(self, random: np.random.Generator) -> Iterator[list[Operation]]:
         """Without end."""
-        names, shares = list(MIX), list(MIX.values())
+        names = list(OPERATIONS)
+        shares = [share(NAME, name) for name in names]
         while True:
             one, other = self._customers(random)
             yield OPERATIONS[names[random.choice(len(names), p=shares)]](one, other)

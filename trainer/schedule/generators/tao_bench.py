@@ -14,7 +14,9 @@ import numpy as np
 
 from trainer.schedule.batch import Operation
 from trainer.schedule.generators.draws import Zipf, read, setting, write
+from trainer.schedule.generators.engine_workload import number, share
 
+NAME = "taobench"
 READ_MAX = 4
 SHORT = (2, 9)
 LONG = (10, 60)
@@ -25,10 +27,14 @@ class TaoBench:
     """Reads, short read-write transactions and long ones."""
 
     objects: int = setting(10_000_000, 1, 100_000_000, "objects there are")
-    theta: float = setting(0.99, 0, 10, "skew of the Zipfian distribution")
-    reads: float = setting(0.6, 0, 1, "share of transactions that only read")
-    long: float = setting(0.1, 0, 1, "share of the others that are long")
-    writes: float = setting(0.3, 0, 1, "share of the operations of the others that writes")
+    theta: float = setting(number(NAME, "theta"), 0, 10, "skew of the Zipfian distribution")
+    reads: float = setting(
+        share(NAME, "read") + share(NAME, "read_txn"), 0, 1, "share of transactions that only read"
+    )
+    long: float = setting(share(NAME, "long"), 0, 1, "share of the others that are long")
+    writes: float = setting(
+        share(NAME, "writes"), 0, 1, "share of the operations of the others that writes"
+    )
 
     def transactions(self, random: np.random.Generator) -> Iterator[list[Operation]]:
         """Without end."""

@@ -23,6 +23,9 @@ def composite(
         delay: weight of the mean delay that a choice imposes on those that wait.
         work: weight of the work that still queues for the keys it touches.
         length: weight of the transaction's own length.
+
+    Raises:
+        ValueError: (by what is returned) a weight is negative, or no number.
     """
 
     def order(task: Task) -> Numbers:

@@ -7,8 +7,8 @@ from typing import Any
 
 from envs import MeasuringError
 from policies import PolicyFileError
-from trainer.library.entry import Entry
-from trainer.library.measuring import Scores, measure_scores
+from trainer.policy_library.entry import Entry
+from trainer.policy_library.measuring import Scores, measure_scores
 from trainer.progress import Display
 
 

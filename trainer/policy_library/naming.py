@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-CONTENTION: Mapping[str, str] = {"micro": "theta", "tpcc": "warehouses", "ycsb": "theta"}
+CONTENTION: Mapping[str, str] = {
+    "epinions": "theta",
+    "micro": "theta",
+    "smallbank": "hot_accounts",
+    "taobench": "theta",
+    "tpcc": "warehouses",
+    "ycsb": "theta",
+}
 """The option that decides the contention: always in the name."""
 
 

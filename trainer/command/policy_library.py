@@ -21,10 +21,10 @@ from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.output import make_progress_console, print_table, refuse_bad_output
 from trainer.command.settings import compose_settings
 from trainer.config import EvaluateConfig, TrainConfig, workload_options
-from trainer.library.entry import Entry, adding, read_entry, with_record
-from trainer.library.measuring import Measurement, Scores, measure_scores
-from trainer.library.naming import entry_name
-from trainer.library.verdict import Verdict, verify_entry
+from trainer.policy_library.entry import Entry, adding, read_entry, with_record
+from trainer.policy_library.measuring import Measurement, Scores, measure_scores
+from trainer.policy_library.naming import entry_name
+from trainer.policy_library.verdict import Verdict, verify_entry
 from trainer.progress import make_display
 from trainer.run import SEED_STRIDE
 from trainer.run_folder import RunFolder, RunFolderError
@@ -217,6 +217,11 @@ def _read_trained(source: str, settings: tuple[str, ...]) -> _Trained:
         raise UsageError(
             f"{source}: was trained on real cores; the library is measured on virtual ones, which "
             "are the same everywhere"
+        )
+    if len(config.robust.members) > 0:
+        raise UsageError(
+            f"{source}: was trained for several workloads; say in which it is measured, such as "
+            "'robust.members=[]' workload.warehouses=4"
         )
     if config.workload.get("name") in TRACED:
         raise UsageError(f"{source}: is for a trace, which the library can't ship")

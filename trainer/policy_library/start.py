@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from policies import Encoding, PolicyDocument, PolicyFileError, load, resolve
+from policies.homes import Home, homes
 from policies.shipped import library_names, library_path
 from trainer.config import TrainingConfig, workload_options
 from trainer.search.base import Candidate
@@ -17,17 +18,23 @@ NEAREST = 3
 """So many of them at most."""
 
 
-def start_tables(config: TrainingConfig, encoding: Encoding) -> list[Candidate]:
+def start_tables(places: Sequence[TrainingConfig], encoding: Encoding) -> list[Candidate]:
     """What `search.start` names, as candidates, each table once.
+
+    Args:
+        places: the settings of each workload that is trained for; their search is one.
+        encoding: of the workload's tables.
 
     Raises:
         PolicyFileError: a name is no policy, or it is not for this workload.
     """
     found: dict[tuple[int, ...], Candidate] = {}
-    for name in config.search.start:
+    for name in places[0].search.start:
         if name == LIBRARY:
-            workload = workload_options(config.workload)
-            named = nearest_entries(workload, config.machine.cores, encoding)
+            named: dict[str, PolicyDocument] = {}
+            for place in places:
+                workload = workload_options(place.workload)
+                named |= nearest_entries(workload, place.machine.cores, encoding)
         else:
             try:
                 named = {name: resolve(name, encoding.signature)}
@@ -59,9 +66,16 @@ def nearest_entries(
 
 
 def _distance(document: PolicyDocument, workload: Mapping[str, str], cores: int | None) -> float:
-    """By how many factors of e all numbers differ, one more for each word that does."""
-    theirs = {str(key): str(v) for key, v in document.provenance.get("workload", {}).items()}
-    their_cores = document.provenance.get("machine", {}).get("cores")
+    """By how many factors of e all numbers differ, one more for each word that does.
+
+    Of a table that was trained for several places, the nearest of them counts.
+    """
+    return min(_distance_of(home, workload, cores) for home in homes(document.provenance))
+
+
+def _distance_of(home: Home, workload: Mapping[str, str], cores: int | None) -> float:
+    theirs = {str(key): str(value) for key, value in home.workload.items()}
+    their_cores = home.machine.get("cores")
     pairs: Sequence[tuple[object, object]] = [
         (workload.get(key), theirs.get(key)) for key in {*workload, *theirs}
     ]

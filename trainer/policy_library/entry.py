@@ -10,7 +10,7 @@ from pathlib import Path
 
 from policies import PolicyDocument, PolicyFileError, load
 from policies.policy_digest import policy_digest
-from trainer.library.measuring import Measurement, Scores
+from trainer.policy_library.measuring import Measurement, Scores
 from trainer.run_version import heddle_version
 
 RECORD = "library"

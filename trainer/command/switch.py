@@ -1,0 +1,230 @@
+"""`heddle switch`: go over to other policies while transactions run, and see what that does."""
+
+from __future__ import annotations
+
+import json
+import math
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import click
+from rich import box
+from rich.table import Table
+
+from envs import (
+    TUNED,
+    Evaluator,
+    Interrupted,
+    Result,
+    Subject,
+    machine_words,
+    subject_of,
+)
+from envs.hot_switch import FEWEST_INTERVALS, HotSwitch, look_at_switches, split
+from trainer.checkpoint import write_atomically
+from trainer.command.errors import INTERRUPTED, UsageError, one_message
+from trainer.command.evaluate import as_list
+from trainer.command.evaluator import open_evaluator
+from trainer.command.output import print_table, refuse_bad_output, refuse_bad_picture
+from trainer.command.settings import compose_settings, settings_text
+from trainer.config import SwitchConfig, workload_options
+from trainer.run_version import heddle_version
+from trainer.switch_plot import plot_switch
+
+REAL_SECONDS, REAL_WARMUP = 12.0, 1.0
+VIRTUAL_SECONDS, VIRTUAL_WARMUP = 0.12, 0.02
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@one_message
+def switch(settings: tuple[str, ...], show: bool) -> None:
+    r"""Run one policy table and go over to others meanwhile: throughput by interval.
+
+    policy= takes tables in the order in which they run: a seed policy (occ, two_phase_locking_star,
+    ic3), a table of heddle library list, or the path of a policy file; at= when the others begin.
+    Says of each switch whether throughput dips, and how soon it has settled.
+
+    \b
+    Examples:
+      heddle switch policy=occ,ic3 machine.cores=2 seconds=20
+      heddle switch policy=occ,tpcc_1_warehouse_16_virtual_cores machine=virtual machine.cores=16
+      heddle switch policy=occ,ic3,occ at=5,15 seconds=20 intervals=40 picture=switch.png
+    """
+    overrides = [_listed(text) for text in settings]
+    if show:
+        click.echo(settings_text("switch", overrides), nl=False)
+        return
+    config = _complete(compose_settings("switch", overrides, SwitchConfig))
+    refuse_bad_output(config.output)
+    refuse_bad_picture(config.picture, config.output)
+    times = _times(config)
+    measured = _measure(config, times)
+    if not measured.result.intervals:
+        raise KeyboardInterrupt
+    title = f"{_workload_words(config)}, {machine_words(measured.result.machine)}"
+    print_table(_table(measured, title))
+    for found in measured.switches:
+        click.echo(found.words())
+    if config.output is not None:
+        document = json.dumps(_document(config, measured), indent=1)
+        write_atomically(Path(config.output), document + "\n")
+        click.echo(f"results: {config.output}")
+    if config.picture is not None:
+        plot_switch(measured.result, config.policy, title, Path(config.picture))
+        click.echo(f"picture: {config.picture}")
+    if measured.interrupted:
+        click.echo("interrupted", err=True)
+        raise SystemExit(INTERRUPTED)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """The run, and what its switches did."""
+
+    result: Result
+    policies: list[str]
+    interrupted: bool = False
+
+    @property
+    def switches(self) -> list[HotSwitch]:
+        return look_at_switches(self.result, self.policies[0], self.policies[1:])
+
+
+def _listed(text: str) -> str:
+    return text if text == "at=null" else as_list(as_list(text), "at")
+
+
+def _complete(config: SwitchConfig) -> SwitchConfig:
+    """What is null depends on the machine."""
+    virtual = config.machine.kind == "virtual"
+    seconds, warmup = config.seconds, config.warmup
+    if seconds is None:
+        seconds = VIRTUAL_SECONDS if virtual else REAL_SECONDS
+    if warmup is None:
+        warmup = VIRTUAL_WARMUP if virtual else REAL_WARMUP
+    return replace(config, seconds=seconds, warmup=warmup)
+
+
+def _times(config: SwitchConfig) -> list[float]:
+    """When to switch, once it is known to make sense.
+
+    Raises:
+        UsageError: there is nothing to switch to, times do not fit the policies or the window, or
+            leave too few intervals to judge by.
+    """
+    seconds = config.seconds or 0.0
+    count = len(config.policy)
+    if count < 2:
+        raise UsageError("policy= names fewer than two policies; such as policy=occ,ic3")
+    length_us = seconds * 1e6 / config.intervals
+    if abs(length_us - round(length_us)) > 1e-6 or round(length_us) == 0:
+        raise UsageError(
+            f"intervals={config.intervals}: the window of {seconds:g} s can't be divided into so "
+            "many intervals of whole microseconds"
+        )
+    if config.at is None:
+        # On the border between two intervals, so that none is half of one and half of the other.
+        borders = [round(config.intervals * part / count) for part in range(1, count)]
+        times = [seconds * border / config.intervals for border in borders]
+    else:
+        times = config.at
+    typed = f"at={','.join(f'{time:g}' for time in times)}"
+    if len(times) != count - 1:
+        raise UsageError(
+            f"{typed}: {count} policies have {count - 1} switch{'es' if count > 2 else ''} between "
+            f"them, not {len(times)}"
+        )
+    least = FEWEST_INTERVALS * seconds / config.intervals
+    for earlier, later in pairwise([0.0, *times, seconds]):
+        # Half a microsecond is for rounding.
+        if not later - earlier >= least - 5e-7:
+            raise UsageError(
+                f"{typed}: each policy must run for at least {FEWEST_INTERVALS} intervals of the "
+                f"window of {seconds:g} s, which are {least:g} s; from {earlier:g} to {later:g} is "
+                "less"
+            )
+    return times
+
+
+def _measure(config: SwitchConfig, times: list[float]) -> _Measured:
+    with closing(open_evaluator(config.workload, config.machine, config.seed)) as evaluator:
+        first, *others = [_table_named(name, evaluator) for name in config.policy]
+        try:
+            result = evaluator.run_switching(
+                first,
+                list(zip(times, others, strict=True)),
+                config.seconds or 0.0,
+                warmup=config.warmup or 0.0,
+                seed=config.seed,
+                intervals=config.intervals,
+            )
+        except Interrupted as stop:
+            if stop.result is None:
+                raise
+            return _Measured(stop.result, config.policy, interrupted=True)
+    return _Measured(result, config.policy)
+
+
+def _table_named(name: str, evaluator: Evaluator) -> Subject:
+    """A policy table by its name.
+
+    Raises:
+        UsageError: the name stands for a protocol of the engine's own.
+    """
+    if name != TUNED:
+        subject = subject_of(name, evaluator.signature, lambda: 1.0)
+        if subject.policy is not None:
+            return subject
+    raise UsageError(
+        f"policy={name}: is a protocol of its own, and a run can go over only from one policy "
+        "table to another; occ is the table that does as silo does"
+    )
+
+
+def _table(measured: _Measured, title: str) -> Table:
+    """A row an interval."""
+    result = measured.result
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("policy", no_wrap=True)
+    for heading in ("from, s", "K/s", *result.types, "aborts"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    # Two digits of an interval's length: where the next one begins, without the noise behind it.
+    decimals = max(0, 1 - math.floor(math.log10(result.intervals[0].seconds)))
+    stretches = split(result.intervals, [one.at_s for one in result.switches])
+    for name, stretch in zip(measured.policies, stretches, strict=False):
+        for at, interval in enumerate(stretch):
+            aborts, commits = sum(interval.aborts.values()), sum(interval.commits.values())
+            attempts = aborts + commits
+            table.add_row(
+                Path(name).stem if at == 0 else "",
+                f"{interval.start_s:.{decimals}f}",
+                f"{interval.throughput / 1000:,.1f}",
+                *(
+                    f"{interval.commits[kind] / interval.seconds / 1000:,.1f}"
+                    for kind in result.types
+                ),
+                f"{aborts / attempts:.1%}" if attempts else "–",
+            )
+        table.add_section()
+    return table
+
+
+def _document(config: SwitchConfig, measured: _Measured) -> dict[str, object]:
+    return {
+        "schema_version": 1,
+        "heddle_version": heddle_version(),
+        "policies": config.policy,
+        "switches": [one.as_dict() for one in measured.switches],
+        "interrupted": measured.interrupted,
+        "result": measured.result.as_dict(),
+    }
+
+
+def _workload_words(config: SwitchConfig) -> str:
+    options = workload_options(config.workload)
+    name = options.pop("name", "workload")
+    return f"{name} ({', '.join(f'{key} {value}' for key, value in options.items())})"

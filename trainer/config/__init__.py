@@ -1,0 +1,70 @@
+"""The settings of all commands, typed; `configs/` holds their values."""
+
+from __future__ import annotations
+
+from trainer.config.comparing import ContestConfig, EvaluateConfig, TransferConfig
+from trainer.config.machines import CalibrateConfig, FidelityConfig
+from trainer.config.measuring import (
+    ChampionConfig,
+    EvaluationConfig,
+    RunConfig,
+    TableCheckConfig,
+    TuningConfig,
+    ValidationConfig,
+)
+from trainer.config.nightly import ConflictConfig, HeldOutConfig, NightConfig, NightlyConfig
+from trainer.config.place import (
+    CostsConfig,
+    MachineConfig,
+    PlaceConfig,
+    ScheduleConfig,
+    VirtualConfig,
+    workload_options,
+)
+from trainer.config.running import CheckConfig, RecordConfig, ServeConfig, SwitchConfig
+from trainer.config.schemas import register_schemas
+from trainer.config.showing import ReportConfig, ReportTimelineConfig, TimelineConfig
+from trainer.config.training import (
+    MlflowConfig,
+    RobustConfig,
+    SearchConfig,
+    TrainConfig,
+    TrainingConfig,
+)
+
+__all__ = [
+    "CalibrateConfig",
+    "ChampionConfig",
+    "CheckConfig",
+    "ConflictConfig",
+    "ContestConfig",
+    "CostsConfig",
+    "EvaluateConfig",
+    "EvaluationConfig",
+    "FidelityConfig",
+    "HeldOutConfig",
+    "MachineConfig",
+    "MlflowConfig",
+    "NightConfig",
+    "NightlyConfig",
+    "PlaceConfig",
+    "RecordConfig",
+    "ReportConfig",
+    "ReportTimelineConfig",
+    "RobustConfig",
+    "RunConfig",
+    "ScheduleConfig",
+    "SearchConfig",
+    "ServeConfig",
+    "SwitchConfig",
+    "TableCheckConfig",
+    "TimelineConfig",
+    "TrainConfig",
+    "TrainingConfig",
+    "TransferConfig",
+    "TuningConfig",
+    "ValidationConfig",
+    "VirtualConfig",
+    "register_schemas",
+    "workload_options",
+]

@@ -1,0 +1,70 @@
+"""The settings of the commands that compare policies: evaluate, transfer, contest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from envs import BASELINES, TUNED
+from trainer.config.measuring import EvaluationConfig, RunConfig, TuningConfig, ValidationConfig
+from trainer.config.place import PlaceConfig, ScheduleConfig
+
+
+@dataclass
+class EvaluateConfig(PlaceConfig):
+    """`heddle evaluate`.
+
+    Attributes:
+        policy: what to compare, the first being what ratios are taken to.
+        run: how much is measured.
+        tuning: the sweep of `silo_tuned`.
+        schedule: which transaction starts next, unless a policy's name says it (`silo+smf`).
+        output: write the results to this JSON file.
+    """
+
+    policy: list[str] = field(default_factory=lambda: list(BASELINES))
+    run: RunConfig = field(default_factory=RunConfig)
+    tuning: TuningConfig = field(default_factory=TuningConfig)
+    schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
+    output: str | None = None
+
+
+@dataclass
+class TransferConfig(EvaluateConfig):
+    """`heddle transfer`: as `heddle evaluate`, in several places; `output` is a folder.
+
+    Attributes:
+        reference: what throughput is relative to.
+    """
+
+    reference: str = TUNED
+
+
+@dataclass
+class ContestConfig:
+    """`heddle contest`.
+
+    Attributes:
+        sweep: whose runs are compared: its name, or its folder.
+        runs_dir: where it is.
+        output: the folder for what is written; null = the sweep's.
+        seed: of the population and the inputs on which tables are measured anew.
+        rounds: runs of each table …
+        seconds: … of this length …
+        warmup: … and what comes before each unmeasured.
+        points: bests so far of each run that are measured anew, at most.
+        share: of the best known, to which evaluations are counted.
+        evaluation: where tables are measured anew.
+        threads: the best of each method on real cores.
+    """
+
+    sweep: str | None = None
+    runs_dir: str = "runs"
+    output: str | None = None
+    seed: int = 1001
+    rounds: int = 5
+    seconds: float = 0.05
+    warmup: float = 0.01
+    points: int = 12
+    share: float = 0.95
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+    threads: ValidationConfig = field(default_factory=ValidationConfig)

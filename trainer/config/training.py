@@ -1,0 +1,127 @@
+"""The settings of `heddle train`, and what every training needs.
+
+A search adds its own settings: see `trainer.search.registry`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from omegaconf import MISSING
+
+from envs import BASELINES
+from policies import ACTION_GROUPS
+from trainer.config.measuring import (
+    ChampionConfig,
+    EvaluationConfig,
+    RunConfig,
+    TableCheckConfig,
+    TuningConfig,
+    ValidationConfig,
+)
+from trainer.config.place import PlaceConfig
+
+
+@dataclass
+class SearchConfig:
+    """What all searches share; each has a dataclass that extends it.
+
+    Attributes:
+        name: which search.
+        generations: stop after this many; null = no bound.
+        evaluations: stop after this many measured candidates; null = no bound.
+        seconds: stop after this many seconds of searching; null = no bound.
+        actions: action groups that may be used, see `policies.ACTION_GROUPS`.
+        start: policies that the search starts from besides the seeds: names, paths, or `library`,
+            the tables of the library whose workloads and cores are nearest.
+    """
+
+    name: str = MISSING
+    generations: int | None = 300
+    evaluations: int | None = None
+    seconds: float | None = None
+    actions: list[str] = field(default_factory=lambda: list(ACTION_GROUPS))
+    start: list[str] = field(default_factory=list)
+
+
+@dataclass
+class RobustConfig:
+    """Training one table for several workloads or machines of one signature (docs/robust.md).
+
+    Attributes:
+        members: what each member sets otherwise: settings of the workload and the machine, by their
+            names. Where a setting has a list of values, every combination is a member. Empty: the
+            workload and the machine as they are set are the only one.
+        objective: what a table's scores in the members come to: `mean`, the geometric one, or
+            `worst`, the least.
+    """
+
+    members: list[dict[str, Any]] = field(default_factory=list)
+    objective: str = "mean"
+
+
+@dataclass
+class MlflowConfig:
+    """The record.
+
+    Attributes:
+        enabled: whether to keep one.
+        uri: tracking URI; null = an SQLite file in `runs_dir`.
+        experiment: the MLflow experiment's name.
+    """
+
+    enabled: bool = True
+    uri: str | None = None
+    experiment: str = "heddle"
+
+
+@dataclass
+class TrainingConfig(PlaceConfig):
+    """What every training needs, by whichever command.
+
+    Attributes:
+        search: how.
+        evaluation: how candidates are measured.
+        tuning: the sweep of `silo_tuned`, which fitness is relative to.
+        champion: how the best policy is chosen.
+        check: how tables are checked.
+        run: how policies are compared.
+        baselines: what the learned policy is compared with.
+        mlflow: the record.
+    """
+
+    search: SearchConfig = field(default_factory=SearchConfig)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+    tuning: TuningConfig = field(default_factory=TuningConfig)
+    champion: ChampionConfig = field(default_factory=ChampionConfig)
+    check: TableCheckConfig = field(default_factory=TableCheckConfig)
+    run: RunConfig = field(default_factory=RunConfig)
+    baselines: list[str] = field(default_factory=lambda: list(BASELINES))
+    mlflow: MlflowConfig = field(default_factory=MlflowConfig)
+
+    def shared(self) -> dict[str, Any]:
+        """These settings by name, of a command that has more."""
+        return {one.name: getattr(self, one.name) for one in fields(TrainingConfig)}
+
+
+@dataclass
+class TrainConfig(TrainingConfig):
+    """`heddle train`; `run` is the closing comparison.
+
+    Attributes:
+        robust: the members, if one table is trained for several workloads.
+        validation: after a search on virtual cores, the comparison on real ones.
+        registered_model: the model in MLflow's registry that the policy becomes a version of;
+            null = none.
+        resume: a run to go on with: its name in `runs_dir`, or its folder.
+        sweep: with -m: the sweep to begin or to go on with: its name, or its folder.
+        runs_dir: where runs are kept.
+    """
+
+    robust: RobustConfig = field(default_factory=RobustConfig)
+    validation: ValidationConfig = field(default_factory=ValidationConfig)
+    registered_model: str | None = None
+    resume: str | None = None
+    sweep: str | None = None
+    runs_dir: str = "runs"

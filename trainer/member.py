@@ -1,0 +1,91 @@
+"""What a table is trained for: one workload on one machine, or several, the members of a mix."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from trainer.config import TrainConfig, workload_options
+
+GROUPS = ("workload", "machine", "case")
+"""The groups of settings in which members may differ."""
+
+NAME_MAX = 60
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9.]+")
+
+
+@dataclass(frozen=True)
+class Member:
+    """A workload on a machine.
+
+    Attributes:
+        number: among the members, from 1.
+        label: how tables and pictures call it, such as `warehouses 4`; empty for the only one.
+        config: all settings of the training; among members only workload and machine differ.
+    """
+
+    number: int
+    label: str
+    config: TrainConfig
+
+    @property
+    def workload(self) -> dict[str, str]:
+        """Its workload as the engine takes it."""
+        return workload_options(self.config.workload)
+
+    @property
+    def virtual(self) -> bool:
+        """Whether its cores are simulated."""
+        return self.config.machine.kind == "virtual"
+
+    @property
+    def name(self) -> str:
+        """What files and metrics of it are called by: the label, and the number before it."""
+        return f"{self.number}-{_NOT_IN_NAMES.sub('_', self.label)}"[:NAME_MAX]
+
+    @property
+    def prefix(self) -> str:
+        """What a message about it begins with; nothing for the only one."""
+        return f"{self.label}: " if self.label else ""
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Its workload and machine, by the names under which they are set."""
+        machine: dict[str, Any] = asdict(self.config.machine)
+        costs = machine.pop("costs", {})
+        parts: Mapping[str, Mapping[str, Any]] = {
+            "machine": machine,
+            "machine.costs": costs,
+            "workload": self.workload,
+        }
+        return {
+            f"{part}.{name}": str(value)
+            for part, values in parts.items()
+            for name, value in values.items()
+        }
+
+
+def alone(config: TrainConfig) -> list[Member]:
+    """The only member of a training for one workload."""
+    return [Member(1, "", config)]
+
+
+def combined(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What each member sets: an entry, or where values are lists every combination of them."""
+    found = []
+    for entry in entries:
+        several = [value if isinstance(value, list) else [value] for value in entry.values()]
+        found += [dict(zip(entry, values, strict=True)) for values in itertools.product(*several)]
+    return found
+
+
+def label_of(settings: Mapping[str, Any]) -> str:
+    """What a member sets, in words: `warehouses 4, cores 16`; of a group its choice alone."""
+    words = [
+        str(value) if key in GROUPS else f"{re.split('[./]', key)[-1]} {value}"
+        for key, value in settings.items()
+    ]
+    return ", ".join(words)
