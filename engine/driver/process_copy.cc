@@ -15,9 +15,11 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <exception>
 #include <functional>
 #include <new>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -99,6 +101,14 @@ class Child {
   }
   void tell_to_end() const { ::kill(id_, SIGTERM); }
 
+  /// Processor time that it has used; nothing if it has ended.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> processor_time() const {
+    clockid_t clock{};
+    timespec used{};
+    if (::clock_getcpuclockid(id_, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return {};
+    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+  }
+
   /// Its exit status, as waitpid() gives it.
   int wait() {
     int status = 0;
@@ -158,18 +168,23 @@ std::string answer(const std::function<std::string(CopyProgress&)>& work, Progre
 }
 
 /// Notices a copy whose virtual time has stopped: the run's own watchdog goes by that time.
+///
+/// It goes by the processor time that the copy uses meanwhile: on a busy machine a copy that is
+/// well may not get a processor for long. One that does not run at all is given up later.
 class Watchdog {
  public:
-  Watchdog(const Progress& progress, const CopyPatience& patience)
-      : progress_(progress), patience_(patience) {}
+  Watchdog(const Progress& progress, const Child& child, const CopyPatience& patience)
+      : progress_(progress), child_(child), patience_(patience) {}
 
   /// To be asked every kPollMs or so. Time in which it was not asked counts for little: then this
   /// process did not run either, nor, as like as not, the copy.
   void look() {
     const auto now = std::chrono::steady_clock::now();
+    const Seconds used = child_.processor_time().value_or(std::chrono::nanoseconds(0));
     const std::uint64_t steps = progress_.steps();
     if (steps != steps_) {
       steps_ = steps;
+      used_ = used;
       waited_ = {};
     } else {
       waited_ += std::min<Seconds>(now - asked_, kLongestGap);
@@ -177,7 +192,8 @@ class Watchdog {
     asked_ = now;
     if (steps == Progress::kFinished) {
       if (waited_.count() > patience_.finish_s) throw CopyLostError(late());
-    } else if (waited_.count() > patience_.step_s) {
+    } else if ((used - used_).count() > patience_.step_s ||
+               waited_.count() > patience_.step_s * kStarved) {
       throw StuckError("virtual time has stopped; the run was ended");
     }
   }
@@ -185,6 +201,7 @@ class Watchdog {
  private:
   using Seconds = std::chrono::duration<double>;
   static constexpr Seconds kLongestGap{0.1};
+  static constexpr double kStarved = 20;  // of its time a copy may well wait for a processor
 
   [[nodiscard]] std::string late() const {
     std::ostringstream text;
@@ -193,8 +210,10 @@ class Watchdog {
   }
 
   const Progress& progress_;
+  const Child& child_;
   CopyPatience patience_;
-  Seconds waited_{};
+  Seconds waited_{};  // since its last step
+  Seconds used_{};    // of processor time, at its last step
   std::uint64_t steps_ = 0;
   std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
 };
@@ -274,7 +293,8 @@ std::string in_copy_of_process(const std::function<std::string(CopyProgress&)>& 
   if (id == 0) live_as_copy(work, parent, there.number(), progress);
   Child child(id);
   there.close();
-  const std::string text = listen(here.number(), child, Watchdog(progress, patience), interrupted);
+  const std::string text =
+      listen(here.number(), child, Watchdog(progress, child, patience), interrupted);
   const int status = child.wait();
   if (text.empty() || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     throw CopyLostError(death(status));

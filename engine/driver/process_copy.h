@@ -29,7 +29,7 @@ class CopyProgress {
 
 /// How long a copy is waited for, in seconds.
 struct CopyPatience {
-  double step_s = 10;  ///< for its next step, while its run goes on
+  double step_s = 10;  ///< of its processor time for its next step, while its run goes on
   double finish_s = std::numeric_limits<double>::infinity();  ///< for its answer, after
 };
 
