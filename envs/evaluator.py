@@ -256,6 +256,7 @@ class Evaluator:
                     trial.epoch_us,
                     HISTORY_BYTES,
                     patience_s,
+                    dict(subject.schedule),
                 )
             )
         except MemoryError as error:

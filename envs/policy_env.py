@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from envs.evaluator import Evaluation, Evaluator
 from envs.subject import NATIVE, Subject, of_policy
-from policies import ACTION_GROUPS, Encoding, build_seed, to_json
+from policies import ACTION_GROUPS, SCHEDULE, Encoding, build_seed, to_json
 
 STATISTICS = ("aborts", "waiting")
 """Columns of an observation: aborted attempts ÷ all attempts, and share of the workers' time."""
@@ -40,7 +40,8 @@ class PolicyEnv(gymnasium.Env[Observation, Action]):
         slices: slices a step.
         warmup: unmeasured seconds before each slice.
         steps: steps after which an episode is truncated.
-        actions: names of the action groups that may be used, None for all (`ACTION_GROUPS`).
+        actions: names of the action groups that may be used (`ACTION_GROUPS`, and `schedule`);
+            None for those of concurrency control.
         reference: what rewards are relative to; Silo by default.
         evaluator: where to run; by default a new one for the workload, closed with the env.
     """
@@ -62,7 +63,7 @@ class PolicyEnv(gymnasium.Env[Observation, Action]):
     ) -> None:
         self._owned = evaluator is None
         self.evaluator = evaluator or Evaluator(workload or {"name": "tpcc"}, cores)
-        self.encoding = Encoding(self.evaluator.signature)
+        self.encoding = Encoding(self.evaluator.signature, SCHEDULE in (actions or ()))
         self._seconds, self._slices, self._warmup = seconds, slices, warmup
         self._steps, self._taken = steps, 0
         self._reference = reference or NATIVE["silo"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+
+from policies.schedule import FIFO, schedule_options, schedules
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,6 @@ class Subject:
     schedule: dict[str, str] = field(default_factory=dict)
 
 
-FIFO = "fifo"
-"""Transactions start as they are drawn."""
-
-
 def scheduled(subject: Subject, schedule: Mapping[str, str]) -> Subject:
     """A subject whose transactions are scheduled so, but for what it says itself.
 
@@ -47,15 +46,19 @@ def scheduled(subject: Subject, schedule: Mapping[str, str]) -> Subject:
     options = {**schedule, **subject.schedule}
     policy = options.get("policy", FIFO)
     if policy == FIFO:
-        return replace(subject, schedule={})
+        # Of a table that is to run without its own schedule, the engine has to be told so.
+        own = {"policy": FIFO} if subject.policy is not None and subject.schedule else {}
+        return replace(subject, schedule=own)
     named = "policy" in subject.schedule
     name = subject.name if named else f"{subject.name}+{policy}"
     return replace(subject, name=name, schedule=options)
 
 
 def of_policy(name: str, policy_json: str) -> Subject:
-    """A policy table under its own backoff."""
-    return Subject(name, "policy_table", policy=policy_json, backoff="policy")
+    """A policy table under its own backoff, and its own schedule if it has one."""
+    schedule = json.loads(policy_json).get("schedule")
+    options = schedule_options(schedule) if schedules(schedule) else {}
+    return Subject(name, "policy_table", policy=policy_json, backoff="policy", schedule=options)
 
 
 def static_silo(backoff_us: float, name: str = "silo_tuned") -> Subject:

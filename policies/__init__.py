@@ -11,7 +11,7 @@ from policies.document import (
     PolicyDocument,
     WaitAction,
 )
-from policies.encoding import ACTION_GROUPS, Cell, Encoding, action_group
+from policies.encoding import ACTION_GROUPS, SCHEDULE, Cell, Encoding, action_group
 from policies.errors import PolicyFileError
 from policies.format import digest, from_json, load, save, to_json, validate
 from policies.resolve import open_policy, resolve
@@ -23,6 +23,7 @@ __all__ = [
     "ALPHAS",
     "BINARY_EXPONENTIAL",
     "INITIAL_US",
+    "SCHEDULE",
     "SEEDED",
     "SEEDS",
     "Access",

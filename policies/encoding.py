@@ -5,6 +5,9 @@ order, d + 1 = `COMMIT`), then read version (1 = `DIRTY`), write visibility (1 =
 validation (1 = yes); after all states, for each type the index into `INITIAL_US`, three indexes
 into `ALPHAS` for abort and three for commit. A cell that its access has no use for (the read
 version of a write, the visibility of a read) is *masked*: it holds 0 and has that one choice.
+
+A *scheduled* encoding ends with the cells of the schedule (`policies.schedule`): the admission
+policy, its parameters, and for each type whether it is left out.
 """
 
 from __future__ import annotations
@@ -25,10 +28,25 @@ from policies.document import (
     WaitAction,
 )
 from policies.errors import PolicyFileError
+from policies.schedule import (
+    PARAMETERS,
+    POLICY,
+    UNSCHEDULED,
+    schedule_of,
+    schedule_values,
+    schedules,
+)
 from policies.signature import Access, Signature
 
 CellKind = Literal[
-    "wait", "read_version", "write_visibility", "early_validation", "initial_us", "alpha"
+    "wait",
+    "read_version",
+    "write_visibility",
+    "early_validation",
+    "initial_us",
+    "alpha",
+    "admission",
+    "unscheduled",
 ]
 Choice = int | float | str | bool | None
 
@@ -42,8 +60,9 @@ class Cell:
         kind: which action the cell holds.
         choices: what each value stands for in the document; value v means `choices[v]`.
         default: the value of the OCC table with binary exponential backoff.
-        state: the state number, or None for a backoff cell.
-        type: the type waited for (wait cells) or backed off (backoff cells), else None.
+        state: the state number, or None for a backoff cell and those of the schedule.
+        type: the type waited for (wait cells), backed off (backoff cells) or left out of the
+            schedule, else None.
     """
 
     name: str
@@ -61,7 +80,12 @@ class Cell:
     @property
     def binary(self) -> bool:
         """Whether it is a yes/no action, which a mutation flips (paper §5.1)."""
-        return self.kind in ("read_version", "write_visibility", "early_validation")
+        return self.kind in (
+            "read_version",
+            "write_visibility",
+            "early_validation",
+            "unscheduled",
+        )
 
 
 @dataclass(frozen=True)
@@ -70,9 +94,16 @@ class Encoding:
 
     Attributes:
         signature: the workload.
+        scheduled: whether the schedule is in the vector; where it is not, a policy has none.
     """
 
     signature: Signature
+    scheduled: bool = False
+
+    @classmethod
+    def of(cls, document: PolicyDocument) -> Encoding:
+        """The shortest that has all of a document."""
+        return cls(document.signature, schedules(document.schedule))
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -83,6 +114,8 @@ class Encoding:
             cells.extend(_row_cells(f"{kind.name}.{access.name}", access, waits))
         for name in self.signature.type_names:
             cells.extend(_backoff_cells(name))
+        if self.scheduled:
+            cells.extend(_schedule_cells(self.signature))
         return tuple(cells)
 
     @property
@@ -110,6 +143,18 @@ class Encoding:
         """Cells a state: the state `s` has the positions `s * row_width` up to its next."""
         return len(self.signature.types) + 3
 
+    @property
+    def backoff_width(self) -> int:
+        """Cells of each type's backoff, which follow those of the states."""
+        return 1 + 2 * PRIOR_ABORTS
+
+    @property
+    def schedule_cells(self) -> range:
+        """The positions of the schedule's cells; empty where it is not in the vector."""
+        types = len(self.signature.types)
+        first = self.signature.state_count * self.row_width + types * self.backoff_width
+        return range(first, self.size)
+
     @cached_property
     def _values(self) -> tuple[dict[Choice, int], ...]:
         # bool is an int in Python, so True and 1 would share a key; no cell mixes the two.
@@ -127,6 +172,11 @@ class Encoding:
                 f"policy {document.name!r} is for a workload {document.signature.workload!r} with "
                 f"other types or accesses than this {self.signature.workload!r}; "
                 "encode it with the encoding of its own signature"
+            )
+        if schedules(document.schedule) and not self.scheduled:
+            raise PolicyFileError(
+                f"policy {document.name!r} carries a schedule, which would be lost; add schedule "
+                "to search.actions, or take its schedule out (null)"
             )
         vector: list[int] = []
         for cell, values, choice in zip(
@@ -153,7 +203,7 @@ class Encoding:
             vector: `size` values, each below its cell's entry of `nvec`.
             name: the document's name.
             provenance: where the policy came from.
-            schedule: schedule parameters to carry along.
+            schedule: schedule parameters to carry along, where they are not in the vector.
 
         Raises:
             ValueError: The vector has another length, or a value is out of its cell's range; the
@@ -172,6 +222,8 @@ class Encoding:
             initial, *alphas = (cast(float, next(values)) for _ in range(1 + 2 * PRIOR_ABORTS))
             abort, commit = tuple(alphas[:PRIOR_ABORTS]), tuple(alphas[PRIOR_ABORTS:])
             backoff[kind.name] = BackoffRow(initial, abort, commit)  # type: ignore[arg-type]
+        if self.scheduled:
+            schedule = schedule_of(list(values), self.signature.type_names)  # type: ignore[arg-type]
         return PolicyDocument(
             name, self.signature, tuple(cc), backoff, schedule, dict(provenance or {})
         )
@@ -183,16 +235,16 @@ class Encoding:
         adds its values (the paper's factor analysis, §7.2 and figure 6, adds them one by one).
 
         Args:
-            groups: names out of `ACTION_GROUPS`.
+            groups: names out of `ACTION_GROUPS`, and `schedule`.
 
         Raises:
             ValueError: A name is not an action group; the message lists them.
         """
         chosen = set(groups)
-        if unknown := sorted(chosen - set(ACTION_GROUPS)):
+        there = [*ACTION_GROUPS, SCHEDULE]
+        if unknown := sorted(chosen - set(there)):
             raise ValueError(
-                f"no action group {', '.join(map(repr, unknown))}; "
-                f"there are {', '.join(ACTION_GROUPS)}"
+                f"no action group {', '.join(map(repr, unknown))}; there are {', '.join(there)}"
             )
         return tuple(
             tuple(
@@ -236,6 +288,8 @@ class Encoding:
         for name in self.signature.type_names:
             row_of_type = document.backoff[name]
             choices += [row_of_type.initial_us, *row_of_type.abort, *row_of_type.commit]
+        if self.scheduled:
+            choices.extend(schedule_values(document.schedule, self.signature.type_names))
         return choices
 
 
@@ -247,13 +301,18 @@ ACTION_GROUPS: dict[str, str] = {
     "early_validation": "validate before commit",
     "backoff": "learn how long an aborted transaction waits",
 }
-"""The action groups by which a search can be narrowed, and what each adds."""
+"""The action groups of a table, by which a search can be narrowed, and what each adds."""
+
+SCHEDULE = "schedule"
+"""The group of the schedule: which transaction starts next, beside how it is executed."""
 
 
 def action_group(cell: Cell, value: int) -> str | None:
     """The group that owns this value of the cell, or None where it is OCC's own choice."""
     if cell.kind in ("initial_us", "alpha"):
         return "backoff"
+    if cell.kind in ("admission", "unscheduled"):
+        return SCHEDULE
     if value == 0:
         return None
     if cell.kind == "wait":
@@ -291,4 +350,16 @@ def _backoff_cells(type_name: str) -> list[Cell]:
         for prior, alpha in enumerate(alphas):
             name = f"{prefix}.{outcome}[{prior}]"
             cells.append(Cell(name, "alpha", ALPHAS, ALPHAS.index(alpha), type=type_name))
+    return cells
+
+
+def _schedule_cells(signature: Signature) -> list[Cell]:
+    cells = [
+        Cell(f"schedule.{one.name}", "admission", one.choices, one.choices.index(one.default))
+        for one in (POLICY, *PARAMETERS)
+    ]
+    cells += [
+        Cell(f"schedule.{UNSCHEDULED}.{name}", "unscheduled", (False, True), type=name)
+        for name in signature.type_names
+    ]
     return cells

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -143,11 +143,10 @@ def differences(one: PolicyDocument, other: PolicyDocument) -> list[Difference]:
     """
     _refuse_other_workload(one.signature, other.signature)
     encoding = Encoding(one.signature)
+    tables = [encoding.encode(replace(policy, schedule=None)) for policy in (one, other)]
     found = [
         _difference(one.signature, cell, cell.choices[before], cell.choices[after])
-        for cell, before, after in zip(
-            encoding.cells, encoding.encode(one), encoding.encode(other), strict=True
-        )
+        for cell, before, after in zip(encoding.cells, *tables, strict=True)
         if before != after
     ]
     if one.schedule != other.schedule:

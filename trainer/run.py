@@ -24,7 +24,7 @@ from envs import (
     static_silo,
     subject_of,
 )
-from policies import SEEDS, Encoding, PolicyFileError, Signature, save, to_json
+from policies import SEEDS, PolicyFileError, Signature, save, to_json
 from policies.homes import MEMBERS
 from trainer.champion import choose_champion, stages
 from trainer.checkpoint import Best, Checkpoint, GenerationRecord, WritingError
@@ -42,7 +42,7 @@ from trainer.record import Record
 from trainer.run_folder import RunFolder
 from trainer.run_version import heddle_version
 from trainer.search import Candidate, Search, build_search, warm_start
-from trainer.search.space import Space
+from trainer.search.space import Space, space_of
 from trainer.table_check import TableCheck
 
 LEARNED = "learned"
@@ -124,8 +124,8 @@ def check_settings(
 
     Raises:
         ValueError: a setting is wrong; the message names it.
-        PolicyFileError: the file of a baseline, or of `search.start`, is not a valid policy for the
-            workload.
+        PolicyFileError: the file of a baseline, of `search.base` or of `search.start`, is not a
+            valid policy for the workload.
     """
     bounds = ("generations", "evaluations", "seconds")
     if all(getattr(config.search, bound) is None for bound in bounds):
@@ -142,14 +142,15 @@ def check_settings(
     check_objective(config.robust.objective)
     check_backend(config.evaluation)
     check_race(config.evaluation)
-    start_tables([one.config for one in members] or [config], Encoding(signature))
+    space = space_of(config.search, signature)
+    start_tables([one.config for one in members] or [config], space.encoding)
     refuse_bad_model(config.registered_model)
     if config.registered_model is not None and not config.mlflow.enabled:
         raise ValueError(
             f"registered_model={config.registered_model}: is in MLflow's registry; leave out "
             "mlflow.enabled=false"
         )
-    build_search(config.search, Encoding(signature), [], config.seed)
+    build_search(config.search, space, [], config.seed)
     for name in config.baselines:
         subject_of(name, signature, lambda: 1.0)
 
@@ -168,6 +169,8 @@ def measuring_settings(config: TrainConfig, members: Sequence[Member] = ()) -> d
     }
     if len(members) > 1:
         settings["robust.objective"] = config.robust.objective
+    if config.search.base is not None:
+        settings["search.base"] = config.search.base
     slices = config.evaluation
     return settings | {
         "evaluation.slice_seconds": str(slices.slice_seconds),
@@ -210,9 +213,11 @@ class Training:
         self._members = list(members) or alone(config)
         self._objective = OBJECTIVES[config.robust.objective]
         self._signature = signature
-        self._encoding = Encoding(signature)
+        self._space = space_of(config.search, signature)
+        self._encoding = self._space.encoding
         places = [member.config for member in self._members]
-        self._library = [*library, *start_tables(places, self._encoding)]
+        self._library = [*library, *_base(self._space, config.search.base)]
+        self._library += start_tables(places, self._encoding)
         self._folder = folder
         self._backend = backend
         self._rounds = rounds_of(backend, len(self._members))
@@ -266,7 +271,7 @@ class Training:
         references = [static_silo(constant) for constant in state.tuned_us]
         start = warm_start(self._encoding, state.tuned_us, self._library)
         self._race.stretch = self._stretch(start)
-        search = build_search(config.search, self._encoding, start, config.seed)
+        search = build_search(config.search, self._space, start, config.seed)
         if state.search is not None:
             search.load_state_dict(state.search)
         with self._check:
@@ -477,12 +482,11 @@ class Training:
 
     def _seeds(self, start: Sequence[Candidate]) -> list[Candidate]:
         """The seeds as they are, those of them that the search may propose and that can run."""
-        space = Space(self._encoding, self._config.search.actions)
         return [
             one
             for one in start
             if one.origin in SEEDS
-            and space.fit(one.vector) == one.vector
+            and self._space.fit(one.vector) == one.vector
             and self._ledger.failure(one) is None
         ]
 
@@ -615,6 +619,11 @@ class Training:
             on_real = one.validation.scores(LEARNED) if one.validation is not None else {}
             place |= _scores_written(one.comparison.scores(LEARNED), on_real)
         return {"objective": self._config.robust.objective, MEMBERS: places}
+
+
+def _base(space: Space, name: str | None) -> list[Candidate]:
+    """What the search changes, where a policy is named for it, as a candidate."""
+    return [] if name is None else [Candidate(space.base, name)]
 
 
 def _machine(member: Member, last: Result | None) -> dict[str, Any]:

@@ -33,6 +33,7 @@ namespace heddle {
 /// - Which keys are hot is counted from the hints (FrequentKeys); a transaction without any is
 /// cold,
 ///   and passes straight through.
+/// - So does one of a type that is not to be scheduled (Options::unscheduled).
 /// - None is dropped for an easier one: once `barrier` others have overtaken it, a transaction goes
 ///   as soon as the worker is free. That is the paper's barrier (§5.1), placed
 ///   behind each transaction instead of behind every so many.
@@ -211,9 +212,10 @@ class Admission {
   void predict(Entry& entry) {
     M::on_control();
     hints_.clear();
-    if constexpr (HasHints<W>) workload_.hints(entry.input, hints_);
     entry.operations.clear();
     frequent_->next_transaction();
+    if (!state_->schedules(W::type_of(entry.input))) return;
+    if constexpr (HasHints<W>) workload_.hints(entry.input, hints_);
     std::size_t index = 0;
     for (const Hint& hint : hints_) {
       const std::uint64_t hash = state_->states.hash(hint);

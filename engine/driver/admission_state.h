@@ -110,14 +110,24 @@ struct AdmissionState {
   };
 
   AdmissionState(const admission::Options& given, int workers, const Signature& signature)
-      : options(given), states(signature), times(given.rules) {
+      : options(given),
+        scheduled(given.scheduled_types(signature)),
+        states(signature),
+        times(given.rules) {
     if (!admission::routes(options.policy)) return;
     for (int worker = 0; worker < workers; ++worker) {
       mailboxes.emplace_back(static_cast<std::size_t>(options.window));
     }
   }
 
+  /// Whether transactions of a type are scheduled. Read-only types, which are in no signature, are.
+  [[nodiscard]] bool schedules(int type) const {
+    const auto at = static_cast<std::size_t>(type);
+    return at >= scheduled.size() || scheduled[at];
+  }
+
   admission::Options options;
+  std::vector<bool> scheduled;  ///< by type of the signature
   HintedStates states;
   admission::KeyTimes<M> times;
   std::deque<Mailbox<M, Parcel>> mailboxes;  ///< one a worker, where the policy routes

@@ -1,6 +1,7 @@
 #include "protocol/policy_json.h"
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <optional>
 #include <set>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
+
+#include "schedule/admission/options.h"
 
 namespace heddle {
 
@@ -20,6 +23,9 @@ constexpr int kSchemaVersion = 1;
 constexpr std::string_view kKind = "heddle.policy";
 constexpr std::size_t kLargestDocument = std::size_t{16} << 20;
 constexpr std::size_t kMostStates = 10'000;
+/// In the order in which they are written.
+constexpr std::array kScheduleFields = {"policy", "window", "k",     "barrier",
+                                        "hot",    "defer",  "rules", "unscheduled"};
 constexpr int kMostLevels = 32;  // a policy has five; the free-form parts may have some more
 
 /// A text that is UTF-8, cut to so many bytes, and not through a character.
@@ -367,6 +373,50 @@ void check_header(const Json& document) {
        "");
 }
 
+/// A schedule's parameters as the engine takes them elsewhere: every value a text.
+OptionMap schedule_texts(const Json& schedule) {
+  OptionMap texts;
+  for (const auto& [key, value] : schedule.items()) {
+    if (value.is_string()) {
+      texts[key] = value.get<std::string>();
+    } else if (value.is_number()) {
+      texts[key] = value.dump();
+    } else if (value.is_array()) {
+      std::string& names = texts[key];
+      for (const Json& name : value) {
+        if (!name.is_string()) {
+          fail("schedule", "field '" + key + "' must be a list of texts, not " + shown(value));
+        }
+        names += (names.empty() ? "" : ",") + name.get<std::string>();
+      }
+    } else {
+      fail("schedule",
+           "field '" + key + "' must be a text, a number or a list of texts, not " + shown(value));
+    }
+  }
+  return texts;
+}
+
+/// The schedule, checked, as it stands in the canonical document.
+std::string parse_schedule(const Json& schedule, const Signature& signature) {
+  if (schedule.is_null()) return schedule.dump();
+  if (!schedule.is_object()) {
+    fail("", "field 'schedule' must be null or an object, not " + shown(schedule));
+  }
+  (void)text_field(schedule, "policy", "schedule");
+  const OptionMap texts = schedule_texts(schedule);
+  try {
+    (void)admission::Options::parse(texts).scheduled_types(signature);
+  } catch (const std::invalid_argument& error) {
+    fail("", error.what());
+  }
+  Json canonical = Json::object();
+  for (const char* name : kScheduleFields) {
+    if (schedule.contains(name)) canonical[name] = schedule[name];
+  }
+  return canonical.dump();
+}
+
 Json wait_json(const Signature& signature, const PolicyRow& row) {
   Json waits = Json::object();
   for (std::size_t type = 0; type < signature.types.size(); ++type) {
@@ -401,6 +451,11 @@ Json row_json(const Policy& policy, std::size_t state) {
 
 }  // namespace
 
+OptionMap schedule_options(const Policy& policy) {
+  const Json schedule = Json::parse(policy.schedule_json);
+  return schedule.is_null() ? OptionMap() : schedule_texts(schedule);
+}
+
 Policy parse_policy(std::string_view text, const Signature& signature) {
   const Json document = parse_strictly(text);
   check_header(document);
@@ -419,11 +474,7 @@ Policy parse_policy(std::string_view text, const Signature& signature) {
     policy.rows.push_back(parse_row(rows[state], signature, state));
   }
   policy.backoff = parse_backoff_rows(document, signature);
-  const Json& schedule = field(document, "schedule", "");
-  if (!schedule.is_null()) {
-    fail("", "field 'schedule' is " + shown(schedule) +
-                 "; this release has no schedule parameters, so it must be null");
-  }
+  policy.schedule_json = parse_schedule(field(document, "schedule", ""), signature);
   const Json& provenance = object_field(document, "provenance", "");
   policy.provenance_json = provenance.dump();
   return policy;

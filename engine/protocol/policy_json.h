@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "protocol/policy.h"
+#include "workload/options.h"
 #include "workload/signature.h"
 
 namespace heddle {
@@ -25,6 +26,10 @@ class PolicyError : public std::invalid_argument {
 
 /// The document, canonical: equal policies give equal texts. One row a line.
 [[nodiscard]] std::string to_json(const Policy& policy);
+
+/// Which transaction starts next under a policy, as Options::parse of the admission takes it;
+/// empty: the policy does not say.
+[[nodiscard]] OptionMap schedule_options(const Policy& policy);
 
 /// The signature as it stands in a document, and back.
 [[nodiscard]] std::string to_json(const Signature& signature);

@@ -130,7 +130,10 @@ RunOptions make_options(const std::string& protocol, const PolicyHandle* policy,
                         const std::string& backoff, double backoff_us, double seconds,
                         double warmup, std::uint64_t seed,
                         std::map<std::string, std::string> options, double watchdog_s,
-                        std::size_t timeline_events) {
+                        std::size_t timeline_events, OptionMap schedule) {
+  if (schedule.empty() && policy != nullptr) {
+    schedule = schedule_options(policy->compiled->policy());
+  }
   return {.protocol = protocol,
           .protocol_options = std::move(options),
           .policy = policy == nullptr ? nullptr : policy->compiled,
@@ -140,6 +143,7 @@ RunOptions make_options(const std::string& protocol, const PolicyHandle* policy,
           .warmup = warmup,
           .seed = seed,
           .watchdog_s = watchdog_s,
+          .schedule = std::move(schedule),
           .timeline_events = timeline_events};
 }
 
@@ -202,12 +206,12 @@ void bind_session(py::module_& module) {
              std::size_t intervals,
              const std::vector<std::pair<double, const PolicyHandle*>>& switches,
              OptionMap schedule) {
-            RunOptions run = make_options(protocol, policy, backoff, backoff_us, seconds, warmup,
-                                          seed, std::move(options), watchdog_s, timeline_events);
+            RunOptions run =
+                make_options(protocol, policy, backoff, backoff_us, seconds, warmup, seed,
+                             std::move(options), watchdog_s, timeline_events, std::move(schedule));
             run.trace_bytes = trace_bytes;
             run.intervals = intervals;
             run.switches = planned(switches);
-            run.schedule = std::move(schedule);
             return self.run(run, on_copy, check);
           },
           py::arg("protocol"), py::arg("policy") = nullptr, py::arg("backoff") = "exponential",
@@ -229,7 +233,8 @@ void bind_session(py::module_& module) {
           "by "
           "itself. `switches` are pairs of seconds since the window began and a policy that the "
           "policy executor goes over to then; the result's `switches` say when it did. "
-          "`schedule` says which transaction starts next (engine/schedule/admission/options.h).\n\n"
+          "`schedule` says which transaction starts next (engine/schedule/admission/options.h); "
+          "empty: as the policy says, or as they are drawn.\n\n"
           "Raises:\n    Interrupted: Ctrl-C; `.result` holds what was measured.\n"
           "    EngineError: a worker made no progress; the message says who waits for whom.\n"
           "    ValueError: options that make no sense.")
@@ -238,9 +243,9 @@ void bind_session(py::module_& module) {
           [](SessionHandle& self, const std::string& protocol, const PolicyHandle* policy,
              const std::string& backoff, double backoff_us, double seconds, std::uint64_t seed,
              std::map<std::string, std::string> options, double watchdog_s, double epoch_us,
-             std::size_t history_bytes, double finish_s) {
+             std::size_t history_bytes, double finish_s, OptionMap schedule) {
             RunOptions run = make_options(protocol, policy, backoff, backoff_us, seconds, 0, seed,
-                                          std::move(options), watchdog_s, 0);
+                                          std::move(options), watchdog_s, 0, std::move(schedule));
             run.epoch_us = epoch_us;
             run.history_bytes = history_bytes;
             return self.run_trial(run, finish_s);
@@ -249,7 +254,7 @@ void bind_session(py::module_& module) {
           py::arg("backoff_us") = 0.0, py::arg("seconds") = 0.001, py::arg("seed") = 1,
           py::arg("options") = std::map<std::string, std::string>{}, py::arg("watchdog_s") = 10.0,
           py::arg("epoch_us") = 10'000.0, py::arg("history_bytes") = std::size_t{256} << 20,
-          py::arg("finish_s") = 120.0,
+          py::arg("finish_s") = 120.0, py::arg("schedule") = OptionMap{},
           "Records and checks a run on a copy of the database (virtual machine only), which stays "
           "as it was loaded.\n\n"
           "Returns what the function `run_trial` does, less the history. A run whose process dies, "
@@ -321,9 +326,8 @@ void bind_trial(py::module_& module) {
          double watchdog_s, double epoch_us, const std::vector<const PolicyHandle*>& switches,
          std::size_t history_bytes, OptionMap schedule) {
         RunOptions run = make_options(protocol, policy, backoff, backoff_us, seconds, 0, seed,
-                                      std::move(options), watchdog_s, 0);
+                                      std::move(options), watchdog_s, 0, std::move(schedule));
         run.epoch_us = epoch_us;
-        run.schedule = std::move(schedule);
         return trial(workload, workers, seed, machine, run, switches, history_bytes);
       },
       py::arg("workload"), py::arg("workers"), py::arg("seed"), py::arg("machine"),

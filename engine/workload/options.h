@@ -59,6 +59,16 @@ class OptionReader {
     reject(key, *text, "one of " + join(allowed));
   }
 
+  /// Names with commas between them; none where the option is not given, or empty.
+  std::vector<std::string> names(const std::string& key) {
+    std::vector<std::string> found;
+    const std::string* text = find(key);
+    if (text == nullptr || text->empty()) return found;
+    std::istringstream list(*text);
+    for (std::string name; std::getline(list, name, ',');) found.push_back(name);
+    return found;
+  }
+
   /// Refuses keys that were never asked for, and lists those that were.
   void finish() const {
     for (const auto& [key, text] : options_) {

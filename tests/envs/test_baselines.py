@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -117,3 +118,20 @@ def test_what_a_name_says_of_its_schedule_goes_first(
     assert deferring.schedule == {"policy": "tsdefer", "window": "4"}
     unscheduled = scheduled(subject_of("silo+fifo", tpcc, never), settings)
     assert (unscheduled.name, unscheduled.schedule) == ("silo+fifo", {})
+
+
+def test_a_table_brings_its_own_schedule(
+    tpcc: Signature, fake_engine: ModuleType, tmp_path: Path
+) -> None:
+    schedule = {"policy": "smf", "window": 16, "unscheduled": ["payment"]}
+    file = tmp_path / "mine.json"
+    save(replace(build_seed("occ", tpcc), schedule=schedule), file)
+    options = {"policy": "smf", "window": "16", "unscheduled": "payment"}
+    settings = {"policy": "tsdefer", "window": "4", "k": "3"}
+    own = scheduled(subject_of(str(file), tpcc, never), settings)
+    assert (own.name, own.schedule) == (str(file), {**settings, **options})
+    other = scheduled(subject_of(f"{file}+tsdefer", tpcc, never), settings)
+    assert (other.name, other.schedule) == (f"{file}+tsdefer", settings)
+    # The engine would take the table's own if it were told nothing.
+    without = scheduled(subject_of(f"{file}+fifo", tpcc, never), settings)
+    assert without.schedule == {"policy": "fifo"}

@@ -76,3 +76,14 @@ def test_both_kinds_of_publication_points_count(encoding: Encoding, layout: Layo
     assert points(
         layout, table(encoding, delivery__scan_order_line__early_validation=1, **SHOWN)
     ) == {5, 22}
+
+
+def test_of_a_schedule_only_what_its_policy_goes_by_has_an_effect(encoding: Encoding) -> None:
+    scheduled = Encoding(encoding.signature, scheduled=True)
+    layout = Layout(scheduled)
+    idle = table(scheduled, schedule__window=0, schedule__unscheduled__payment=1)
+    assert effective(layout, idle) == table(scheduled)
+    smf = {"schedule__policy": 1, "schedule__window": 0, "schedule__unscheduled__payment": 1}
+    assert effective(layout, table(scheduled, **smf)) == table(scheduled, **smf)
+    deferring = table(scheduled, **smf, schedule__defer=0)
+    assert effective(layout, deferring) == table(scheduled, **smf), "that is tsdefer's"

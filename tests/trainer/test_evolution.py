@@ -8,10 +8,17 @@ import pytest
 from policies import Encoding, Signature, build_seed
 from trainer.search import Candidate, Measured, warm_start
 from trainer.search.evolution import Evolution, EvolutionConfig
+from trainer.search.space import Space
 
 
 def config(**changed: object) -> EvolutionConfig:
     return EvolutionConfig(name="evolution", **changed)  # type: ignore[arg-type]
+
+
+def evolution(
+    encoding: Encoding, settings: EvolutionConfig, start: Sequence[Candidate], seed: int
+) -> Evolution:
+    return Evolution(Space(encoding, settings.actions), settings, start, seed)
 
 
 def worth(candidates: Sequence[Candidate]) -> list[Measured]:
@@ -34,13 +41,13 @@ def start(encoding: Encoding) -> list[Candidate]:
 
 
 def test_it_begins_with_the_warm_start(encoding: Encoding, start: list[Candidate]) -> None:
-    assert Evolution(encoding, config(), start, 1).ask(40) == start
+    assert evolution(encoding, config(), start, 1).ask(40) == start
 
 
 def test_a_generation_is_parents_and_four_children_of_each(
     encoding: Encoding, start: list[Candidate]
 ) -> None:
-    search = Evolution(encoding, config(), start, 1)
+    search = evolution(encoding, config(), start, 1)
     first, second, third = play(search, 3)
     assert search.batch == 40
     assert len(second) == len(third) == 40
@@ -54,26 +61,26 @@ def test_a_generation_is_parents_and_four_children_of_each(
 def test_parents_survive_until_something_better_comes(
     encoding: Encoding, start: list[Candidate]
 ) -> None:
-    asked = play(Evolution(encoding, config(), start, 1), 20)
+    asked = play(evolution(encoding, config(), start, 1), 20)
     bests = [max(measured.fitness for measured in worth(candidates)) for candidates in asked]
     assert bests == sorted(bests)
     assert bests[-1] > bests[0]
 
 
 def test_no_child_is_proposed_twice(encoding: Encoding, start: list[Candidate]) -> None:
-    asked = play(Evolution(encoding, config(probability=0.01), start, 1), 20)
+    asked = play(evolution(encoding, config(probability=0.01), start, 1), 20)
     children = [c.vector for candidates in asked[1:] for c in candidates[8:]]
     assert len(children) == len(set(children))
 
 
 def test_a_lucky_slice_does_not_outrank_many(encoding: Encoding, start: list[Candidate]) -> None:
-    search = Evolution(encoding, config(parents=1), start[:2], 1)
+    search = evolution(encoding, config(parents=1), start[:2], 1)
     search.tell(start[:2], [Measured(1.05, error=0.01), Measured(1.10, error=0.10)])
     assert search.ask(5)[0] == start[0]
 
 
 def test_p_and_lambda_decay_to_their_floors(encoding: Encoding, start: list[Candidate]) -> None:
-    search = Evolution(encoding, config(decay=0.5, probability=0.05), start, 1)
+    search = evolution(encoding, config(decay=0.5, probability=0.05), start, 1)
     seen = []
     for _ in range(8):
         seen.append((search.probability, search.distance))
@@ -83,27 +90,27 @@ def test_p_and_lambda_decay_to_their_floors(encoding: Encoding, start: list[Cand
 
 
 def test_seeds_differ_and_repeat(encoding: Encoding, start: list[Candidate]) -> None:
-    one, same, other = (Evolution(encoding, config(), start, seed) for seed in (1, 1, 2))
+    one, same, other = (evolution(encoding, config(), start, seed) for seed in (1, 1, 2))
     assert play(one, 4) == play(same, 4)
-    assert play(Evolution(encoding, config(), start, 1), 4) != play(other, 4)
+    assert play(evolution(encoding, config(), start, 1), 4) != play(other, 4)
 
 
 def test_it_goes_on_from_its_state_as_if_never_stopped(
     encoding: Encoding, start: list[Candidate]
 ) -> None:
-    straight = Evolution(encoding, config(), start, 5)
+    straight = evolution(encoding, config(), start, 5)
     asked = play(straight, 6)
-    stopped = Evolution(encoding, config(), start, 5)
+    stopped = evolution(encoding, config(), start, 5)
     play(stopped, 3)
     state = json.loads(json.dumps(stopped.state_dict()))
-    resumed = Evolution(encoding, config(), start, 99)
+    resumed = evolution(encoding, config(), start, 99)
     resumed.load_state_dict(state)
     assert play(resumed, 3) == asked[3:]
     assert resumed.state_dict() == straight.state_dict()
 
 
 def test_only_the_allowed_actions_are_used(encoding: Encoding, start: list[Candidate]) -> None:
-    search = Evolution(encoding, config(actions=["backoff", "wait_coarse"]), start, 1)
+    search = evolution(encoding, config(actions=["backoff", "wait_coarse"]), start, 1)
     for candidates in play(search, 5):
         for candidate in candidates:
             document = encoding.decode(candidate.vector, "x")
@@ -112,7 +119,7 @@ def test_only_the_allowed_actions_are_used(encoding: Encoding, start: list[Candi
 
 
 def test_crossover_takes_rows_of_another_parent(encoding: Encoding, start: list[Candidate]) -> None:
-    search = Evolution(encoding, config(crossover=1.0, probability=0.0), start, 1)
+    search = evolution(encoding, config(crossover=1.0, probability=0.0), start, 1)
     _, children = play(search, 2)
     assert len(children) > 8
 
@@ -130,7 +137,7 @@ def test_a_setting_out_of_range_is_named(
     encoding: Encoding, start: list[Candidate], changed: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        Evolution(encoding, config(**changed), start, 1)
+        evolution(encoding, config(**changed), start, 1)
 
 
 def test_the_warm_start_has_the_seeds_and_silo_tuned_as_a_table(

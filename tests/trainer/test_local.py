@@ -10,7 +10,8 @@ from trainer.search.space import Space
 
 
 def make(encoding: Encoding, start: list[Candidate], **changed: object) -> Local:
-    return Local(encoding, LocalConfig(name="local", **changed), start, 1)  # type: ignore[arg-type]
+    config = LocalConfig(name="local", **changed)  # type: ignore[arg-type]
+    return Local(Space(encoding, config.actions), config, start, 1)
 
 
 @pytest.fixture

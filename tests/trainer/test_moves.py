@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from policies import ACTION_GROUPS, Encoding, build_seed
+from policies import ACTION_GROUPS, SCHEDULE, Encoding, build_seed
 from trainer.search.blame import Blame, blame_of
 from trainer.search.moves import MOVES, Change, Context, Moves
 from trainer.search.space import Space
@@ -16,7 +16,7 @@ def draws(
     encoding: Encoding, name: str, vector: Table, count: int = 200, **more: object
 ) -> set[Table]:
     """What a move makes of a table, where blame is spread evenly."""
-    moves = Moves(Space(encoding, ACTION_GROUPS), Random(1))
+    moves = Moves(Space(encoding, [*ACTION_GROUPS, SCHEDULE]), Random(1))
     even = blame_of(encoding.signature, [], 1.0)
     context = Context(vector, **{"blame": even, "donors": [], **more})  # type: ignore[arg-type]
     return {moves.make(name, context) for _ in range(count)}
@@ -36,6 +36,7 @@ def changed(encoding: Encoding, before: Table, after: Table) -> list[str]:
 def test_every_move_makes_tables_of_the_space_and_comes_to_something(
     encoding: Encoding, name: str, start: str
 ) -> None:
+    encoding = Encoding(encoding.signature, scheduled=True)
     before = seed(encoding, start)
     gains: list[Change] = [{0: 1, 1: 2}]
     found = draws(encoding, name, before, donors=[seed(encoding, "ic3")], gains=gains)
@@ -171,3 +172,32 @@ def test_a_gain_is_merged_whole(encoding: Encoding) -> None:
     (after,) = draws(encoding, "merge", before, gains=[{0: 2, 7: 1}])
     assert {i: v for i, v in enumerate(after) if v != before[i]} == {0: 2, 7: 1}
     assert draws(encoding, "merge", after, gains=[{0: 2, 7: 1}]) == {after}
+
+
+def test_the_schedule_moves_only_where_it_is_searched_for(encoding: Encoding) -> None:
+    scheduled = Encoding(encoding.signature, scheduled=True)
+    known = {
+        space: Moves(Space(of, actions), Random(1)).names
+        for space, of, actions in (
+            ("table", encoding, ACTION_GROUPS),
+            ("fixed", scheduled, ACTION_GROUPS),
+            ("both", scheduled, [*ACTION_GROUPS, SCHEDULE]),
+        )
+    }
+    assert "schedule" not in known["table"]
+    assert "schedule" not in known["fixed"]
+    assert known["both"] == list(MOVES)
+
+
+def test_a_schedule_changes_by_its_policy_a_parameter_or_a_type(encoding: Encoding) -> None:
+    scheduled = Encoding(encoding.signature, scheduled=True)
+    before = seed(scheduled, "occ")
+    found = draws(scheduled, "schedule", before, count=400)
+    names = {name for after in found for name in changed(scheduled, before, after)}
+    assert names == set(scheduled.names[scheduled.schedule_cells.start :])
+    assert all(len(changed(scheduled, before, after)) <= 1 for after in found)
+    smf = list(before)
+    smf[scheduled.schedule_cells[0]] = 1
+    smf[scheduled.schedule_cells[1]] = 4
+    copied = draws(scheduled, "schedule", before, donors=[tuple(smf)])
+    assert tuple(smf) in copied

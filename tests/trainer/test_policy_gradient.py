@@ -11,11 +11,12 @@ from policies import Encoding, build_seed
 from tests.trainer.test_searches import separable
 from trainer.search import Candidate, Measured, warm_start
 from trainer.search.policy_gradient import PolicyGradient, PolicyGradientConfig
+from trainer.search.space import Space
 
 
 def make(encoding: Encoding, **changed: object) -> PolicyGradient:
     config = PolicyGradientConfig(name="policy_gradient", **changed)  # type: ignore[arg-type]
-    return PolicyGradient(encoding, config, warm_start(encoding, [4.0]), 1)
+    return PolicyGradient(Space(encoding, config.actions), config, warm_start(encoding, [4.0]), 1)
 
 
 def step(search: PolicyGradient, worth: Callable[[Candidate], float]) -> list[Candidate]:

@@ -5,11 +5,12 @@ import pytest
 from policies import Encoding
 from trainer.search import Candidate, Measured, warm_start
 from trainer.search.random import RandomConfig, RandomSearch
+from trainer.search.space import Space
 
 
 def asked(encoding: Encoding, generations: int, **changed: object) -> list[Candidate]:
     config = RandomConfig(name="random", **changed)  # type: ignore[arg-type]
-    search = RandomSearch(encoding, config, warm_start(encoding, [4.0]), 1)
+    search = RandomSearch(Space(encoding, config.actions), config, warm_start(encoding, [4.0]), 1)
     found = []
     for _ in range(generations):
         candidates = search.ask(search.batch)

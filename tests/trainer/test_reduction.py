@@ -15,7 +15,7 @@ from trainer.search.space import Space
 
 def make(encoding: Encoding, **changed: object) -> Reduction:
     config = ReductionConfig(name="reduction", **changed)  # type: ignore[arg-type]
-    return Reduction(encoding, config, warm_start(encoding, [4.0]), 1)
+    return Reduction(Space(encoding, config.actions), config, warm_start(encoding, [4.0]), 1)
 
 
 def near(encoding: Encoding, target: list[int]) -> Callable[[Candidate], float]:

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from policies import ACTION_GROUPS, Encoding, Signature
+from policies import ACTION_GROUPS, Encoding, Signature, build_seed, validate
 from tests.trainer.fake_signatures import SIGNATURES
 from trainer.config import SearchConfig
 from trainer.search import SEARCHES, Candidate, Measured, Search, build_search, warm_start
@@ -29,7 +29,8 @@ SMALL = {
 
 def make(name: str, encoding: Encoding, seed: int = 1, **changed: object) -> Search:
     config: SearchConfig = SEARCHES[name].config(name=name, **{**SMALL[name], **changed})
-    return build_search(config, encoding, warm_start(encoding, [4.0]), seed)
+    space = Space(encoding, config.actions)
+    return build_search(config, space, warm_start(encoding, [4.0]), seed)
 
 
 def separable(encoding: Encoding, seed: int) -> Worth:
@@ -135,6 +136,37 @@ def test_a_space_that_runs_out_ends_nothing(name: str) -> None:
     asked = play(make(name, encoding, actions=["early_validation"]), noise, 60)
     found = {one.key for candidates in asked for one in candidates}
     assert len(found) == (2 if name == "reduction" else 4)  # it knows those of IC3's graph only
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_it_searches_for_a_schedule_alone_or_with_the_table(name: str, tpcc: Signature) -> None:
+    scheduled = Encoding(tpcc, scheduled=True)
+    plain = scheduled.schedule_cells.start
+    for actions in (["schedule"], ["schedule", *ACTION_GROUPS]):
+        asked = play(make(name, scheduled, actions=actions), noise, 150)
+        vectors = [one.vector for candidates in asked for one in candidates]
+        for vector in vectors:
+            validate(scheduled.decode(vector, "x"))
+        assert {scheduled.decode(vector, "x").schedule is None for vector in vectors} == {
+            True,
+            False,
+        }
+        alone = len({vector[:plain] for vector in vectors}) == 1
+        assert alone == (actions == ["schedule"])
+        tried = {vector[cell] for vector in vectors for cell in scheduled.schedule_cells[1:]}
+        assert len(tried) > 2, "parameters are searched for, too"
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_what_no_group_allows_is_the_bases(name: str, encoding: Encoding) -> None:
+    ic3 = encoding.encode(build_seed("ic3", encoding.signature))
+    config = SEARCHES[name].config(name=name, **SMALL[name], actions=["backoff"])
+    space = Space(encoding, config.actions, ic3)
+    search = build_search(config, space, warm_start(encoding, [4.0]), 1)
+    table = encoding.signature.state_count * encoding.row_width
+    for candidates in play(search, noise, 60):
+        for candidate in candidates:
+            assert list(candidate.vector[:table]) == ic3[:table]
 
 
 @pytest.mark.parametrize("name", SEARCHES)

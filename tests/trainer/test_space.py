@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from random import Random
+from types import ModuleType
 
 import pytest
 
-from policies import ACTION_GROUPS, Encoding, build_seed
+from policies import ACTION_GROUPS, Encoding, PolicyFileError, Signature, build_seed, save
+from trainer.config import SearchConfig
 from trainer.search.mutation import mutate_cells
-from trainer.search.space import Space
+from trainer.search.space import Space, space_of
 
 
 def test_what_does_not_fit_becomes_occs(encoding: Encoding) -> None:
@@ -17,6 +21,41 @@ def test_what_does_not_fit_becomes_occs(encoding: Encoding) -> None:
         known = cell.kind in ("read_version", "write_visibility")
         assert kept == (seed if known else default)
     assert list(Space(encoding, ACTION_GROUPS).fit(ic3)) == ic3
+
+
+def test_what_is_changed_can_be_another_table(encoding: Encoding) -> None:
+    ic3 = encoding.encode(build_seed("ic3", encoding.signature))
+    occ = encoding.encode(build_seed("occ", encoding.signature))
+    space = Space(encoding, ["wait_coarse"], ic3)
+    assert space.base == tuple(ic3)
+    assert list(space.fit(ic3)) == ic3
+    for cell, kept, old in zip(encoding.cells, space.fit(occ), ic3, strict=True):
+        assert kept == (0 if cell.kind == "wait" else old)
+    for cell, values, old in zip(encoding.cells, space.values, ic3, strict=True):
+        last = len(cell.choices) - 1
+        assert values == (tuple(sorted({0, old, last})) if cell.kind == "wait" else (old,))
+
+
+def test_the_settings_say_what_is_changed_and_whether_it_is_scheduled(
+    fake_engine: ModuleType, tpcc: Signature, tmp_path: Path
+) -> None:
+    plain = space_of(SearchConfig(name="x"), tpcc)
+    assert plain.encoding == Encoding(tpcc)
+    assert list(plain.base) == [cell.default for cell in plain.encoding.cells]
+    both = space_of(SearchConfig(name="x", actions=["backoff", "schedule"]), tpcc)
+    assert both.encoding == Encoding(tpcc, scheduled=True)
+    ic3 = space_of(SearchConfig(name="x", actions=["schedule"], base="ic3"), tpcc)
+    assert list(ic3.base) == ic3.encoding.encode(build_seed("ic3", tpcc))
+    # A schedule that the base has stays, whatever is searched for.
+    file = tmp_path / "scheduled.json"
+    schedule = {"policy": "smf", "window": 16, "k": 5, "unscheduled": ["payment"]}
+    save(replace(build_seed("occ", tpcc), schedule=schedule), file)
+    kept = space_of(SearchConfig(name="x", actions=["backoff"], base=str(file)), tpcc)
+    document = kept.encoding.decode(kept.fit(kept.draw(Random(1))), "x")
+    assert document.schedule is not None
+    assert document.schedule | schedule == document.schedule
+    with pytest.raises(PolicyFileError, match=r"search\.base: .*no_such"):
+        space_of(SearchConfig(name="x", base="no_such.json"), tpcc)
 
 
 def test_its_size_is_the_number_of_tables(encoding: Encoding) -> None:

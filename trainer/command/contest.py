@@ -21,7 +21,7 @@ from envs import (
     subject_of,
 )
 from envs.result import Machine
-from policies import Encoding, Signature, to_json
+from policies import Signature, to_json
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import INTERRUPTED, UsageError, one_message
 from trainer.command.output import as_text, make_progress_console, print_table
@@ -141,12 +141,11 @@ def _tables(
     config: ContestConfig, runs: Sequence[Entrant], signature: Signature
 ) -> dict[str, Subject]:
     """What is measured of a workload, equal tables once."""
-    encoding = Encoding(signature)
     tables: dict[str, Subject] = {}
     for run in runs:
         bests = [Candidate(tuple(b.vector), b.origin) for b in run.in_force(config.points)]
         for candidate in (*bests, run.champion):
-            tables[candidate.key] = table_subject(candidate, encoding)
+            tables[candidate.key] = table_subject(candidate, run.encoding)
     tuned_us = _reference_us(runs)
     for name in runs[0].config.baselines:
         tables[f"{BASELINE}{name}"] = subject_of(name, signature, lambda: tuned_us)
@@ -173,11 +172,10 @@ def _on_threads(
         try:
             display.say(f"{case.case}: on {evaluator.cores} real cores")
             tuned_us = tune_silo(evaluator.run_round, much.tuning, config.seed, display)
-            encoding = Encoding(evaluator.signature)
             subjects = [
                 static_silo(tuned_us),
                 subject_of("silo", evaluator.signature, lambda: 1.0),
-                *(_best_of(method, case, runs, encoding) for method in by_method(runs)),
+                *(_best_of(method, case, runs) for method in by_method(runs)),
             ]
             plan = ComparisonPlan(much.seconds, much.repeats, much.warmup)
             found[case.case] = compare_shown(
@@ -192,13 +190,11 @@ def _on_threads(
     return found
 
 
-def _best_of(
-    method: str, case: CaseStanding, runs: Sequence[Entrant], encoding: Encoding
-) -> Subject:
+def _best_of(method: str, case: CaseStanding, runs: Sequence[Entrant]) -> Subject:
     (standing,) = (one for one in case.methods if one.method == method)
     best = max(standing.runs, key=lambda run: run.score)
-    champion = next(run.champion for run in runs if run.folder.name == best.run)
-    return of_policy(method, to_json(encoding.decode(champion.vector, method)))
+    run = next(run for run in runs if run.folder.name == best.run)
+    return of_policy(method, to_json(run.encoding.decode(run.champion.vector, method)))
 
 
 def _machine(entrants: Sequence[Entrant], case: str) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from policies.schedule import schedule_options
+
 
 @dataclass
 class MachineConfig:
@@ -127,6 +129,7 @@ class ScheduleConfig:
         hot: a key is hot that this share of the transactions names; 0 = every hint is.
         defer: with what probability tsdefer puts off what would conflict.
         rules: when conflicts end: `occ`, `lock`, `mvtso`, or `auto`: as the protocol has it.
+        unscheduled: types whose transactions start as they are drawn.
     """
 
     policy: str = MISSING
@@ -136,10 +139,11 @@ class ScheduleConfig:
     hot: float = MISSING
     defer: float = MISSING
     rules: str = MISSING
+    unscheduled: list[str] = MISSING
 
     def options(self) -> dict[str, str]:
         """The schedule as the engine takes it."""
-        return {key: str(value) for key, value in asdict(self).items()}
+        return schedule_options(asdict(self))
 
 
 @dataclass

@@ -32,7 +32,8 @@ class SearchConfig:
         generations: stop after this many; null = no bound.
         evaluations: stop after this many measured candidates; null = no bound.
         seconds: stop after this many seconds of searching; null = no bound.
-        actions: action groups that may be used, see `policies.ACTION_GROUPS`.
+        actions: action groups that may be used, see `policies.ACTION_GROUPS`; and `schedule`.
+        base: the policy that the actions change; null = OCC under binary exponential backoff.
         start: policies that the search starts from besides the seeds: names, paths, or `library`,
             the tables of the library whose workloads and cores are nearest.
     """
@@ -42,6 +43,7 @@ class SearchConfig:
     evaluations: int | None = None
     seconds: float | None = None
     actions: list[str] = field(default_factory=lambda: list(ACTION_GROUPS))
+    base: str | None = None
     start: list[str] = field(default_factory=list)
 
 

@@ -13,6 +13,7 @@ from trainer.config import TrainConfig, workload_options
 from trainer.evaluation import Ledger
 from trainer.run_folder import RunFolder
 from trainer.search import Candidate
+from trainer.search.space import space_of
 from trainer.sweep_folder import Sweep, SweepRun
 
 SEARCH, SEED, CASES = "search", "seed", ("case", "workload")
@@ -29,6 +30,7 @@ class Entrant:
         seed: its seed.
         folder: where it is.
         config: its settings.
+        encoding: of its tables.
         tuned_us: the constant backoff of its reference, `silo_tuned`, µs.
         evaluations: candidates charged to it.
         seconds: that its search took.
@@ -45,6 +47,7 @@ class Entrant:
     seed: int
     folder: RunFolder
     config: TrainConfig
+    encoding: Encoding
     tuned_us: float
     evaluations: int
     seconds: float
@@ -118,8 +121,8 @@ def _read(run: SweepRun, folder: RunFolder, compose: Compose) -> Entrant | None:
     champion = Candidate(tuple(last.vector), last.origin)
     ledger = Ledger()
     ledger.load_state_dict(state.ledger)
-    document = load(folder.policy, signature)
-    shipped = Candidate(tuple(Encoding(signature).encode(document)), champion.origin)
+    encoding = space_of(config.search, signature).encoding
+    shipped = Candidate(tuple(encoding.encode(load(folder.policy, signature))), champion.origin)
     if ledger.slices(shipped):
         champion = shipped
     known = ledger.slices(champion) > 0
@@ -130,6 +133,7 @@ def _read(run: SweepRun, folder: RunFolder, compose: Compose) -> Entrant | None:
         seed=config.seed,
         folder=folder,
         config=config,
+        encoding=encoding,
         tuned_us=tuned_us,
         evaluations=state.evaluations,
         seconds=state.seconds,

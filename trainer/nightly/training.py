@@ -22,6 +22,7 @@ from trainer.progress import Display
 from trainer.record import Record
 from trainer.run import Training, measuring_settings
 from trainer.search import Candidate
+from trainer.search.space import space_of
 
 PLAN = "plan.json"
 """In the training's folder: what it is a training of."""
@@ -75,7 +76,7 @@ def train_candidate(
     _go_on_or_begin(night, plan, display)
     backend = build_backend(config.evaluation, MachineSpec.of(config))
     try:
-        start = starting_points(champion, signature)
+        start = starting_points(champion, space_of(config.search, signature).encoding)
         training = Training(config, signature, folder, backend, display, record, start)
         _, (tuned_us,) = training.learn()
     finally:
@@ -86,11 +87,17 @@ def train_candidate(
     return Trained(candidate, tuned_us, state.evaluations, state.seconds)
 
 
-def starting_points(champion: Publication | None, signature: Signature) -> list[Candidate]:
-    """What the search starts from besides the seeds: the champion, where it fits."""
-    if champion is None or champion.document.signature != signature:
+def starting_points(champion: Publication | None, encoding: Encoding) -> list[Candidate]:
+    """What the search starts from besides the seeds: the champion, where it fits.
+
+    A search that leaves schedules alone starts from it without its own.
+    """
+    if champion is None or champion.document.signature != encoding.signature:
         return []
-    vector = Encoding(signature).encode(champion.document)
+    document = champion.document
+    if not encoding.scheduled:
+        document = replace(document, schedule=None)
+    vector = encoding.encode(document)
     return [Candidate(tuple(vector), f"champion, {champion.words}")]
 
 

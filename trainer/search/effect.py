@@ -3,13 +3,14 @@
 As the engine derives when it compiles a table (`engine/protocol/compiled_policy.h`), and a little
 further: a dirty read sees something only where somebody's writes to that table are public; a type
 has dependencies only from its own effective dirty reads and public writes on; and nobody depends on
-a type that has no publication point.
+a type that has no publication point. Of a schedule only what its policy goes by has an effect.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from policies.schedule import FIFO, PARAMETERS, POLICY
 from trainer.search.layout import Layout
 
 
@@ -27,6 +28,7 @@ def effective(layout: Layout, vector: Sequence[int]) -> tuple[int, ...]:
         for cell, may_be_waited_for in zip(layout.waits(access.state), known, strict=True):
             if not (bound and may_be_waited_for):
                 table[cell] = 0
+    _settle_schedule(layout, table)
     return tuple(table)
 
 
@@ -34,6 +36,20 @@ def points(layout: Layout, vector: Sequence[int]) -> frozenset[int]:
     """The states after which a table publishes."""
     states = range(layout.signature.state_count)
     return frozenset(s for s in states if vector[layout.write(s)] or vector[layout.validate(s)])
+
+
+def _settle_schedule(layout: Layout, table: list[int]) -> None:
+    """Give the default to what the admission policy does not go by, in place."""
+    if not layout.schedule:
+        return
+    first, *others = layout.schedule
+    policy = POLICY.choices[table[first]]
+    for cell, one in zip(others, PARAMETERS, strict=False):
+        if policy not in one.users:
+            table[cell] = one.choices.index(one.default)
+    if policy == FIFO:
+        for cell in others[len(PARAMETERS) :]:
+            table[cell] = 0
 
 
 def _may_be_waited_for(layout: Layout, table: Sequence[int], states: Iterable[int]) -> bool:

@@ -16,7 +16,6 @@ from typing import Any
 
 from deap import base, tools
 
-from policies import Encoding
 from trainer.config import SearchConfig
 from trainer.search.base import Candidate, Measured
 from trainer.search.limits import check_proposals, check_shares
@@ -84,12 +83,11 @@ class Evolution:
     """
 
     def __init__(
-        self, encoding: Encoding, config: EvolutionConfig, start: Sequence[Candidate], seed: int
+        self, space: Space, config: EvolutionConfig, start: Sequence[Candidate], seed: int
     ) -> None:
         _check(config)
         self._config = config
         self._random = Random(seed)
-        space = Space(encoding, config.actions)
         self._start = fitted(start, space)
         self._population: list[Individual] = []
         self._seen: set[str] = set()
@@ -98,7 +96,7 @@ class Evolution:
         self._toolbox.register("clone", copy.deepcopy)
         self._toolbox.register("mutate", mutate_cells, space=space, random=self._random)
         self._toolbox.register("mutate_kind", mutate_kind, space=space, random=self._random)
-        self._toolbox.register("mate", cross_rows, encoding=encoding, random=self._random)
+        self._toolbox.register("mate", cross_rows, encoding=space.encoding, random=self._random)
         self._toolbox.register("select", tools.selBest, k=config.parents)
 
     @property

@@ -26,7 +26,6 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from policies import Encoding
 from trainer.config import SearchConfig
 from trainer.search.base import Candidate, Measured
 from trainer.search.blame import Blame, blame_of
@@ -118,19 +117,17 @@ class Guided:
     """
 
     def __init__(
-        self, encoding: Encoding, config: GuidedConfig, start: Sequence[Candidate], seed: int
+        self, space: Space, config: GuidedConfig, start: Sequence[Candidate], seed: int
     ) -> None:
         _check(config)
         self._config = config
-        self._signature = encoding.signature
+        self._signature = space.encoding.signature
         self._random = Random(seed)
-        space = Space(encoding, config.actions)
         self._moves = Moves(space, self._random)
         self._credit = Credit(
-            [name for name in MOVES if name not in config.without], config.discount
+            [name for name in self._moves.names if name not in config.without], config.discount
         )
-        defaults = Candidate(space.fit([cell.default for cell in encoding.cells]), "occ")
-        self._unmeasured = fitted(start, space) or [defaults]
+        self._unmeasured = fitted(start, space) or [Candidate(space.base, "base")]
         self._elites: list[Elite] = []
         self._children: dict[str, Child] = {}
         self._gains: list[Change] = []

@@ -58,8 +58,13 @@ class Layout:
     def backoff(self, type_number: int) -> range:
         """A type's backoff: where it begins, then its factors."""
         first = self.signature.state_count * self._width
-        length = (self._encoding.size - first) // len(self.signature.types)
+        length = self._encoding.backoff_width
         return range(first + type_number * length, first + (type_number + 1) * length)
+
+    @property
+    def schedule(self) -> range:
+        """The schedule: policy, parameters, the types left out; empty if it has no cells."""
+        return self._encoding.schedule_cells
 
     def last(self, cell: int) -> int:
         """The highest value of a cell; of a wait it is `COMMIT`."""

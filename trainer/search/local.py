@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from policies import Encoding
 from trainer.config import SearchConfig
 from trainer.search.base import Candidate, Measured
 from trainer.search.known import Known
@@ -48,16 +47,15 @@ class Local:
     """
 
     def __init__(
-        self, encoding: Encoding, config: LocalConfig, start: Sequence[Candidate], seed: int
+        self, space: Space, config: LocalConfig, start: Sequence[Candidate], seed: int
     ) -> None:
         check_proposals(config.proposals, least=2)
         if config.kick < 1:
             raise ValueError(f"search.kick={config.kick}: must be at least 1")
         self._config = config
         self._random = Random(seed)
-        self._space = Space(encoding, config.actions)
-        defaults = Candidate(self._space.fit([cell.default for cell in encoding.cells]), "occ")
-        self._unmeasured = fitted(start, self._space) or [defaults]
+        self._space = space
+        self._unmeasured = fitted(start, self._space) or [Candidate(space.base, "base")]
         self._seeds: list[Known] = []
         self._current: Known | None = None
         self._best: Known | None = None

@@ -25,6 +25,9 @@ Change = Mapping[int, int]
 STEPS = (-2, -1, 1, 2)
 """How far a wait moves along the accesses of a type."""
 
+AS_ANOTHER = 0.4
+"""How often a schedule changes by its policy, or becomes another table's, not by a parameter."""
+
 AT_END = 0.5
 """How often a type's only publication point is after its last access."""
 
@@ -52,6 +55,12 @@ class Moves:
     Args:
         space: whose tables they change. What it does not allow is left as it is.
         random: the source of randomness.
+
+    Attributes:
+        layout: of the tables.
+        random: the source of randomness.
+        names: the moves that can come to something there.
+        seeds: the seeds' tables.
     """
 
     def __init__(self, space: Space, random: Random) -> None:
@@ -59,6 +68,8 @@ class Moves:
         self.random = random
         self._values = space.values
         self._allowed = [frozenset(values) for values in space.values]
+        scheduled = bool(self.open(self.layout.schedule))
+        self.names = [name for name in MOVES if scheduled or name not in SCHEDULE_MOVES]
         self.seeds = [
             tuple(space.encoding.encode(build_seed(name, self.layout.signature))) for name in SEEDS
         ]
@@ -84,6 +95,10 @@ class Moves:
     def open(self, cells: Iterable[int]) -> list[int]:
         """Those of the cells that have a choice."""
         return [cell for cell in cells if len(self._allowed[cell]) > 1]
+
+    def values(self, cell: int) -> Sequence[int]:
+        """Those that the cell may take."""
+        return self._values[cell]
 
     def value(self, cell: int) -> int:
         """Any that the cell may take."""
@@ -266,6 +281,23 @@ def cells(draw: Moves, context: Context) -> Change:
     return {cell: draw.value(cell) for cell in draw.random.sample(found, count)}
 
 
+def schedule(draw: Moves, context: Context) -> Change:
+    """When transactions start: another admission policy, one parameter, a type more or less."""
+    layout, vector = draw.layout, context.vector
+    if not layout.schedule:
+        return {}
+    policy, *others = layout.schedule
+    if not draw.open([policy]) or draw.random.random() < AS_ANOTHER:
+        donor = draw.random.choice(context.donors) if context.donors else vector
+        whole = {cell: donor[cell] for cell in layout.schedule}
+        return draw.one_of([{policy: value} for value in draw.values(policy)] + [whole], context)
+    cell = draw.random.choice(draw.open(others) or [policy])
+    if layout.last(cell) == 1:
+        return {cell: 1 - vector[cell]}
+    moved = vector[cell] + draw.random.choice((-1, 1))
+    return {cell: min(max(moved, 0), layout.last(cell))}
+
+
 def merge(draw: Moves, context: Context) -> Change:
     """A change that made another table better: where gains add up, this adds them."""
     return draw.one_of(context.gains, context)
@@ -286,7 +318,11 @@ MOVES: dict[str, Callable[[Moves, Context], Change]] = {
         backoff,
         backoff_of_all,
         cells,
+        schedule,
         merge,
     )
 }
 """All moves by name. One may come to nothing: an empty change."""
+
+SCHEDULE_MOVES = frozenset({"schedule"})
+"""Those that come to something only where the schedule is searched for."""

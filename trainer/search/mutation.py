@@ -6,7 +6,7 @@ import math
 from collections.abc import MutableSequence
 from random import Random
 
-from policies import Encoding
+from policies import Cell, Encoding
 from trainer.search.space import Space
 
 CELLS_OF_A_KIND = 1.5
@@ -63,9 +63,7 @@ def mutate_kind(
     """
     kinds: dict[str, list[int]] = {}
     for index in space.open:
-        cell = space.encoding.cells[index]
-        kind = "backoff" if cell.state is None else cell.kind
-        kinds.setdefault(kind, []).append(index)
+        kinds.setdefault(_group(space.encoding.cells[index]), []).append(index)
     chosen = kinds[random.choice(sorted(kinds))]
     raised = max(probability, CELLS_OF_A_KIND / len(chosen))
     mutated = list(vector)
@@ -79,8 +77,8 @@ def cross_rows(
 ) -> None:
     """Swap each row of two policies with probability ½, in place.
 
-    A row is the cells of one state, or the backoff of one type. The paper finds that this does
-    not help (§5.1); it is off.
+    A row is the cells of one state, the backoff of one type, or the schedule. The paper finds that
+    this does not help (§5.1); it is off.
     """
     for row in rows_of(encoding):
         if random.random() < 0.5:
@@ -89,7 +87,7 @@ def cross_rows(
 
 
 def rows_of(encoding: Encoding) -> list[range]:
-    """The positions of each state's row, then of each type's backoff row."""
+    """The positions of each state's row, then of each type's backoff row, then of the schedule."""
     rows: list[range] = []
     start = 0
     cells = encoding.cells
@@ -100,6 +98,14 @@ def rows_of(encoding: Encoding) -> list[range]:
     return rows
 
 
+def _group(cell: Cell) -> str:
+    if cell.state is not None:
+        return cell.kind
+    return "schedule" if cell.kind in ("admission", "unscheduled") else "backoff"
+
+
 def _row_key(cell: object) -> tuple[object, object]:
     state = getattr(cell, "state", None)
+    if getattr(cell, "kind", None) in ("admission", "unscheduled"):
+        return ("schedule", None)
     return (state, None) if state is not None else (None, getattr(cell, "type", None))

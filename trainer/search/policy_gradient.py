@@ -78,24 +78,24 @@ class PolicyGradient:
 
     def __init__(
         self,
-        encoding: Encoding,
+        space: Space,
         config: PolicyGradientConfig,
         start: Sequence[Candidate],
         seed: int,
     ) -> None:
         _check(config)
         self._config = config
-        self._space = Space(encoding, config.actions)
+        self._space = space
         self._random = Random(seed)
         self._torch = load_torch()
         self._device = choose_device(self._torch, config.device)
         self._values = [self._space.values[cell] for cell in self._space.open]
-        self._fixed = list(self._space.fit([cell.default for cell in encoding.cells]))
+        self._fixed = list(space.base)
         self._index = [{value: i for i, value in enumerate(values)} for values in self._values]
         self._possible = self._tensor(
             [[i < len(values) for i in range(self._width)] for values in self._values], "bool"
         )
-        self._logits = self._tensor(self._first_logits(encoding), "float64").requires_grad_()
+        self._logits = self._tensor(self._first_logits(space.encoding), "float64").requires_grad_()
         self._optimiser = self._torch.optim.Adam([self._logits], lr=config.learning_rate)
         self._average: float | None = None
         self._drawn: Counter[tuple[int, ...]] = Counter()

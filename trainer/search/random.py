@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from policies import Encoding
 from trainer.config import SearchConfig
 from trainer.search.base import Candidate, Measured
 from trainer.search.limits import check_proposals, check_shares
@@ -45,13 +44,13 @@ class RandomSearch:
     """
 
     def __init__(
-        self, encoding: Encoding, config: RandomConfig, start: Sequence[Candidate], seed: int
+        self, space: Space, config: RandomConfig, start: Sequence[Candidate], seed: int
     ) -> None:
         check_proposals(config.proposals)
         check_shares(near=config.near, redrawn=config.redrawn)
         self._config = config
         self._random = Random(seed)
-        self._space = Space(encoding, config.actions)
+        self._space = space
         self._start = fitted(start, self._space)
         self._seen: set[str] = set()
 

@@ -29,7 +29,7 @@ from random import Random
 from types import ModuleType
 from typing import Any
 
-from policies import Encoding, ic3_without
+from policies import ic3_without
 from policies.conflicts import Edge, conflict_edges
 from trainer.config import SearchConfig
 from trainer.search.base import Candidate, Measured
@@ -70,15 +70,16 @@ class Reduction:
     """
 
     def __init__(
-        self, encoding: Encoding, config: ReductionConfig, start: Sequence[Candidate], seed: int
+        self, space: Space, config: ReductionConfig, start: Sequence[Candidate], seed: int
     ) -> None:
         _check(config)
         self._config = config
-        self._encoding = encoding
+        self._encoding = space.encoding
         self._random = Random(seed)
-        self._space = Space(encoding, config.actions)
-        self._edges = conflict_edges(encoding.signature)
-        self._backoffs = [i for i, cell in enumerate(encoding.cells) if cell.state is None]
+        self._space = space
+        self._edges = conflict_edges(self._encoding.signature)
+        cells = enumerate(self._encoding.cells)
+        self._stateless = [i for i, cell in cells if cell.state is None]  # backoff and schedule
         self._current: Known | None = None
         whole = self._table_without(frozenset())
         self._dropped = self._drop_idle(frozenset(), whole)
@@ -173,7 +174,7 @@ class Reduction:
 
     def _on_backoff_of(self, backoff: Sequence[int], table: Sequence[int]) -> tuple[int, ...]:
         vector = list(table)
-        for cell in self._backoffs:
+        for cell in self._stateless:
             vector[cell] = backoff[cell]
         return tuple(vector)
 
@@ -222,7 +223,7 @@ class Reduction:
         self._left = None
         cells = self._encoding.cells
         held = [i for i in self._space.open if self._here[i] != cells[i].default]
-        self._cells = sorted({*held, *(i for i in self._backoffs if i in self._space.open)})
+        self._cells = sorted({*held, *(i for i in self._stateless if i in self._space.open)})
         assert self._current is not None
         self._trials = {self._here: self._current.fitness}
 

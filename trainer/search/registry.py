@@ -8,7 +8,6 @@ from typing import Any
 
 from hydra.core.config_store import ConfigStore
 
-from policies import Encoding
 from trainer.config import SearchConfig
 from trainer.search.base import Candidate, Search
 from trainer.search.evolution import Evolution, EvolutionConfig
@@ -17,8 +16,9 @@ from trainer.search.local import Local, LocalConfig
 from trainer.search.policy_gradient import PolicyGradient, PolicyGradientConfig
 from trainer.search.random import RandomConfig, RandomSearch
 from trainer.search.reduction import Reduction, ReductionConfig
+from trainer.search.space import Space
 
-Build = Callable[[Encoding, Any, Sequence[Candidate], int], Search]
+Build = Callable[[Space, Any, Sequence[Candidate], int], Search]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Entry:
     """A registered search.
 
     Attributes:
-        build: from (encoding, settings, warm start, seed).
+        build: from (space, settings, warm start, seed).
         config: the dataclass of its settings, the type of `configs/search/NAME.yaml`, and of its
             variants.
     """
@@ -46,13 +46,13 @@ SEARCHES: dict[str, Entry] = {
 
 
 def build_search(
-    config: SearchConfig, encoding: Encoding, start: Sequence[Candidate], seed: int
+    config: SearchConfig, space: Space, start: Sequence[Candidate], seed: int
 ) -> Search:
     """Make the search that the settings name.
 
     Args:
         config: its settings.
-        encoding: the policy space.
+        space: what it may propose, that of its settings (`space_of`).
         start: known good candidates, best guesses first.
         seed: of its random numbers.
 
@@ -62,7 +62,7 @@ def build_search(
     entry = SEARCHES.get(config.name)
     if entry is None:
         raise ValueError(f"search={config.name}: no such search; there are {', '.join(SEARCHES)}")
-    return entry.build(encoding, config, start, seed)
+    return entry.build(space, config, start, seed)
 
 
 def register_searches() -> None:

@@ -1,4 +1,8 @@
-"""The tables that a search may propose: those that its action groups leave (paper §7.2)."""
+"""The tables that a search may propose: those that its action groups leave (paper §7.2).
+
+What no action group of the search has stays as it is in the table that it changes (`search.base`):
+OCC's, unless another one is named.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +10,50 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from random import Random
 
-from policies import ACTION_GROUPS, Encoding
+from policies import (
+    ACTION_GROUPS,
+    SCHEDULE,
+    Cell,
+    Encoding,
+    PolicyFileError,
+    Signature,
+    action_group,
+    resolve,
+)
+from policies.schedule import schedules
+from trainer.config import SearchConfig
 
 
 class Space:
-    """Which values each cell may take. What an action group owns and is not named stays OCC's.
+    """Which values each cell may take. What an action group owns and is not named stays the base's.
 
     Args:
         encoding: the workload's tables.
-        actions: names of action groups, see `policies.ACTION_GROUPS`.
+        actions: names of action groups, see `policies.ACTION_GROUPS`; or `schedule`.
+        base: the table that is changed; None = OCC under binary exponential backoff.
 
     Raises:
         ValueError: a name is not an action group, or there is none; the message lists them.
     """
 
-    def __init__(self, encoding: Encoding, actions: Collection[str]) -> None:
+    def __init__(
+        self, encoding: Encoding, actions: Collection[str], base: Sequence[int] | None = None
+    ) -> None:
         if not actions:
-            raise ValueError(f"search.actions=[]: must name some of {', '.join(ACTION_GROUPS)}")
+            there = ", ".join([*ACTION_GROUPS, SCHEDULE])
+            raise ValueError(f"search.actions=[]: must name some of {there}")
         try:
-            self._values = encoding.allowed(actions)
+            allowed = encoding.allowed(actions)
         except ValueError as error:
             raise ValueError(f"search.actions=[{','.join(actions)}]: {error}") from error
         self._encoding = encoding
+        self._base = tuple(
+            [cell.default for cell in encoding.cells] if base is None else map(int, base)
+        )
+        self._values = tuple(
+            tuple(sorted({*values, own})) if _changes(cell, actions) else (own,)
+            for cell, values, own in zip(encoding.cells, allowed, self._base, strict=True)
+        )
         self._known = [frozenset(values) for values in self._values]
         self._open = tuple(i for i, values in enumerate(self._values) if len(values) > 1)
 
@@ -35,6 +61,11 @@ class Space:
     def encoding(self) -> Encoding:
         """Of the tables."""
         return self._encoding
+
+    @property
+    def base(self) -> tuple[int, ...]:
+        """The table that is changed."""
+        return self._base
 
     @property
     def values(self) -> tuple[tuple[int, ...], ...]:
@@ -52,10 +83,10 @@ class Space:
         return math.prod(len(values) for values in self._values)
 
     def fit(self, vector: Sequence[int]) -> tuple[int, ...]:
-        """The table with OCC's value in every cell whose own is not allowed."""
+        """The table with the base's value in every cell whose own is not allowed."""
         return tuple(
-            value if value in known else cell.default
-            for value, known, cell in zip(vector, self._known, self._encoding.cells, strict=True)
+            value if value in known else own
+            for value, known, own in zip(vector, self._known, self._base, strict=True)
         )
 
     def draw(self, random: Random) -> tuple[int, ...]:
@@ -76,3 +107,28 @@ class Space:
             for value in self._values[cell]:
                 if value != vector[cell]:
                     yield cell, value
+
+
+def space_of(config: SearchConfig, signature: Signature) -> Space:
+    """The space of a search's settings.
+
+    The schedule is in it where an action group of the search says so, or the base has one.
+
+    Raises:
+        ValueError: `search.actions` names no action group.
+        PolicyFileError: `search.base` is no policy for the workload.
+    """
+    if config.base is None:
+        return Space(Encoding(signature, SCHEDULE in config.actions), config.actions)
+    try:
+        document = resolve(config.base, signature)
+        encoding = Encoding(signature, SCHEDULE in config.actions or schedules(document.schedule))
+        base = encoding.encode(document)
+    except PolicyFileError as error:
+        raise PolicyFileError(f"search.base: {error}") from error
+    return Space(encoding, config.actions, base)
+
+
+def _changes(cell: Cell, actions: Collection[str]) -> bool:
+    """Whether some action group has a say in a cell."""
+    return any(action_group(cell, value) in actions for value in range(len(cell.choices)))

@@ -1,4 +1,7 @@
-"""Known good policies to start from: the seeds, each under several backoffs (paper §5.1)."""
+"""Known good policies to start from: the seeds, each under several backoffs (paper §5.1).
+
+Where the schedule is searched for too, they also stand there with their transactions scheduled.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from policies import INITIAL_US, SEEDS, BackoffRow, Encoding, build_seed
+from policies.schedule import FIFO, POLICY
 from trainer.search.base import Candidate
 from trainer.search.space import Space
 
@@ -29,7 +33,7 @@ def warm_start(
     """
     tuned = [_nearest(us) for us in tuned_us]
     around = [i for at in tuned for i in (at - 1, at + 1) if 0 <= i < len(INITIAL_US)]
-    found = [*library]
+    found, to_schedule = [*library], [*library]
     for name in SEEDS:
         document = build_seed(name, encoding.signature)
         found.append(Candidate(tuple(encoding.encode(document)), name))
@@ -38,7 +42,20 @@ def warm_start(
             constant = replace(document, backoff=dict.fromkeys(document.backoff, backoff))
             vector = tuple(encoding.encode(constant))
             found.append(Candidate(vector, f"{name}, constant backoff {INITIAL_US[index]:g} µs"))
+            to_schedule += [found[-1]] if index in tuned else []
+    if encoding.scheduled:
+        found += [_scheduled(one, encoding) for one in to_schedule]
     return _different(found)
+
+
+def _scheduled(candidate: Candidate, encoding: Encoding) -> Candidate:
+    """The same under SMF with the engine's own parameters; as it is, if it has a schedule."""
+    policy = encoding.schedule_cells[0]
+    if candidate.vector[policy] != POLICY.choices.index(FIFO):
+        return candidate
+    vector = list(candidate.vector)
+    vector[policy] = POLICY.choices.index("smf")
+    return Candidate(tuple(vector), f"{candidate.origin}, scheduled by smf")
 
 
 def _nearest(us: float) -> int:

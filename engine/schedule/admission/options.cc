@@ -1,7 +1,12 @@
 #include "schedule/admission/options.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <sstream>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "schedule/admission/registry.h"
 
@@ -16,6 +21,12 @@ std::string text_of(double value) {
   std::ostringstream text;
   text << value;
   return text.str();
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+  return text;
 }
 
 std::string_view name_of(Rules rules) {
@@ -39,6 +50,7 @@ Options Options::parse(const OptionMap& options) {
   parsed.hot = reader.real("hot", parsed.hot, 0, 1);
   parsed.defer = reader.real("defer", parsed.defer, 0, 1);
   const std::string rules = reader.choice("rules", "auto", {"auto", "occ", "lock", "mvtso"});
+  parsed.unscheduled = reader.names("unscheduled");
   reader.finish();
   parsed.rules_given = rules != "auto";
   if (rules == "lock") parsed.rules = Rules::lock;
@@ -53,7 +65,24 @@ OptionMap Options::to_map() const {
           {"barrier", std::to_string(barrier)},
           {"hot", text_of(hot)},
           {"defer", text_of(defer)},
-          {"rules", rules_given ? std::string(name_of(rules)) : "auto"}};
+          {"rules", rules_given ? std::string(name_of(rules)) : "auto"},
+          {"unscheduled", joined(unscheduled)}};
+}
+
+std::vector<bool> Options::scheduled_types(const Signature& signature) const {
+  std::vector<bool> scheduled(signature.types.size(), true);
+  for (const std::string& name : unscheduled) {
+    const auto found = std::find_if(signature.types.begin(), signature.types.end(),
+                                    [&name](const TypeSpec& type) { return type.name == name; });
+    if (found == signature.types.end()) {
+      std::vector<std::string> known;
+      for (const TypeSpec& type : signature.types) known.push_back(type.name);
+      throw std::invalid_argument("schedule: option 'unscheduled' names the type '" + name + "'; " +
+                                  signature.workload + " has " + joined(known));
+    }
+    scheduled[static_cast<std::size_t>(found - signature.types.begin())] = false;
+  }
+  return scheduled;
 }
 
 Rules rules_of(std::string_view protocol) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "workload/options.h"
+#include "workload/signature.h"
 
 namespace heddle::admission {
 
@@ -24,14 +25,21 @@ struct Options {
   double defer = 0.6;  ///< with what probability tsdefer puts off what would conflict
   Rules rules = Rules::occ;
   bool rules_given = false;  ///< or else they are the protocol's
+  /// Types whose transactions start as they are drawn.
+  std::vector<std::string> unscheduled;
 
   [[nodiscard]] bool schedules() const { return policy != "fifo"; }
 
-  /// Reads `policy`, `window`, `k`, `barrier`, `hot`, `defer` and `rules`, all texts.
+  /// Reads `policy`, `window`, `k`, `barrier`, `hot`, `defer`, `rules` and `unscheduled`, all
+  /// texts; of the last the names have commas between them.
   /// @throws std::invalid_argument naming the culprit and what is valid
   [[nodiscard]] static Options parse(const OptionMap& options);
   /// What `parse` makes the same of: what a result records.
   [[nodiscard]] OptionMap to_map() const;
+
+  /// Of each type of a workload, whether its transactions are scheduled.
+  /// @throws std::invalid_argument if `unscheduled` names a type that there is not
+  [[nodiscard]] std::vector<bool> scheduled_types(const Signature& signature) const;
 };
 
 /// The rules under which a protocol's conflicts end: `occ` for silo, `lock` for two-phase locking,

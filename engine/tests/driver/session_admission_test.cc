@@ -73,6 +73,23 @@ TEST(SessionAdmission, ResultsSayHow) {
   EXPECT_GT(result.schedule->cold, 10 * result.schedule->hot);
 }
 
+TEST(SessionAdmission, SchedulesOnlyTheTypesItIsTo) {
+  const auto session = open_session({{"name", "tpcc"}, {"warehouses", "1"}}, 2, 1);
+  RunOptions options;
+  options.seconds = 0.02;
+  const auto measured = [&](const std::string& unscheduled) {
+    options.schedule = {{"policy", "smf"}, {"unscheduled", unscheduled}};
+    return session_runs::run(*session, options).schedule.value();
+  };
+  EXPECT_GT(measured("").hot, 0U);
+  EXPECT_GT(measured("payment").hot, 0U);
+  // The other types name no keys.
+  const ScheduleResult none = measured("new_order,payment,delivery");
+  EXPECT_EQ(none.hot, 0U);
+  EXPECT_GT(none.cold, 0U);
+  EXPECT_EQ(none.options.at("unscheduled"), "new_order,payment,delivery");
+}
+
 std::string refusal(Session& session, const OptionMap& schedule) {
   RunOptions options;
   options.schedule = schedule;
@@ -88,6 +105,8 @@ TEST(SessionAdmission, RefusesWhatMakesNoSense) {
   const auto micro = open_session(kMicro, 2, 1);
   EXPECT_NE(refusal(*micro, {{"policy", "lifo"}}).find("'lifo'"), std::string::npos);
   EXPECT_NE(refusal(*micro, {{"k", "-1"}}).find("'k'"), std::string::npos);
+  const std::string unknown = refusal(*micro, {{"policy", "smf"}, {"unscheduled", "refund"}});
+  EXPECT_NE(unknown.find("'refund'; micro has"), std::string::npos) << unknown;
 }
 
 }  // namespace

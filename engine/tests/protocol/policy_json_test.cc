@@ -145,11 +145,42 @@ TEST(PolicyJson, WrongHeaderIsRefused) {
       {"an unknown field", [](Json& d) { d["comment"] = "mine"; }, {"comment", "provenance"}},
       {"no name", [](Json& d) { d.erase("name"); }, {"name", "missing"}},
       {"a number for a name", [](Json& d) { d["name"] = 3; }, {"name", "3"}},
-      {"a schedule", [](Json& d) { d["schedule"] = {{"window", 8}}; }, {"schedule", "null"}},
       {"no schedule", [](Json& d) { d.erase("schedule"); }, {"schedule", "missing"}},
       {"no provenance", [](Json& d) { d.erase("provenance"); }, {"provenance", "missing"}},
       {"a text for provenance", [](Json& d) { d["provenance"] = "me"; }, {"provenance", "me"}},
   });
+}
+
+/// A document whose schedule is this.
+std::function<void(Json&)> scheduled(const Json& schedule) {
+  return [schedule](Json& d) { d["schedule"] = schedule; };
+}
+
+TEST(PolicyJson, WrongScheduleIsRefused) {
+  expect_refused({
+      {"a text", scheduled("smf"), {"schedule", "object", "smf"}},
+      {"no policy", scheduled({{"window", 8}}), {"schedule", "policy", "missing"}},
+      {"another policy", scheduled({{"policy", "lifo"}}), {"schedule", "policy", "lifo", "smf"}},
+      {"a number for it", scheduled({{"policy", 3}}), {"schedule", "policy", "text", "3"}},
+      {"too wide", scheduled({{"policy", "smf"}, {"window", 99}}), {"window", "99", "64"}},
+      {"no number", scheduled({{"policy", "smf"}, {"hot", true}}), {"schedule", "hot", "true"}},
+      {"an unknown field", scheduled({{"policy", "smf"}, {"queue", 1}}), {"queue", "window"}},
+      {"an unknown type",
+       scheduled({{"policy", "smf"}, {"unscheduled", {"refund"}}}),
+       {"unscheduled", "refund", "order", "cancel"}},
+      {"no names", scheduled({{"policy", "smf"}, {"unscheduled", {7}}}), {"unscheduled", "texts"}},
+  });
+}
+
+TEST(PolicyJson, ScheduleIsKept) {
+  Json document = Json::parse(to_json(policy()));
+  document["schedule"] = {{"unscheduled", {"cancel"}}, {"hot", 0.03}, {"policy", "smf"}};
+  const Policy read = parse(document.dump());
+  EXPECT_EQ(read.schedule_json, R"({"policy":"smf","hot":0.03,"unscheduled":["cancel"]})");
+  EXPECT_EQ(to_json(parse(to_json(read))), to_json(read));
+  const OptionMap options = {{"policy", "smf"}, {"hot", "0.03"}, {"unscheduled", "cancel"}};
+  EXPECT_EQ(schedule_options(read), options);
+  EXPECT_TRUE(schedule_options(policy()).empty());
 }
 
 TEST(PolicyJson, WrongRowIsRefusedByNumberAndField) {
@@ -206,7 +237,11 @@ TEST(PolicyJson, WrongWaitIsRefusedByRowAndType) {
   };
   expect_refused({
       {"no waits", [](Json& d) { d["cc"][1].erase("wait"); }, {row_1, "wait", "missing"}},
-      {"a list of waits", [](Json& d) { d["cc"][1]["wait"] = {0, 0}; }, {row_1, "wait", "object"}},
+      {"a list of waits",
+       [](Json& d) {
+         d["cc"][1]["wait"] = {0, 0};
+       },
+       {row_1, "wait", "object"}},
       {"a type without a wait",
        [](Json& d) { d["cc"][1]["wait"].erase("cancel"); },
        {row_1, "wait", "cancel"}},

@@ -79,7 +79,7 @@ def test_an_empty_trace_is_told(tmp_path: Path) -> None:
 
 def test_the_search_starts_from_a_champion_that_fits(signature: Signature) -> None:
     champion = Publication(table(signature, "ic3"), 3, 2, peak())
-    (start,) = starting_points(champion, signature)
+    (start,) = starting_points(champion, Encoding(signature))
     assert start.vector == tuple(Encoding(signature).encode(champion.document))
-    assert starting_points(champion, Signature("other", ())) == []
-    assert starting_points(None, signature) == []
+    assert starting_points(champion, Encoding(Signature("other", ()))) == []
+    assert starting_points(None, Encoding(signature)) == []

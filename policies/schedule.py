@@ -1,0 +1,105 @@
+"""The schedule of a policy as cells: which transaction a worker starts next (docs/admission.md).
+
+What the section of the file may hold is for the engine to say. Here is what a search may put there:
+a few values of each parameter, and for each type whether its transactions are scheduled at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+FIFO = "fifo"
+"""Transactions start as they are drawn."""
+
+UNSCHEDULED = "unscheduled"
+"""The field that lists the types whose transactions start as they are drawn."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A field of the schedule.
+
+    Attributes:
+        name: as the file has it.
+        choices: what a search may put there, ascending where they are numbers.
+        default: what the engine takes where the field is missing.
+        users: the admission policies that go by it.
+    """
+
+    name: str
+    choices: tuple[str | int | float, ...]
+    default: str | int | float
+    users: frozenset[str]
+
+
+_SMF = frozenset({"smf"})
+_BOTH = frozenset({"smf", "tsdefer"})
+
+# `partition` is left out: it leaves transactions with other workers, so that over a short look the
+# mix that commits is not the mix that is drawn, and the fitness of the two can't be compared.
+POLICY = Parameter("policy", (FIFO, "smf", "tsdefer"), FIFO, _BOTH)
+PARAMETERS = (
+    Parameter("window", (2, 4, 8, 16, 32), 8, _BOTH),
+    Parameter("k", (2, 3, 5, 8, 16), 5, _SMF),
+    Parameter("barrier", (4, 8, 16, 32, 64, 128), 32, _BOTH),
+    Parameter("hot", (0.003, 0.01, 0.03, 0.1, 0.3), 0.01, _BOTH),
+    Parameter("defer", (0.2, 0.4, 0.6, 0.8), 0.6, frozenset({"tsdefer"})),
+    # Of policy tables, whose writes may be seen before the commit, `auto` is `mvtso`.
+    Parameter("rules", ("occ", "lock", "mvtso"), "mvtso", _BOTH),
+)
+"""The fields beside `policy`, in the order of the cells."""
+
+
+def schedules(schedule: Mapping[str, Any] | None) -> bool:
+    """Whether a policy's schedule does anything."""
+    return schedule is not None and schedule.get("policy", FIFO) != FIFO
+
+
+def schedule_values(
+    schedule: Mapping[str, Any] | None, types: Sequence[str]
+) -> list[str | int | float | bool]:
+    """What the cells stand for under a schedule: the policy, the parameters, each type's exclusion.
+
+    A field that is missing, or that its admission policy does not go by, is as by default.
+
+    Args:
+        schedule: the section of a policy's file, valid; None: there is none.
+        types: the workload's, in order.
+    """
+    if schedule is None or not schedules(schedule):
+        return [FIFO, *(one.default for one in PARAMETERS), *(False for _ in types)]
+    policy = schedule["policy"]
+    found: list[str | int | float | bool] = [policy]
+    for one in PARAMETERS:
+        value = schedule.get(one.name, one.default) if policy in one.users else one.default
+        found.append(one.default if value == "auto" else value)
+    return [*found, *(name in schedule.get(UNSCHEDULED, ()) for name in types)]
+
+
+def schedule_of(
+    values: Sequence[str | int | float | bool], types: Sequence[str]
+) -> dict[str, Any] | None:
+    """The section for cells that stand for these values; None if nothing is scheduled.
+
+    Fields that its admission policy does not go by are left out.
+    """
+    policy, parameters = values[0], values[1 : 1 + len(PARAMETERS)]
+    if policy == FIFO:
+        return None
+    section: dict[str, Any] = {"policy": policy}
+    for one, value in zip(PARAMETERS, parameters, strict=True):
+        if policy in one.users:
+            section[one.name] = value
+    excluded = zip(types, values[1 + len(PARAMETERS) :], strict=True)
+    section[UNSCHEDULED] = [name for name, is_excluded in excluded if is_excluded]
+    return section
+
+
+def schedule_options(schedule: Mapping[str, Any]) -> dict[str, str]:
+    """A section as the engine takes it beside a policy: all values as texts."""
+    return {
+        key: ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        for key, value in schedule.items()
+    }

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policies import Encoding, PolicyFileError, Signature, build_seed, from_json, to_json, validate
+from policies.schedule import schedule_options
+
+SMF = {"policy": "smf", "window": 16, "k": 3, "barrier": 64, "hot": 0.03, "rules": "occ"}
+
+
+@given(data=st.data())
+def test_any_scheduled_vector_is_a_valid_policy_and_comes_back(
+    signature: Signature, data: st.DataObject
+) -> None:
+    encoding = Encoding(signature, scheduled=True)
+    draw = Random(data.draw(st.integers(0, 2**64 - 1)))
+    vector = [draw.randrange(choices) for choices in encoding.nvec]
+    document = encoding.decode(vector, "any")
+    validate(document)
+    again = encoding.encode(from_json(to_json(document)))
+    assert encoding.decode(again, "any") == document
+    assert again[: encoding.schedule_cells.start] == vector[: encoding.schedule_cells.start]
+
+
+def test_its_cells_follow_the_tables(tpcc: Signature) -> None:
+    plain, scheduled = Encoding(tpcc), Encoding(tpcc, scheduled=True)
+    assert scheduled.cells[: plain.size] == plain.cells
+    assert not plain.schedule_cells
+    assert [scheduled.names[cell] for cell in scheduled.schedule_cells] == [
+        *("schedule.policy", "schedule.window", "schedule.k", "schedule.barrier"),
+        *("schedule.hot", "schedule.defer", "schedule.rules"),
+        *(f"schedule.unscheduled.{name}" for name in tpcc.type_names),
+    ]
+    assert scheduled.decode([cell.default for cell in scheduled.cells], "occ").schedule is None
+
+
+def test_only_what_the_admission_policy_goes_by_is_written(tpcc: Signature) -> None:
+    encoding = Encoding(tpcc, scheduled=True)
+    document = replace(build_seed("ic3", tpcc), schedule={**SMF, "unscheduled": ["payment"]})
+    found = encoding.decode(encoding.encode(document), "ic3")
+    assert found.schedule == {**SMF, "unscheduled": ["payment"]}
+    assert "defer" not in found.schedule, "that is tsdefer's"
+
+
+@pytest.mark.parametrize(
+    ("schedule", "message"),
+    [
+        ({**SMF, "window": 12}, r"schedule\.window is 12; it must be one of 2, 4, 8"),
+        ({"policy": "partition"}, r"schedule\.policy is 'partition'; it must be one of fifo, smf"),
+    ],
+)
+def test_what_no_search_would_propose_is_named(
+    tpcc: Signature, schedule: dict[str, Any], message: str
+) -> None:
+    document = replace(build_seed("occ", tpcc), schedule=schedule)
+    validate(document)  # the engine takes it
+    with pytest.raises(PolicyFileError, match=message):
+        Encoding(tpcc, scheduled=True).encode(document)
+
+
+def test_no_schedule_is_lost_unsaid(tpcc: Signature) -> None:
+    document = replace(build_seed("occ", tpcc), name="mine", schedule=SMF)
+    with pytest.raises(PolicyFileError, match=r"'mine' carries a schedule.*search\.actions"):
+        Encoding(tpcc).encode(document)
+    assert Encoding.of(document) == Encoding(tpcc, scheduled=True)
+    assert Encoding.of(build_seed("occ", tpcc)) == Encoding(tpcc)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "message"),
+    [
+        ({"window": 8}, "policy"),
+        ({"policy": "lifo"}, "lifo.*fifo.*smf"),
+        ({"policy": "smf", "window": 1000}, "window.*1000.*64"),
+        ({"policy": "smf", "unscheduled": ["refund"]}, "refund.*new_order"),
+        ({"policy": "smf", "speed": 3}, "speed.*window"),
+    ],
+)
+def test_a_schedule_that_makes_no_sense_is_refused(
+    tpcc: Signature, schedule: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(PolicyFileError, match=message):
+        validate(replace(build_seed("occ", tpcc), schedule=schedule))
+
+
+def test_the_engine_takes_texts() -> None:
+    given = {"policy": "smf", "window": 8, "hot": 0.01, "unscheduled": ["payment", "delivery"]}
+    assert schedule_options(given) == {
+        "policy": "smf",
+        "window": "8",
+        "hot": "0.01",
+        "unscheduled": "payment,delivery",
+    }
