@@ -12,12 +12,12 @@ from collections.abc import Iterator
 # One character class first, so that the search skips to what can begin a literal.
 _SPLIT = re.compile(
     r"""(["'$.0-9](?:
-      (?<=")[^"]*"                                       # a quoted name, which is put back
-    | (?<=')[^']*'(?:'[^']*')*                           # a string
+      (?<=")[^"]*"                                          # a quoted name, which is put back
+    | (?<=')[^']*'(?:'[^']*')*                              # a string
     | (?<=\$)(?<![\w$]\$)[0-9]+                             # a parameter
-    | (?<=[0-9])(?<![\w$][0-9])(?<![\w$]\.[0-9])                  # a number
+    | (?<=[0-9])(?<![\w$][0-9])(?<![\w$]\.[0-9])            # a number
         (?:[xX][0-9a-fA-F_]+|[0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)(?!\w)
-    | (?<=\.)(?<![\w$"]\.)[0-9]+(?:[eE][+-]?[0-9]+)?(?!\w)     # a number without its zero
+    | (?<=\.)(?<![\w$"]\.)[0-9]+(?:[eE][+-]?[0-9]+)?(?!\w)  # a number without its zero
     ))""",
     re.VERBOSE,
 )
