@@ -48,6 +48,7 @@ PARAMETERS = (
     Parameter("defer", (0.2, 0.4, 0.6, 0.8), 0.6, frozenset({"tsdefer"})),
     # Of policy tables, whose writes may be seen before the commit, `auto` is `mvtso`.
     Parameter("rules", ("occ", "lock", "mvtso"), "mvtso", _BOTH),
+    Parameter("probe_us", (0, 1000), 1000, _BOTH),
 )
 """The fields beside `policy`, in the order of the cells."""
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "schedule/admission/frequent_keys.h"
 #include "schedule/admission/partition.h"
 #include "schedule/admission/policy.h"
+#include "schedule/admission/probe.h"
 #include "schedule/admission/registry.h"
 #include "workload/hints.h"
 #include "workload/random.h"
@@ -37,6 +39,8 @@ namespace heddle {
 /// - None is dropped for an easier one: once `barrier` others have overtaken it, a transaction goes
 ///   as soon as the worker is free. That is the paper's barrier (§5.1), placed
 ///   behind each transaction instead of behind every so many.
+/// - Where that does not pay, transactions begin as they are drawn (Probe). `partition` is not put
+///   to the test: it does not delay transactions but moves them.
 /// - Latency counts from the drawing, or the arrival, so what a transaction waits in a window is
 ///   seen.
 /// - How long a transaction takes is a moving mean of its type's attempts that committed, without
@@ -68,6 +72,7 @@ class Admission {
     // Not the stream of the inputs: which transactions are drawn is the same under every policy.
     policy_ = admission::make_policy<M>(
         options, state->times, Random::stream(seed, kStream + static_cast<std::uint64_t>(worker)));
+    probe_.emplace(state->probe, M::ticks(options.probe_us));
     routes_ = !state->mailboxes.empty();
     durations_.assign(static_cast<std::size_t>(types), 0);
     entries_.resize(static_cast<std::size_t>(options.window) + 2);
@@ -85,7 +90,13 @@ class Admission {
   template <class Draw>
   Entry* next(Draw draw, Ticks now, AdmissionCounts& counts) {
     if (current_ != nullptr) free_.push_back(current_);
-    current_ = routes_ ? next_routed(draw, counts) : next_of_window(draw, now, counts);
+    if (routes_) {
+      current_ = next_routed(draw, counts);
+    } else if (probe_->schedules(now)) {
+      current_ = next_of_window(draw, now, counts);
+    } else {
+      current_ = next_drawn(draw, counts);
+    }
     return current_;
   }
 
@@ -117,6 +128,22 @@ class Admission {
 
   static constexpr Ticks kMeanOf = 4;
   static constexpr std::uint64_t kStream = std::uint64_t{1} << 32;
+
+  /// As if nothing were scheduled. Those that wait in the window go first, the oldest at first; but
+  /// they are what was put off, so where it is measured what drawing is worth they wait on.
+  template <class Draw>
+  Entry* next_drawn(Draw draw, AdmissionCounts& counts) {
+    Entry* entry = waiting_.empty() || probe_->measures() ? fresh(draw) : nullptr;
+    if (entry == nullptr) {
+      if (waiting_.empty()) return nullptr;
+      entry = waiting_.front();
+      waiting_.erase(waiting_.begin());
+      candidates_.erase(candidates_.begin());
+    }
+    entry->operations.clear();
+    ++counts.cold;
+    return entry;
+  }
 
   template <class Draw>
   Entry* next_of_window(Draw draw, Ticks now, AdmissionCounts& counts) {
@@ -187,6 +214,14 @@ class Admission {
   /// Draws a transaction, and says which of its keys are hot.
   template <class Draw>
   Entry* drawn(Draw draw) {
+    Entry* entry = fresh(draw);
+    if (entry != nullptr) predict(*entry);
+    return entry;
+  }
+
+  /// Draws a transaction.
+  template <class Draw>
+  Entry* fresh(Draw draw) {
     Entry* entry = take_free();
     if (!draw(entry->input, entry->arrived)) {
       free_.push_back(entry);
@@ -194,7 +229,6 @@ class Admission {
     }
     entry->start = 0;
     entry->overtaken = 0;
-    predict(*entry);
     return entry;
   }
 
@@ -248,6 +282,7 @@ class Admission {
   bool routes_ = false;
   std::unique_ptr<admission::FrequentKeys> frequent_;
   std::unique_ptr<admission::Policy<M>> policy_;
+  std::optional<admission::Probe<M>> probe_;
   std::vector<Ticks> durations_;  ///< by type; 0: none has ended yet
   std::vector<Entry> entries_;
   std::vector<Entry*> free_;

@@ -13,6 +13,7 @@
 #include "schedule/admission/key_times.h"
 #include "schedule/admission/operation.h"
 #include "schedule/admission/options.h"
+#include "schedule/admission/probe.h"
 #include "schedule/admission/registry.h"
 #include "workload/hints.h"
 #include "workload/random.h"
@@ -130,6 +131,7 @@ struct AdmissionState {
   std::vector<bool> scheduled;  ///< by type of the signature
   HintedStates states;
   admission::KeyTimes<M> times;
+  admission::ProbeCounts<M> probe;
   std::deque<Mailbox<M, Parcel>> mailboxes;  ///< one a worker, where the policy routes
 };
 

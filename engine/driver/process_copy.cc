@@ -17,6 +17,7 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <fstream>
 #include <functional>
 #include <new>
 #include <optional>
@@ -109,6 +110,16 @@ class Child {
     return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
   }
 
+  /// Whether it runs, or would if there were a processor for it; not if it sleeps or is stopped.
+  [[nodiscard]] bool is_runnable() const {
+    // `PID (NAME) STATE …`; a name may have brackets of its own.
+    std::ifstream file("/proc/" + std::to_string(id_) + "/stat");
+    std::string line;
+    if (!std::getline(file, line)) return false;
+    const std::size_t name_end = line.rfind(')');
+    return name_end != std::string::npos && line.compare(name_end, 3, ") R") == 0;
+  }
+
   /// Its exit status, as waitpid() gives it.
   int wait() {
     int status = 0;
@@ -169,8 +180,8 @@ std::string answer(const std::function<std::string(CopyProgress&)>& work, Progre
 
 /// Notices a copy whose virtual time has stopped: the run's own watchdog goes by that time.
 ///
-/// It goes by the processor time that the copy uses meanwhile: on a busy machine a copy that is
-/// well may not get a processor for long. One that does not run at all is given up later.
+/// What counts is the processor time that the copy has used since its last step, and the time in
+/// which it wanted none: on a busy machine one that is well may have to wait for a processor.
 class Watchdog {
  public:
   Watchdog(const Progress& progress, const Child& child, const CopyPatience& patience)
@@ -185,15 +196,15 @@ class Watchdog {
     if (steps != steps_) {
       steps_ = steps;
       used_ = used;
-      waited_ = {};
-    } else {
-      waited_ += std::min<Seconds>(now - asked_, kLongestGap);
+      blocked_ = {};
+    } else if (!child_.is_runnable()) {
+      blocked_ += std::min<Seconds>(now - asked_, kLongestGap);
     }
     asked_ = now;
+    const double spent_s = (used - used_ + blocked_).count();
     if (steps == Progress::kFinished) {
-      if (waited_.count() > patience_.finish_s) throw CopyLostError(late());
-    } else if ((used - used_).count() > patience_.step_s ||
-               waited_.count() > patience_.step_s * kStarved) {
+      if (spent_s > patience_.finish_s) throw CopyLostError(late());
+    } else if (spent_s > patience_.step_s) {
       throw StuckError("virtual time has stopped; the run was ended");
     }
   }
@@ -201,7 +212,6 @@ class Watchdog {
  private:
   using Seconds = std::chrono::duration<double>;
   static constexpr Seconds kLongestGap{0.1};
-  static constexpr double kStarved = 20;  // of its time a copy may well wait for a processor
 
   [[nodiscard]] std::string late() const {
     std::ostringstream text;
@@ -212,8 +222,8 @@ class Watchdog {
   const Progress& progress_;
   const Child& child_;
   CopyPatience patience_;
-  Seconds waited_{};  // since its last step
-  Seconds used_{};    // of processor time, at its last step
+  Seconds used_{};     // of processor time, at its last step
+  Seconds blocked_{};  // since its last step
   std::uint64_t steps_ = 0;
   std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
 };

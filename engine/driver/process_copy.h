@@ -27,9 +27,10 @@ class CopyProgress {
   virtual bool finish() = 0;
 };
 
-/// How long a copy is waited for, in seconds.
+/// How long a copy is waited for, in seconds of its processor's time or in which it wanted none:
+/// what it waits for a processor does not count.
 struct CopyPatience {
-  double step_s = 10;  ///< of its processor time for its next step, while its run goes on
+  double step_s = 10;  ///< for its next step, while its run goes on
   double finish_s = std::numeric_limits<double>::infinity();  ///< for its answer, after
 };
 

@@ -1,7 +1,6 @@
 #include "protocol/policy_json.h"
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 #include <optional>
 #include <set>
@@ -23,9 +22,10 @@ constexpr int kSchemaVersion = 1;
 constexpr std::string_view kKind = "heddle.policy";
 constexpr std::size_t kLargestDocument = std::size_t{16} << 20;
 constexpr std::size_t kMostStates = 10'000;
+constexpr const char* kUnscheduled = "unscheduled";
 /// In the order in which they are written.
-constexpr std::array kScheduleFields = {"policy", "window", "k",     "barrier",
-                                        "hot",    "defer",  "rules", "unscheduled"};
+const std::initializer_list<std::string_view> kScheduleFields = {
+    "policy", "window", "k", "barrier", "hot", "defer", "rules", "probe_us", kUnscheduled};
 constexpr int kMostLevels = 32;  // a policy has five; the free-form parts may have some more
 
 /// A text that is UTF-8, cut to so many bytes, and not through a character.
@@ -377,24 +377,35 @@ void check_header(const Json& document) {
 OptionMap schedule_texts(const Json& schedule) {
   OptionMap texts;
   for (const auto& [key, value] : schedule.items()) {
-    if (value.is_string()) {
-      texts[key] = value.get<std::string>();
-    } else if (value.is_number()) {
-      texts[key] = value.dump();
-    } else if (value.is_array()) {
+    if (value.is_array()) {
       std::string& names = texts[key];
-      for (const Json& name : value) {
-        if (!name.is_string()) {
-          fail("schedule", "field '" + key + "' must be a list of texts, not " + shown(value));
-        }
-        names += (names.empty() ? "" : ",") + name.get<std::string>();
-      }
+      for (const Json& name : value) names += (names.empty() ? "" : ",") + name.get<std::string>();
     } else {
-      fail("schedule",
-           "field '" + key + "' must be a text, a number or a list of texts, not " + shown(value));
+      texts[key] = value.is_string() ? value.get<std::string>() : value.dump();
     }
   }
   return texts;
+}
+
+/// The types that a schedule leaves out, in the signature's order.
+Json left_out(const Json& schedule, const Signature& signature) {
+  std::set<std::string> names;
+  for (const Json& name : array_field(schedule, kUnscheduled, "schedule")) {
+    const auto is_it = [&name](const TypeSpec& type) { return name == type.name; };
+    if (std::none_of(signature.types.begin(), signature.types.end(), is_it)) {
+      std::string known;
+      for (const TypeSpec& type : signature.types) known += (known.empty() ? "" : ", ") + type.name;
+      fail("schedule", "field 'unscheduled' has " + shown(name) + "; the types are " + known);
+    }
+    if (!names.insert(name.get<std::string>()).second) {
+      fail("schedule", "field 'unscheduled' has " + shown(name) + " twice");
+    }
+  }
+  Json ordered = Json::array();
+  for (const TypeSpec& type : signature.types) {
+    if (names.contains(type.name)) ordered.push_back(type.name);
+  }
+  return ordered;
 }
 
 /// The schedule, checked, as it stands in the canonical document.
@@ -404,15 +415,25 @@ std::string parse_schedule(const Json& schedule, const Signature& signature) {
     fail("", "field 'schedule' must be null or an object, not " + shown(schedule));
   }
   (void)text_field(schedule, "policy", "schedule");
-  const OptionMap texts = schedule_texts(schedule);
+  only(schedule, kScheduleFields, "schedule");
+  Json canonical = Json::object();
+  for (const std::string_view field : kScheduleFields) {
+    const std::string name(field);
+    if (!schedule.contains(name)) continue;
+    if (name == kUnscheduled) {
+      canonical[name] = left_out(schedule, signature);
+    } else if (name == "policy" || name == "rules") {
+      canonical[name] = text_field(schedule, name.c_str(), "schedule");
+    } else if (schedule[name].is_number()) {
+      canonical[name] = schedule[name];
+    } else {
+      fail("schedule", "field '" + name + "' must be a number, not " + shown(schedule[name]));
+    }
+  }
   try {
-    (void)admission::Options::parse(texts).scheduled_types(signature);
+    (void)admission::Options::parse(schedule_texts(canonical));
   } catch (const std::invalid_argument& error) {
     fail("", error.what());
-  }
-  Json canonical = Json::object();
-  for (const char* name : kScheduleFields) {
-    if (schedule.contains(name)) canonical[name] = schedule[name];
   }
   return canonical.dump();
 }

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from policies import Encoding, PolicyFileError, Signature, build_seed, from_json, to_json, validate
 from policies.schedule import schedule_options
 
-SMF = {"policy": "smf", "window": 16, "k": 3, "barrier": 64, "hot": 0.03, "rules": "occ"}
+SMF = {
+    "policy": "smf",
+    "window": 16,
+    "k": 3,
+    "barrier": 64,
+    "hot": 0.03,
+    "rules": "occ",
+    "probe_us": 0,
+}
 
 
 @given(data=st.data())
@@ -34,7 +42,7 @@ def test_its_cells_follow_the_tables(tpcc: Signature) -> None:
     assert not plain.schedule_cells
     assert [scheduled.names[cell] for cell in scheduled.schedule_cells] == [
         *("schedule.policy", "schedule.window", "schedule.k", "schedule.barrier"),
-        *("schedule.hot", "schedule.defer", "schedule.rules"),
+        *("schedule.hot", "schedule.defer", "schedule.rules", "schedule.probe_us"),
         *(f"schedule.unscheduled.{name}" for name in tpcc.type_names),
     ]
     assert scheduled.decode([cell.default for cell in scheduled.cells], "occ").schedule is None

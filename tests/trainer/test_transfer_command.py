@@ -11,9 +11,11 @@ from click.testing import CliRunner, Result
 
 from envs import of_policy
 from envs.transfer import Place, Transfer
-from trainer.command.combinations import combinations
+from trainer.command.combinations import combinations, with_swept
 from trainer.command.errors import UsageError
 from trainer.command.main import heddle
+from trainer.command.settings import compose_settings
+from trainer.config import TransferConfig
 
 PLACES = ("machine=virtual", "workload.warehouses=1,4", "machine.cores=2,3")
 
@@ -132,7 +134,7 @@ def test_violations_are_told_with_their_place(elsewhere: ModuleType) -> None:
         (("policy=",), "policy= names no policy"),
         (("policy=sill",), "did you mean silo?"),
         (("reference=sill",), "reference=sill: no such policy"),
-        (("seed=1,2",), "only settings of workload and machine may have them"),
+        (("seed=1,2",), "only settings of workload, machine and case may have them"),
         (("workload.warehouses=range(1,9000000)",), "over 1000 combinations"),
         (("workload.warehouses=1,x",), "workload.warehouses=x: must be a whole number"),
         (("machine.cores=glob(*)",), "write the values with commas, such as machine.cores=1,4"),
@@ -168,6 +170,42 @@ def test_combinations_name_what_differs() -> None:
     assert alone.label == ""
     with pytest.raises(UsageError, match="takes one value"):
         combinations(["search.seconds=1,2"])
+
+
+def test_cases_are_places(elsewhere: ModuleType) -> None:
+    where = ("policy=silo", "reference=silo", "machine=virtual", "machine.cores=2")
+    done = run(*where, "case=tpcc_1,tpcc_4")
+    assert done.exit_code == 0, done.output
+    assert "tpcc (mix read_write), 2 virtual cores" in " ".join(done.output.split())
+    assert "tpcc_1" in done.output
+    assert "tpcc_4" in done.output
+    done = run(*where, "case=tpcc_4")
+    title = "tpcc (warehouses 4, mix read_write), 2 virtual cores"
+    assert title in " ".join(done.output.split())
+
+
+def test_an_experiment_has_places_of_its_own() -> None:
+    typed = ["experiment=smf_warehouses", "machine.cores=4"]
+    found = combinations(with_swept("transfer", typed))
+    assert [one.label for one in found] == [f"warehouses {n}" for n in (1, 5, 10, 20, 40)]
+    config = compose_settings("transfer", found[1].overrides, TransferConfig)
+    assert (config.workload["warehouses"], config.machine.cores) == (5, 4)
+    assert "two_phase_locking+smf" in config.policy
+    # What is typed goes first.
+    few = combinations(with_swept("transfer", [*typed, "workload.warehouses=2,3"]))
+    assert [one.label for one in few] == ["warehouses 2", "warehouses 3"]
+    assert with_swept("transfer", ["seed=2"]) == ["seed=2"]
+    with pytest.raises(UsageError, match="there is no such experiment; there are"):
+        with_swept("transfer", ["experiment=none"])
+
+
+@pytest.mark.parametrize("name", ["smf_applications", "smf_contention", "smf_warehouses"])
+def test_experiments_of_the_smf_paper_are_whole(name: str) -> None:
+    for one in combinations(with_swept("transfer", [f"experiment={name}"])):
+        config = compose_settings("transfer", one.overrides, TransferConfig)
+        assert config.machine.kind == "virtual"
+        assert config.reference in config.policy
+        assert config.workload["name"]
 
 
 def test_files_are_labelled_by_what_tells_them_apart() -> None:

@@ -11,9 +11,9 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 
 from trainer.command.errors import UsageError
-from trainer.command.settings import parse_overrides
+from trainer.command.settings import parse_overrides, swept_by_config
 
-SWEPT = ("workload", "machine")
+SWEPT = ("workload", "machine", "case")
 """The groups whose settings may have several values."""
 
 COMBINATIONS_MAX = 1000
@@ -62,6 +62,23 @@ def combinations(overrides: Sequence[str]) -> list[Combination]:
     return list(found.values())
 
 
+def with_swept(name: str, overrides: Sequence[str]) -> list[str]:
+    """What was typed, behind the values that its `experiment=` has of settings that were not typed.
+
+    Args:
+        name: of the primary configuration.
+        overrides: as typed.
+
+    Raises:
+        UsageError: they make no sense.
+    """
+    typed = [override.key_or_group for override in parse_overrides(overrides)]
+    if "experiment" not in typed:
+        return list(overrides)
+    swept = swept_by_config(name, combinations(overrides)[0].overrides)
+    return [*(f"{key}={value}" for key, value in swept.items() if key not in typed), *overrides]
+
+
 def _values(override: Override) -> list[str]:
     if not override.is_sweep_override():
         return [""]
@@ -69,7 +86,7 @@ def _values(override: Override) -> list[str]:
     if group not in SWEPT:
         raise UsageError(
             f"{override.input_line}: takes one value; several make columns, and only settings of "
-            f"{' and '.join(SWEPT)} may have them"
+            "workload, machine and case may have them"
         )
     try:
         # A range may be endless work to list: no more of it is than would be refused.

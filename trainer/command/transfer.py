@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ from envs import (
 from envs.transfer import Column, Place, Transfer
 from policies import PolicyFileError
 from trainer.checkpoint import write_atomically
-from trainer.command.combinations import Combination, combinations
+from trainer.command.combinations import Combination, combinations, with_swept
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.evaluate import as_list, schedule_options
 from trainer.command.evaluator import open_evaluator
@@ -46,17 +46,18 @@ from trainer.transfer_plot import plot_transfer
 def transfer(settings: tuple[str, ...], show: bool) -> None:
     r"""Measure each policy in each place: how good is a table where it was not trained?
 
-    Settings of workload and machine may have several values; each combination of them is a column,
-    measured by interleaved repeats as in heddle evaluate. A cell says how a policy compares with
-    the reference there, and with the best there. Ctrl-C keeps what was measured.
+    Settings of workload, machine and case may have several values; each combination of them is a
+    column, measured by interleaved repeats as in heddle evaluate. A cell says how a policy compares
+    with the reference there, and with the best there. Ctrl-C keeps what was measured.
 
     \b
     Examples:
       heddle transfer policy=one.json,four.json machine=virtual workload.warehouses=1,2,4,8,16,48
       heddle transfer policy=one.json,ic3 machine=virtual machine.cores=4,16,48 output=transfer
       heddle transfer policy=silo,learned.json workload=ycsb workload.theta=0.5,0.9,0.99
+      heddle transfer experiment=smf_applications machine.cores=48
     """
-    found = combinations([as_list(text) for text in settings])
+    found = combinations(with_swept("transfer", [as_list(text) for text in settings]))
     if show:
         click.echo(settings_text("transfer", found[0].overrides), nl=False)
         return
@@ -67,7 +68,7 @@ def transfer(settings: tuple[str, ...], show: bool) -> None:
     folder = make_output_folder(config.output, "transfer.json")
     booths = [_open(one, each) for one, each in zip(found, configs, strict=True)]
     transfer = _measure(config, booths)
-    title = _title(config, found)
+    title = _title([booth.place for booth in booths])
     if transfer.measured:
         print_table(_table(transfer, title))
     if folder is not None and transfer.measured:
@@ -173,14 +174,20 @@ def _columns(booths: list[_Booth], display: Display) -> Iterator[Column]:
             yield Column(booth.place, booth.config.reference, Comparison([]), str(error))
 
 
-def _title(config: TransferConfig, found: list[Combination]) -> str:
+def _title(places: Sequence[Place]) -> str:
     """What the columns have in common."""
-    swept = found[0].label
-    workload = workload_options(config.workload)
-    name = workload.pop("name")
-    fixed = [f"{key} {value}" for key, value in workload.items() if f"{key} {value}" not in swept]
-    kind = "virtual" if config.machine.kind == "virtual" else "real"
-    return f"{name} ({', '.join(fixed)}), {kind} cores" if fixed else f"{name}, {kind} cores"
+    first, *others = places
+    common = {
+        key: value
+        for key, value in first.workload.items()
+        if all(place.workload.get(key) == value for place in others)
+    }
+    name = common.pop("name", None)
+    options = ", ".join(f"{key} {value}" for key, value in common.items())
+    what = "several workloads" if name is None else f"{name} ({options})" if options else name
+    kind = "virtual" if first.machine["kind"] == "virtual" else "real"
+    many = len({place.cores for place in places}) > 1
+    return f"{what}, {kind} cores" if many else f"{what}, {first.cores} {kind} cores"
 
 
 def _table(found: Transfer, title: str) -> Table:

@@ -129,6 +129,8 @@ class ScheduleConfig:
         hot: a key is hot that this share of the transactions names; 0 = every hint is.
         defer: with what probability tsdefer puts off what would conflict.
         rules: when conflicts end: `occ`, `lock`, `mvtso`, or `auto`: as the protocol has it.
+        probe_us: how long the spans are in which it is found out whether scheduling pays, µs; 0 =
+            that is taken for granted.
         unscheduled: types whose transactions start as they are drawn.
     """
 
@@ -139,6 +141,7 @@ class ScheduleConfig:
     hot: float = MISSING
     defer: float = MISSING
     rules: str = MISSING
+    probe_us: float = MISSING
     unscheduled: list[str] = MISSING
 
     def options(self) -> dict[str, str]:

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kMostInFlight = 64;
 constexpr int kFarthestBarrier = 1'000'000;
+constexpr double kLongestProbeUs = 1'000'000;
 
 std::string text_of(double value) {
   std::ostringstream text;
@@ -50,6 +51,7 @@ Options Options::parse(const OptionMap& options) {
   parsed.hot = reader.real("hot", parsed.hot, 0, 1);
   parsed.defer = reader.real("defer", parsed.defer, 0, 1);
   const std::string rules = reader.choice("rules", "auto", {"auto", "occ", "lock", "mvtso"});
+  parsed.probe_us = reader.real("probe_us", parsed.probe_us, 0, kLongestProbeUs);
   parsed.unscheduled = reader.names("unscheduled");
   reader.finish();
   parsed.rules_given = rules != "auto";
@@ -66,6 +68,7 @@ OptionMap Options::to_map() const {
           {"hot", text_of(hot)},
           {"defer", text_of(defer)},
           {"rules", rules_given ? std::string(name_of(rules)) : "auto"},
+          {"probe_us", text_of(probe_us)},
           {"unscheduled", joined(unscheduled)}};
 }
 

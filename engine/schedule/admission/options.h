@@ -25,13 +25,16 @@ struct Options {
   double defer = 0.6;  ///< with what probability tsdefer puts off what would conflict
   Rules rules = Rules::occ;
   bool rules_given = false;  ///< or else they are the protocol's
+  /// How long the spans are in which it is found out whether scheduling pays (Probe), in µs; 0: it
+  /// is taken for granted.
+  double probe_us = 1000;
   /// Types whose transactions start as they are drawn.
   std::vector<std::string> unscheduled;
 
   [[nodiscard]] bool schedules() const { return policy != "fifo"; }
 
-  /// Reads `policy`, `window`, `k`, `barrier`, `hot`, `defer`, `rules` and `unscheduled`, all
-  /// texts; of the last the names have commas between them.
+  /// Reads `policy`, `window`, `k`, `barrier`, `hot`, `defer`, `rules`, `probe_us` and
+  /// `unscheduled`, all texts; of the last the names have commas between them.
   /// @throws std::invalid_argument naming the culprit and what is valid
   [[nodiscard]] static Options parse(const OptionMap& options);
   /// What `parse` makes the same of: what a result records.

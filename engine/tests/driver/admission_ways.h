@@ -11,13 +11,17 @@ namespace heddle::admission_ways {
 
 /// Every hint names a hot key, or next to none of the transactions of small databases were cold.
 inline std::vector<OptionMap> schedules() {
-  return {{{"policy", "smf"}, {"hot", "0"}},
-          {{"policy", "smf"}, {"hot", "0.02"}, {"k", "0"}, {"window", "16"}, {"barrier", "4"}},
-          {{"policy", "smf"}, {"hot", "0"}, {"window", "1"}, {"rules", "mvtso"}},
-          {{"policy", "tsdefer"}, {"hot", "0"}},
-          {{"policy", "tsdefer"}, {"hot", "0.02"}, {"defer", "1"}},
-          {{"policy", "partition"}, {"hot", "0"}},
-          {{"policy", "partition"}, {"hot", "0.02"}, {"window", "2"}}};
+  std::vector<OptionMap> all{
+      {{"policy", "smf"}, {"hot", "0"}},
+      {{"policy", "smf"}, {"hot", "0"}, {"window", "16"}, {"probe_us", "20"}},
+      {{"policy", "smf"}, {"hot", "0.02"}, {"k", "0"}, {"window", "16"}, {"barrier", "4"}},
+      {{"policy", "smf"}, {"hot", "0"}, {"window", "1"}, {"rules", "mvtso"}},
+      {{"policy", "tsdefer"}, {"hot", "0"}},
+      {{"policy", "tsdefer"}, {"hot", "0.02"}, {"defer", "1"}, {"probe_us", "20"}},
+      {{"policy", "partition"}, {"hot", "0"}},
+      {{"policy", "partition"}, {"hot", "0.02"}, {"window", "2"}}};
+  for (OptionMap& schedule : all) schedule.try_emplace("probe_us", "0");
+  return all;
 }
 
 /// Each of some ways under each of these.

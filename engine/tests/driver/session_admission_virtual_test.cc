@@ -1,6 +1,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -85,10 +86,11 @@ TEST(VirtualAdmission, TheSameRunGivesTheSameResult) {
   EXPECT_EQ(results[0], results[1]);
 }
 
-Result run_micro(const OptionMap& schedule, int workers = 16) {
+Result run_micro(OptionMap schedule, int workers = 16) {
   const auto session = open_session(kMicro, workers, 1, kVirtual);
   RunOptions options;
-  options.schedule = schedule;
+  schedule.try_emplace("probe_us", "0");
+  options.schedule = std::move(schedule);
   options.seconds = 0.005;
   return session_runs::run(*session, options);
 }

@@ -157,28 +157,41 @@ std::function<void(Json&)> scheduled(const Json& schedule) {
 }
 
 TEST(PolicyJson, WrongScheduleIsRefused) {
+  const auto leaving_out = [](const Json& types) {
+    return scheduled({{"policy", "smf"}, {"unscheduled", types}});
+  };
   expect_refused({
       {"a text", scheduled("smf"), {"schedule", "object", "smf"}},
       {"no policy", scheduled({{"window", 8}}), {"schedule", "policy", "missing"}},
       {"another policy", scheduled({{"policy", "lifo"}}), {"schedule", "policy", "lifo", "smf"}},
       {"a number for it", scheduled({{"policy", 3}}), {"schedule", "policy", "text", "3"}},
       {"too wide", scheduled({{"policy", "smf"}, {"window", 99}}), {"window", "99", "64"}},
-      {"no number", scheduled({{"policy", "smf"}, {"hot", true}}), {"schedule", "hot", "true"}},
+      {"a text for a number",
+       scheduled({{"policy", "smf"}, {"window", "8"}}),
+       {"window", "number"}},
+      {"a list for it", scheduled({{"policy", "smf"}, {"k", {5}}}), {"'k'", "number"}},
+      {"a truth", scheduled({{"policy", "smf"}, {"hot", true}}), {"schedule", "hot", "true"}},
+      {"a list of rules", scheduled({{"policy", "smf"}, {"rules", {"occ"}}}), {"rules", "text"}},
       {"an unknown field", scheduled({{"policy", "smf"}, {"queue", 1}}), {"queue", "window"}},
-      {"an unknown type",
-       scheduled({{"policy", "smf"}, {"unscheduled", {"refund"}}}),
-       {"unscheduled", "refund", "order", "cancel"}},
-      {"no names", scheduled({{"policy", "smf"}, {"unscheduled", {7}}}), {"unscheduled", "texts"}},
+      {"an unknown type", leaving_out({"refund"}), {"unscheduled", "refund", "order", "cancel"}},
+      {"no name", leaving_out({7}), {"unscheduled", "7", "order"}},
+      {"an empty one", leaving_out({""}), {"unscheduled", "order"}},
+      {"two in one", leaving_out({"order,cancel"}), {"unscheduled", "order,cancel"}},
+      {"one twice", leaving_out({"order", "order"}), {"unscheduled", "twice"}},
+      {"a text for the list", leaving_out("order"), {"unscheduled", "list"}},
   });
 }
 
 TEST(PolicyJson, ScheduleIsKept) {
   Json document = Json::parse(to_json(policy()));
-  document["schedule"] = {{"unscheduled", {"cancel"}}, {"hot", 0.03}, {"policy", "smf"}};
+  document["schedule"] = {
+      {"unscheduled", {"cancel", "order"}}, {"hot", 0.03}, {"policy", "smf"}, {"probe_us", 0}};
   const Policy read = parse(document.dump());
-  EXPECT_EQ(read.schedule_json, R"({"policy":"smf","hot":0.03,"unscheduled":["cancel"]})");
+  EXPECT_EQ(read.schedule_json,
+            R"({"policy":"smf","hot":0.03,"probe_us":0,"unscheduled":["order","cancel"]})");
   EXPECT_EQ(to_json(parse(to_json(read))), to_json(read));
-  const OptionMap options = {{"policy", "smf"}, {"hot", "0.03"}, {"unscheduled", "cancel"}};
+  const OptionMap options = {
+      {"policy", "smf"}, {"hot", "0.03"}, {"probe_us", "0"}, {"unscheduled", "order,cancel"}};
   EXPECT_EQ(schedule_options(read), options);
   EXPECT_TRUE(schedule_options(policy()).empty());
 }

@@ -15,6 +15,7 @@
 #include "schedule/admission/key_times.h"
 #include "schedule/admission/options.h"
 #include "schedule/admission/partition.h"
+#include "schedule/admission/probe.h"
 #include "schedule/admission/registry.h"
 
 namespace heddle::admission {
@@ -145,13 +146,16 @@ TEST(AdmissionOptions, NamesWhatIsWrong) {
   expect_refused({{"window", "0"}}, "option 'window' is '0'; allowed: an integer from 1 to 64");
   expect_refused({{"hot", "1.5"}}, "option 'hot'");
   expect_refused({{"defer", "nan"}}, "option 'defer'");
+  expect_refused({{"probe_us", "-1"}}, "option 'probe_us'");
   expect_refused({{"windwo", "3"}}, "unknown option 'windwo'");
 }
 
 TEST(AdmissionOptions, AreReadBack) {
-  const Options read = options({{"policy", "smf"}, {"k", "0"}, {"rules", "lock"}});
+  const Options read =
+      options({{"policy", "smf"}, {"k", "0"}, {"rules", "lock"}, {"unscheduled", "a,b"}});
   EXPECT_EQ(options(read.to_map()).to_map(), read.to_map());
   EXPECT_EQ(read.rules, Rules::lock);
+  EXPECT_EQ(read.unscheduled, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(read.schedules());
   EXPECT_FALSE(options({}).schedules());
 }
@@ -246,6 +250,69 @@ TEST(TsDefer, PutsOffWithTheProbabilityGiven) {
   }
   EXPECT_GT(deferred, 540);
   EXPECT_LT(deferred, 660);
+}
+
+/// How many of a worker's transactions are scheduled, of those that begin between two times; one
+/// takes `scheduled` or `drawn` ticks.
+double scheduled_share(Probe<Machine>& probe, Ticks from, Ticks to, Ticks scheduled, Ticks drawn) {
+  int count = 0;
+  int begun = 0;
+  for (Ticks now = from; now < to; ++begun) {
+    const bool is_scheduled = probe.schedules(now);
+    count += is_scheduled ? 1 : 0;
+    now += is_scheduled ? scheduled : drawn;
+  }
+  return static_cast<double>(count) / begun;
+}
+
+constexpr Ticks kSpan = 1000;
+constexpr Ticks kRound = kSpan * Probe<Machine>::kRound;
+
+TEST(Probe, DoesWhatHasPaid) {
+  ProbeCounts<Machine> counts;
+  Probe<Machine> probe(counts, kSpan);
+  (void)scheduled_share(probe, 0, kRound, 10, 20);
+  EXPECT_GT(scheduled_share(probe, kRound, 8 * kRound, 10, 20), 0.95);
+  // Conflicts become few: it finds that out within some rounds …
+  (void)scheduled_share(probe, 8 * kRound, 16 * kRound, 20, 10);
+  // … and then loses the one span in which it looks again whether that is still so.
+  EXPECT_LT(scheduled_share(probe, 16 * kRound, 24 * kRound, 20, 10), 0.05);
+  (void)scheduled_share(probe, 24 * kRound, 32 * kRound, 10, 20);
+  EXPECT_GT(scheduled_share(probe, 32 * kRound, 40 * kRound, 10, 20), 0.95);
+}
+
+TEST(Probe, WorkersDecideTogether) {
+  ProbeCounts<Machine> counts;
+  Probe<Machine> one(counts, kSpan);
+  Probe<Machine> other(counts, kSpan);
+  // One worker's gain is the smaller: both do without.
+  for (Ticks round = 0; round < 8; ++round) {
+    const Ticks from = round * kRound;
+    const bool known = round > 0;
+    const double mine = scheduled_share(one, from, from + kRound, 10, 11);
+    const double others = scheduled_share(other, from, from + kRound, 20, 10);
+    if (!known) continue;
+    EXPECT_LT(mine, 0.15);
+    EXPECT_LT(others, 0.15);
+  }
+}
+
+TEST(Probe, AllMeasureAndChangeAtTheSameTime) {
+  ProbeCounts<Machine> counts;
+  Probe<Machine> one(counts, kSpan);
+  Probe<Machine> other(counts, kSpan);
+  for (Ticks now = 0; now < 3 * kRound; now += 7) {
+    const bool scheduled = one.schedules(now);
+    EXPECT_EQ(other.schedules(now), scheduled);
+    EXPECT_EQ(one.measures(), now / kSpan % Probe<Machine>::kRound < 2);
+    if (one.measures()) EXPECT_EQ(scheduled, now / kSpan % Probe<Machine>::kRound == 0);
+  }
+}
+
+TEST(Probe, WithoutSpansEverythingIsScheduled) {
+  ProbeCounts<Machine> counts;
+  Probe<Machine> probe(counts, 0);
+  EXPECT_EQ(scheduled_share(probe, 0, kRound, 20, 10), 1.0);
 }
 
 TEST(Partition, AKeyHasOneOwner) {
