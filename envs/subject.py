@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from policies.schedule import FIFO, schedule_options, schedules
+from policies.schedule import FIFO, schedule_options
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,7 @@ def scheduled(subject: Subject, schedule: Mapping[str, str]) -> Subject:
 
 def of_policy(name: str, policy_json: str) -> Subject:
     """A policy table under its own backoff, and its own schedule if it has one."""
-    schedule = json.loads(policy_json).get("schedule")
-    options = schedule_options(schedule) if schedules(schedule) else {}
+    options = schedule_options(json.loads(policy_json).get("schedule"))
     return Subject(name, "policy_table", policy=policy_json, backoff="policy", schedule=options)
 
 

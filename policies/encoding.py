@@ -29,6 +29,7 @@ from policies.document import (
 )
 from policies.errors import PolicyFileError
 from policies.schedule import (
+    FIFO,
     PARAMETERS,
     POLICY,
     UNSCHEDULED,
@@ -105,6 +106,12 @@ class Encoding:
         """The shortest that has all of a document."""
         return cls(document.signature, schedules(document.schedule))
 
+    @classmethod
+    def of_vector(cls, signature: Signature, vector: Sequence[int]) -> Encoding:
+        """The one whose vectors are so long."""
+        plain = cls(signature)
+        return plain if len(vector) == plain.size else cls(signature, scheduled=True)
+
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """Every cell, in the vector's order."""
@@ -175,8 +182,8 @@ class Encoding:
             )
         if schedules(document.schedule) and not self.scheduled:
             raise PolicyFileError(
-                f"policy {document.name!r} carries a schedule, which would be lost; add schedule "
-                "to search.actions, or take its schedule out (null)"
+                f"policy {document.name!r} carries a schedule, which would be lost here; take it "
+                "out of the file (null), or have a search change schedules (search.actions)"
             )
         vector: list[int] = []
         for cell, values, choice in zip(
@@ -186,7 +193,10 @@ class Encoding:
                 cell.choices[0], bool
             ):
                 allowed = ", ".join(map(str, cell.choices))
-                raise PolicyFileError(f"{cell.name} is {choice!r}; it must be one of {allowed}")
+                raise PolicyFileError(
+                    f"policy {document.name!r}: {cell.name} is {choice!r}; a search has one of "
+                    f"{allowed}"
+                )
             vector.append(values[choice])
         return vector
 
@@ -227,6 +237,24 @@ class Encoding:
         return PolicyDocument(
             name, self.signature, tuple(cc), backoff, schedule, dict(provenance or {})
         )
+
+    def settled(self, vector: Sequence[int]) -> tuple[int, ...]:
+        """The same policy, as a vector that comes back from its file.
+
+        What the admission policy of its schedule does not go by is no part of the policy: it has
+        its default.
+        """
+        table = [int(value) for value in vector]
+        if self.scheduled:
+            first, *others = self.schedule_cells
+            policy = POLICY.choices[table[first]]
+            for cell, one in zip(others, PARAMETERS, strict=False):
+                if policy not in one.users:
+                    table[cell] = self.cells[cell].default
+            if policy == FIFO:
+                for cell in others[len(PARAMETERS) :]:
+                    table[cell] = 0
+        return tuple(table)
 
     def allowed(self, groups: Iterable[str]) -> tuple[tuple[int, ...], ...]:
         """Which values each cell may take when only these action groups are in the space.

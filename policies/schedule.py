@@ -98,9 +98,22 @@ def schedule_of(
     return section
 
 
-def schedule_options(schedule: Mapping[str, Any]) -> dict[str, str]:
-    """A section as the engine takes it beside a policy: all values as texts."""
+def schedule_texts(schedule: Mapping[str, Any]) -> dict[str, str]:
+    """Parameters as the engine takes them beside a policy: all values as texts."""
     return {
         key: ",".join(map(str, value)) if isinstance(value, list) else str(value)
         for key, value in schedule.items()
     }
+
+
+def schedule_options(schedule: Mapping[str, Any] | None) -> dict[str, str]:
+    """The section of a policy's file as the engine takes it, with defaults for what it leaves out.
+
+    Empty where the file has none; `fifo` alone where it says that nothing is scheduled.
+    """
+    if schedule is None:
+        return {}
+    if not schedules(schedule):
+        return {"policy": FIFO}
+    whole = {one.name: one.default for one in PARAMETERS} | {"rules": "auto", UNSCHEDULED: []}
+    return schedule_texts({**whole, **schedule})

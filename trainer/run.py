@@ -24,8 +24,9 @@ from envs import (
     static_silo,
     subject_of,
 )
-from policies import SEEDS, PolicyFileError, Signature, save, to_json
+from policies import SEEDS, PolicyFileError, Signature, is_seed, open_policy, save, to_json
 from policies.homes import MEMBERS
+from policies.policy_digest import policy_digest
 from trainer.champion import choose_champion, stages
 from trainer.checkpoint import Best, Checkpoint, GenerationRecord, WritingError
 from trainer.config import RunConfig, TrainConfig
@@ -48,8 +49,17 @@ from trainer.table_check import TableCheck
 LEARNED = "learned"
 """How tables call the policy that the run learned."""
 
+BRIEFLY_S = 0.0001
+"""Long enough to see whether something runs at all."""
+
 REMEMBERED = 64
 """So many of the best candidates keep their samples in a checkpoint."""
+
+UNSCHEDULED = ", unscheduled"
+"""What follows the name of `search.base` where its own schedule is left out."""
+
+DIGITS = 12
+"""So many of a digest tell two policies apart."""
 
 SEED_STRIDE = 1_000_003
 """Distance between the inputs of two seeds: no run is long enough to reach the next one's."""
@@ -170,7 +180,7 @@ def measuring_settings(config: TrainConfig, members: Sequence[Member] = ()) -> d
     if len(members) > 1:
         settings["robust.objective"] = config.robust.objective
     if config.search.base is not None:
-        settings["search.base"] = config.search.base
+        settings["search.base"] = _content_named(config.search.base)
     slices = config.evaluation
     return settings | {
         "evaluation.slice_seconds": str(slices.slice_seconds),
@@ -217,6 +227,7 @@ class Training:
         self._encoding = self._space.encoding
         places = [member.config for member in self._members]
         self._library = [*library, *_base(self._space, config.search.base)]
+        self._known_good = {*SEEDS, *(one.origin for one in _base(self._space, config.search.base))}
         self._library += start_tables(places, self._encoding)
         self._folder = folder
         self._backend = backend
@@ -269,6 +280,8 @@ class Training:
             )
             state.save(self._folder.path)
         references = [static_silo(constant) for constant in state.tuned_us]
+        if self._encoding.scheduled:
+            self._refuse_unschedulable()
         start = warm_start(self._encoding, state.tuned_us, self._library)
         self._race.stretch = self._stretch(start)
         search = build_search(config.search, self._space, start, config.seed)
@@ -279,6 +292,21 @@ class Training:
             champion = self._choose(start, references)
         self._save_policy(champion)
         return champion, state.tuned_us
+
+    def _refuse_unschedulable(self) -> None:
+        """Schedules go by keys that a workload names beforehand; not every workload does.
+
+        Raises:
+            MeasuringError: one does not.
+        """
+        scheduled = replace(static_silo(1.0), schedule={"policy": "smf"})
+        for member, run_round in zip(self._members, self._rounds, strict=True):
+            for _, outcome in run_round([scheduled], BRIEFLY_S, warmup=0.0, seed=self._config.seed):
+                if isinstance(outcome, MeasuringError):
+                    raise MeasuringError(
+                        f"{member.prefix}no schedule can be searched for: {outcome}; leave "
+                        "schedule out of search.actions"
+                    )
 
     def _stretch(self, start: Sequence[Candidate]) -> int:
         """How much longer looks must be than the settings say, found once a run."""
@@ -485,7 +513,7 @@ class Training:
         return [
             one
             for one in start
-            if one.origin in SEEDS
+            if one.origin in self._known_good
             and self._space.fit(one.vector) == one.vector
             and self._ledger.failure(one) is None
         ]
@@ -621,9 +649,24 @@ class Training:
         return {"objective": self._config.robust.objective, MEMBERS: places}
 
 
+def _content_named(policy: str) -> str:
+    """A policy by its name and what it does: a file may hold another one tomorrow."""
+    if is_seed(policy):
+        return policy
+    return f"{policy} ({policy_digest(open_policy(policy))[:DIGITS]})"
+
+
 def _base(space: Space, name: str | None) -> list[Candidate]:
-    """What the search changes, where a policy is named for it, as a candidate."""
-    return [] if name is None else [Candidate(space.base, name)]
+    """What the search changes, where a policy is named for it; without its schedule, too."""
+    if name is None:
+        return []
+    vector = list(space.base)
+    for cell in space.encoding.schedule_cells[:1]:
+        vector[cell] = space.encoding.cells[cell].default
+    plain = space.fit(space.encoding.settled(vector))
+    found = {space.base: name}
+    found.setdefault(plain, f"{name}{UNSCHEDULED}")
+    return [Candidate(one, origin) for one, origin in found.items()]
 
 
 def _machine(member: Member, last: Result | None) -> dict[str, Any]:

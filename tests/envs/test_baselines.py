@@ -126,12 +126,16 @@ def test_a_table_brings_its_own_schedule(
     schedule = {"policy": "smf", "window": 16, "unscheduled": ["payment"]}
     file = tmp_path / "mine.json"
     save(replace(build_seed("occ", tpcc), schedule=schedule), file)
-    options = {"policy": "smf", "window": "16", "unscheduled": "payment"}
     settings = {"policy": "tsdefer", "window": "4", "k": "3"}
     own = scheduled(subject_of(str(file), tpcc, never), settings)
-    assert (own.name, own.schedule) == (str(file), {**settings, **options})
+    # What the file leaves out is as by default, whatever is set for others.
+    assert (own.name, own.schedule["policy"], own.schedule["k"]) == (str(file), "smf", "5")
+    assert (own.schedule["window"], own.schedule["unscheduled"]) == ("16", "payment")
     other = scheduled(subject_of(f"{file}+tsdefer", tpcc, never), settings)
     assert (other.name, other.schedule) == (f"{file}+tsdefer", settings)
     # The engine would take the table's own if it were told nothing.
     without = scheduled(subject_of(f"{file}+fifo", tpcc, never), settings)
     assert without.schedule == {"policy": "fifo"}
+    save(replace(build_seed("occ", tpcc), schedule={"policy": "fifo"}), file)
+    kept = scheduled(subject_of(str(file), tpcc, never), settings)
+    assert (kept.name, kept.schedule) == (str(file), {"policy": "fifo"})

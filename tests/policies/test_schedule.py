@@ -59,8 +59,11 @@ def test_only_what_the_admission_policy_goes_by_is_written(tpcc: Signature) -> N
 @pytest.mark.parametrize(
     ("schedule", "message"),
     [
-        ({**SMF, "window": 12}, r"schedule\.window is 12; it must be one of 2, 4, 8"),
-        ({"policy": "partition"}, r"schedule\.policy is 'partition'; it must be one of fifo, smf"),
+        ({**SMF, "window": 12}, r"schedule\.window is 12; a search has one of 2, 4, 8"),
+        (
+            {"policy": "partition"},
+            r"schedule\.policy is 'partition'; a search has one of fifo, smf",
+        ),
     ],
 )
 def test_what_no_search_would_propose_is_named(
@@ -74,7 +77,7 @@ def test_what_no_search_would_propose_is_named(
 
 def test_no_schedule_is_lost_unsaid(tpcc: Signature) -> None:
     document = replace(build_seed("occ", tpcc), name="mine", schedule=SMF)
-    with pytest.raises(PolicyFileError, match=r"'mine' carries a schedule.*search\.actions"):
+    with pytest.raises(PolicyFileError, match=r"'mine' carries a schedule.*null.*search\.actions"):
         Encoding(tpcc).encode(document)
     assert Encoding.of(document) == Encoding(tpcc, scheduled=True)
     assert Encoding.of(build_seed("occ", tpcc)) == Encoding(tpcc)
@@ -97,11 +100,38 @@ def test_a_schedule_that_makes_no_sense_is_refused(
         validate(replace(build_seed("occ", tpcc), schedule=schedule))
 
 
-def test_the_engine_takes_texts() -> None:
-    given = {"policy": "smf", "window": 8, "hot": 0.01, "unscheduled": ["payment", "delivery"]}
-    assert schedule_options(given) == {
+def test_the_engine_takes_texts_and_the_whole() -> None:
+    given = {"policy": "smf", "window": 8, "hot": 0.03, "unscheduled": ["payment", "delivery"]}
+    options = schedule_options(given)
+    assert options == {
         "policy": "smf",
         "window": "8",
-        "hot": "0.01",
+        "k": "5",
+        "barrier": "32",
+        "hot": "0.03",
+        "defer": "0.6",
+        "rules": "auto",
+        "probe_us": "1000",
         "unscheduled": "payment,delivery",
     }
+    import engine
+
+    engine.check_schedule(options)
+    assert schedule_options(None) == {}
+    assert schedule_options({"policy": "fifo", "window": 3}) == {"policy": "fifo"}
+
+
+@given(data=st.data())
+def test_a_settled_vector_comes_back_as_it_is(signature: Signature, data: st.DataObject) -> None:
+    encoding = Encoding(signature, scheduled=True)
+    draw = Random(data.draw(st.integers(0, 2**64 - 1)))
+    vector = [draw.randrange(choices) for choices in encoding.nvec]
+    settled = encoding.settled(vector)
+    document = encoding.decode(vector, "any")
+    assert encoding.decode(settled, "any") == document
+    assert tuple(encoding.encode(document)) == settled
+    assert encoding.settled(settled) == settled
+    assert Encoding.of_vector(signature, settled) == encoding
+    plain = Encoding(signature)
+    assert plain.settled(vector[: plain.size]) == tuple(vector[: plain.size])
+    assert Encoding.of_vector(signature, vector[: plain.size]) == plain

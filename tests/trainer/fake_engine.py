@@ -158,6 +158,8 @@ class Session:
             draw = Random(hashlib.sha256(text.encode()).digest())
             relative *= max(0.1, draw.gauss(1.0, NOISE))
         result = self._result(protocol, name, BASE * relative, seconds, seed)
+        if self.workload["name"] == "transfer" and schedule:
+            raise ValueError("workload transfer passes no hints of its keys")
         if schedule:
             result["schedule"] = {"options": dict(schedule), "hot": 3}
         if backoff_us > STARVED_ABOVE_US:

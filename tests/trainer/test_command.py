@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from omegaconf import OmegaConf
 
-from policies import ACTION_GROUPS
+from policies import ACTION_GROUPS, Signature, build_seed, save
 from trainer.checkpoint import Checkpoint
 from trainer.command.main import heddle
 
@@ -191,6 +191,26 @@ def test_train_goes_on_with_its_own_settings_and_new_ones() -> None:
         history[0].evaluations + 48,
     ]
     assert "seed: 5" in (folder / "config.yaml").read_text()
+
+
+def test_a_base_that_became_another_policy_is_not_gone_on_with(tpcc: Signature) -> None:
+    save(build_seed("ic3", tpcc), "base.json")
+    chosen = (*VIRTUAL, "search.base=base.json", "search.actions=[backoff]")
+    done = run("train", *chosen, "validation.enabled=false")
+    assert done.exit_code == 0, done.output
+    folder = only_run()
+    save(build_seed("two_phase_locking_star", tpcc), "base.json")
+    done = run("train", f"resume={folder.name}")
+    assert done.exit_code == 2
+    assert "search.base is base.json (" in done.output
+    assert ", and was base.json (" in done.output
+
+
+def test_a_schedule_is_searched_for_only_where_keys_are_named() -> None:
+    done = run("train", *VIRTUAL, "experiment=schedule", "workload.name=transfer")
+    assert done.exit_code == 1
+    assert "no schedule can be searched for" in done.output
+    assert "leave schedule out of search.actions" in done.output
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ import pytest
 
 from envs import Result
 from policies import Encoding, Signature
-from tests.trainer.test_searches import make, play, separable
+from tests.trainer.test_searches import make, noise, play, separable
 from trainer.search import Candidate, Measured, Search
 from trainer.search.blame import Blame, blame_of
 from trainer.search.credit import Credit
 from trainer.search.effect import effective, points
 from trainer.search.layout import Layout
-from trainer.search.moves import MOVES
+from trainer.search.moves import MOVES, SCHEDULE_MOVES
 
 
 def result_of(signature: Signature, **changed: object) -> Result:
@@ -114,7 +114,15 @@ def moves_made(search: Search, encoding: Encoding) -> set[str]:
 
 
 def test_all_moves_are_made(encoding: Encoding) -> None:
-    assert moves_made(make("guided", encoding), encoding) == set(MOVES)
+    assert moves_made(make("guided", encoding), encoding) == set(MOVES) - SCHEDULE_MOVES
+
+
+def test_tables_that_differ_in_their_schedule_are_not_alike(encoding: Encoding) -> None:
+    scheduled = Encoding(encoding.signature, scheduled=True)
+    search = make("guided", scheduled, actions=["schedule"])
+    play(search, noise, 120)
+    elites = search.state_dict()["elites"]
+    assert len(elites) > 4  # of those that publish after the same accesses there are two at most
 
 
 def test_a_move_that_is_left_out_is_not_made(encoding: Encoding) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -11,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from envs import UnknownPolicyError, subject_of
-from policies import Encoding, PolicyFileError, Signature, load, resolve, shipped
+from policies import Encoding, PolicyFileError, Signature, build_seed, load, resolve, save, shipped
 from policies.policy_digest import policy_digest
 from policies.shipped import library_names, library_path
 from tests.trainer.fake_run import settings
@@ -286,6 +287,22 @@ def test_a_search_starts_from_the_nearest_tables(elsewhere: ModuleType, tpcc: Si
     search.start = ["absent.json"]
     with pytest.raises(PolicyFileError, match=r"search\.start: absent\.json"):
         start_tables([config], Encoding(tpcc))
+
+
+def test_schedules_are_taken_along_where_they_are_searched_for(
+    elsewhere: ModuleType, tpcc: Signature
+) -> None:
+    save(replace(build_seed("ic3", tpcc), schedule={"policy": "smf"}), "smf.json")
+    search = EvolutionConfig(name="evolution", start=["smf.json"])
+    config = settings(1, search=search)
+    (plain,) = start_tables([config], Encoding(tpcc))
+    assert Encoding(tpcc).decode(plain.vector, "x").schedule is None
+    both = Encoding(tpcc, scheduled=True)
+    (scheduled,) = start_tables([config], both)
+    assert both.decode(scheduled.vector, "x").schedule is not None
+    save(replace(build_seed("ic3", tpcc), schedule={"policy": "smf", "k": 4}), "smf.json")
+    with pytest.raises(PolicyFileError, match=r"search\.start: smf\.json: .*schedule\.k is 4"):
+        start_tables([config], both)
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,16 @@ def hold_versions(
         RegistryError: there is no such version.
     """
     held: dict[str, str] = {}
+
+    def hold(name: str) -> str:
+        if not name.startswith(f"{SCHEME}:"):
+            return name
+        rest = name.removeprefix(f"{SCHEME}:")
+        held[name] = known.get(name) or f"{SCHEME}:{by_version(rest)}"
+        return held[name]
+
     for names in (config.baselines, config.search.start):
-        for place, name in enumerate(names):
-            if name.startswith(f"{SCHEME}:"):
-                rest = name.removeprefix(f"{SCHEME}:")
-                held[name] = known.get(name) or f"{SCHEME}:{by_version(rest)}"
-                names[place] = held[name]
+        names[:] = [hold(name) for name in names]
+    if config.search.base is not None:
+        config.search.base = hold(config.search.base)
     return held

@@ -137,20 +137,22 @@ def _distinct(subjects: Sequence[Subject]) -> list[Subject]:
 
 def _mutants(config: FidelityConfig, signature: Signature) -> list[Subject]:
     """Mutants of the tables in turn, gentle ones first."""
-    encoding, random = Encoding(signature), Random(config.seed)
-    space = Space(encoding, ACTION_GROUPS)
+    random = Random(config.seed)
     tables = [
-        (name, encoding.encode(resolve(name, signature)))
+        (name, resolve(name, signature))
         for name in config.policy
         if subject_of(name, signature, lambda: 1.0).policy is not None
     ]
     mutants = []
     for number in range(config.mutated if tables else 0):
-        name, vector = tables[number % len(tables)]
-        mutant, turn = list(vector), number // len(tables)
-        mutate_cells(mutant, space, GENTLEST + STEP * turn, 99, random)
+        name, document = tables[number % len(tables)]
+        plain, turn = replace(document, schedule=None), number // len(tables)
+        encoding = Encoding(signature)
+        mutant = encoding.encode(plain)
+        mutate_cells(mutant, Space(encoding, ACTION_GROUPS), GENTLEST + STEP * turn, 99, random)
         label = f"{Path(name).stem}~{turn + 1}"
-        mutants.append(of_policy(label, to_json(encoding.decode(mutant, label))))
+        mutated = encoding.decode(mutant, label, schedule=document.schedule)
+        mutants.append(of_policy(label, to_json(mutated)))
     return mutants
 
 

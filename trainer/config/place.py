@@ -7,7 +7,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from policies.schedule import schedule_options
+from policies.schedule import schedule_texts
 
 
 @dataclass
@@ -146,7 +146,7 @@ class ScheduleConfig:
 
     def options(self) -> dict[str, str]:
         """The schedule as the engine takes it."""
-        return schedule_options(asdict(self))
+        return schedule_texts(asdict(self))
 
 
 @dataclass

@@ -7,7 +7,7 @@ import shutil
 from dataclasses import dataclass, replace
 from typing import Any
 
-from policies import Encoding, PolicyDocument, Signature, load, save
+from policies import Encoding, PolicyDocument, PolicyFileError, Signature, load, save
 from trainer.checkpoint import (
     Checkpoint,
     CheckpointError,
@@ -90,14 +90,14 @@ def train_candidate(
 def starting_points(champion: Publication | None, encoding: Encoding) -> list[Candidate]:
     """What the search starts from besides the seeds: the champion, where it fits.
 
-    A search that leaves schedules alone starts from it without its own.
+    A search that leaves schedules alone, or has none like its own, starts from it without that.
     """
     if champion is None or champion.document.signature != encoding.signature:
         return []
-    document = champion.document
-    if not encoding.scheduled:
-        document = replace(document, schedule=None)
-    vector = encoding.encode(document)
+    try:
+        vector = encoding.encode(champion.document)
+    except PolicyFileError:
+        vector = encoding.encode(replace(champion.document, schedule=None))
     return [Candidate(tuple(vector), f"champion, {champion.words}")]
 
 

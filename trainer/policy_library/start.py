@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from policies import Encoding, PolicyDocument, PolicyFileError, load, resolve
 from policies.homes import Home, homes
@@ -20,6 +21,8 @@ NEAREST = 3
 
 def start_tables(places: Sequence[TrainingConfig], encoding: Encoding) -> list[Candidate]:
     """What `search.start` names, as candidates, each table once.
+
+    Their schedules are taken along where schedules are searched for.
 
     Args:
         places: the settings of each workload that is trained for; their search is one.
@@ -41,7 +44,12 @@ def start_tables(places: Sequence[TrainingConfig], encoding: Encoding) -> list[C
             except PolicyFileError as error:
                 raise PolicyFileError(f"search.start: {error}") from error
         for origin, document in named.items():
-            vector = tuple(encoding.encode(document))
+            if not encoding.scheduled:  # a search that leaves schedules alone starts without one
+                document = replace(document, schedule=None)
+            try:
+                vector = tuple(encoding.encode(document))
+            except PolicyFileError as error:
+                raise PolicyFileError(f"search.start: {origin}: {error}") from error
             found.setdefault(vector, Candidate(vector, origin))
     return list(found.values())
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from policies.schedule import FIFO, PARAMETERS, POLICY
 from trainer.search.layout import Layout
 
 
@@ -28,28 +27,13 @@ def effective(layout: Layout, vector: Sequence[int]) -> tuple[int, ...]:
         for cell, may_be_waited_for in zip(layout.waits(access.state), known, strict=True):
             if not (bound and may_be_waited_for):
                 table[cell] = 0
-    _settle_schedule(layout, table)
-    return tuple(table)
+    return layout.encoding.settled(table)
 
 
 def points(layout: Layout, vector: Sequence[int]) -> frozenset[int]:
     """The states after which a table publishes."""
     states = range(layout.signature.state_count)
     return frozenset(s for s in states if vector[layout.write(s)] or vector[layout.validate(s)])
-
-
-def _settle_schedule(layout: Layout, table: list[int]) -> None:
-    """Give the default to what the admission policy does not go by, in place."""
-    if not layout.schedule:
-        return
-    first, *others = layout.schedule
-    policy = POLICY.choices[table[first]]
-    for cell, one in zip(others, PARAMETERS, strict=False):
-        if policy not in one.users:
-            table[cell] = one.choices.index(one.default)
-    if policy == FIFO:
-        for cell in others[len(PARAMETERS) :]:
-            table[cell] = 0
 
 
 def _may_be_waited_for(layout: Layout, table: Sequence[int], states: Iterable[int]) -> bool:

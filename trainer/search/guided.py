@@ -57,7 +57,7 @@ class GuidedConfig(SearchConfig):
     Attributes:
         proposals: candidates at a time.
         elites: tables that children are made from.
-        alike: elites with the same publication points, at most.
+        alike: elites with the same publication points, and the same schedule, at most.
         again: elites that are measured again beside their children, at most …
         sure: … unless they have had so many slices.
         moves: of a child, at most.
@@ -123,6 +123,7 @@ class Guided:
         self._config = config
         self._signature = space.encoding.signature
         self._random = Random(seed)
+        self._space = space
         self._moves = Moves(space, self._random)
         self._credit = Credit(
             [name for name in self._moves.names if name not in config.without], config.discount
@@ -208,15 +209,17 @@ class Guided:
 
     def _effective(self, vector: tuple[int, ...], origin: str = "") -> Candidate:
         if self._config.effective:
-            vector = effective(self._moves.layout, vector)
+            vector = self._space.fit(effective(self._moves.layout, vector))
         return Candidate(vector, origin)
 
     def _best(self, elites: Iterable[Elite]) -> list[Elite]:
         """The best, no more than so many of them alike: or all soon descend from one table."""
         chosen: list[Elite] = []
-        met: Counter[frozenset[int]] = Counter()
+        met: Counter[tuple[frozenset[int], tuple[int, ...]]] = Counter()
         for one in sorted(elites, key=lambda one: -one.fitness):
-            kind = points(self._moves.layout, one.candidate.vector)
+            vector = one.candidate.vector
+            schedule = tuple(vector[cell] for cell in self._moves.layout.schedule)
+            kind = (points(self._moves.layout, vector), schedule)
             met[kind] += 1
             if met[kind] <= self._config.alike:
                 chosen.append(one)

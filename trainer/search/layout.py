@@ -20,6 +20,11 @@ class Layout:
         self._width = encoding.row_width
 
     @property
+    def encoding(self) -> Encoding:
+        """Of the tables."""
+        return self._encoding
+
+    @property
     def signature(self) -> Signature:
         """Of the workload."""
         return self._encoding.signature

@@ -16,6 +16,7 @@ from trainer.search.local import Local, LocalConfig
 from trainer.search.policy_gradient import PolicyGradient, PolicyGradientConfig
 from trainer.search.random import RandomConfig, RandomSearch
 from trainer.search.reduction import Reduction, ReductionConfig
+from trainer.search.settled import Settled
 from trainer.search.space import Space
 
 Build = Callable[[Space, Any, Sequence[Candidate], int], Search]
@@ -62,7 +63,8 @@ def build_search(
     entry = SEARCHES.get(config.name)
     if entry is None:
         raise ValueError(f"search={config.name}: no such search; there are {', '.join(SEARCHES)}")
-    return entry.build(space, config, start, seed)
+    search = entry.build(space, config, start, seed)
+    return Settled(search, space.encoding) if space.encoding.scheduled else search
 
 
 def register_searches() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -83,3 +84,20 @@ def test_the_search_starts_from_a_champion_that_fits(signature: Signature) -> No
     assert start.vector == tuple(Encoding(signature).encode(champion.document))
     assert starting_points(champion, Encoding(Signature("other", ()))) == []
     assert starting_points(None, Encoding(signature)) == []
+
+
+def test_a_champion_brings_its_schedule_where_schedules_are_searched_for(
+    signature: Signature,
+) -> None:
+    both = Encoding(signature, scheduled=True)
+    smf = {"policy": "smf", "window": 16}
+    for schedule, encoding, kept in (
+        (smf, both, 16),
+        (smf, Encoding(signature), None),
+        ({"policy": "smf", "window": 12}, both, None),  # by hand: no search has that
+    ):
+        document = replace(table(signature, "ic3"), schedule=schedule)
+        (start,) = starting_points(Publication(document, 3, 2, peak()), encoding)
+        found = encoding.decode(start.vector, "x")
+        assert found.cc == document.cc
+        assert (found.schedule or {}).get("window") == kept
