@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -150,9 +151,13 @@ def differences(one: PolicyDocument, other: PolicyDocument) -> list[Difference]:
         if before != after
     ]
     if one.schedule != other.schedule:
-        before, after = (str(schedule) for schedule in (one.schedule, other.schedule))
+        before, after = (_schedule_words(schedule) for schedule in (one.schedule, other.schedule))
         found.append(Difference("schedule", "schedule", "parameters", before, after))
     return found
+
+
+def _schedule_words(schedule: Mapping[str, Any] | None) -> str:
+    return "none" if schedule is None else _plain(schedule)
 
 
 def differences_table(one: PolicyDocument, other: PolicyDocument) -> Table:

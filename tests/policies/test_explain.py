@@ -93,7 +93,7 @@ def test_differences_are_in_words(tpcc: Signature) -> None:
         "15 payment.read_customer: early validation: no → yes",
         "backoff of payment: initial_us: 1 µs → 8 µs",
         "backoff of payment: abort[1]: alpha 1 → alpha 4",
-        "schedule: parameters: None → {'k': 5}",
+        "schedule: parameters: none → k 5",
     ]
     text = "\n".join(drawn(differences_table(one, other)))
     assert "7 of 177 cells differ" in text

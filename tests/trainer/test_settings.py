@@ -10,6 +10,7 @@ from trainer.command.settings import (
     compose_settings,
     first_of_sweep,
     merge_overrides,
+    swept_by_config,
     value_of,
 )
 from trainer.config import (
@@ -122,17 +123,16 @@ def test_groups_and_presets() -> None:
     assert quick.workload["name"] == "tpcc"
 
 
-def test_presets_of_minutes_change_evolution() -> None:
-    for name, machine, seconds in (
-        ("quick", "virtual", 200.0),
-        ("quick_threads", "threads", 130.0),
-    ):
-        config = train(f"experiment={name}")
-        search = config.search
-        assert isinstance(search, EvolutionConfig)
-        assert (search.name, search.decay, search.focus) == ("evolution", 0.95, 0.7)
-        assert (search.generations, search.seconds) == (None, seconds)
-        assert config.machine.kind == machine
+def test_presets_of_minutes_bound_the_search_by_time() -> None:
+    quick, threads = train("experiment=quick"), train("experiment=quick_threads")
+    assert quick.search.name == "guided"
+    assert (quick.search.generations, quick.search.seconds) == (None, 200.0)
+    assert quick.machine.kind == "virtual"
+    search = threads.search
+    assert isinstance(search, EvolutionConfig)
+    assert (search.name, search.decay, search.focus) == ("evolution", 0.95, 0.7)
+    assert (search.generations, search.seconds) == (None, 130.0)
+    assert threads.machine.kind == "threads"
 
 
 def test_the_budget_of_the_paper_is_that_of_evolution() -> None:
@@ -170,7 +170,7 @@ def test_every_workload_composes(name: str, workload: str) -> None:
             "workload=tpc",
             "did you mean tpcc?; there are epinions, generic, micro, replay, shop, small",
         ),
-        ("experiment=slow", "there are factor_analysis, paper, quick"),
+        ("experiment=slow", "there are factor_analysis, joint, paper, quick"),
         ("search.generations=many", "search.generations=many: Value 'many'"),
         ("search.parents=3.5", "search.parents=3.5: Value '3.5'"),
         ("workload.warehouses=two", "must be a whole number, such as workload.warehouses=1"),
@@ -272,3 +272,15 @@ def test_later_values_replace_earlier_ones() -> None:
         "seed=1",
         "workload.warehouses=1",
     ]
+
+
+def test_what_is_searched_for_by_the_experiments_of_schedules() -> None:
+    table = {"wait_coarse", "wait_fine", "dirty_read", "public_write", "early_validation"}
+    alone = train("experiment=schedule", "search.base=ic3")
+    assert (alone.search.name, alone.search.actions) == ("guided", ["schedule"])
+    assert (alone.search.base, alone.machine.cores) == ("ic3", 48)
+    joint = train("experiment=joint", "search=local")
+    assert joint.search.name == "local"
+    assert set(joint.search.actions) == {*table, "backoff", "schedule"}
+    swept = swept_by_config("train", ["experiment=schedule_factors"])
+    assert set(swept) == {"case", "search.actions", "seed"}

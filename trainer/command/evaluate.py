@@ -20,6 +20,7 @@ from envs import (
     subject_of,
 )
 from envs.engine_interface import load_engine
+from policies import Signature
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.evaluator import open_evaluator
@@ -105,12 +106,21 @@ def as_list(override: str, listed: str = "policy") -> str:
     return f"{listed}=[{','.join(quoted)}]"
 
 
-def schedule_options(config: ScheduleConfig) -> dict[str, str]:
+def schedule_options(config: ScheduleConfig, signature: Signature) -> dict[str, str]:
     """The settings `schedule.*` as the engine takes them.
 
+    Args:
+        config: the settings.
+        signature: of the workload.
+
     Raises:
-        UsageError: there is no such policy, or a value is out of range.
+        UsageError: there is no such policy or type, or a value is out of range.
     """
+    if unknown := [name for name in config.unscheduled if name not in signature.type_names]:
+        raise UsageError(
+            f"schedule.unscheduled=[{','.join(unknown)}]: {signature.workload} has the types "
+            f"{', '.join(signature.type_names)}"
+        )
     options = config.options()
     try:
         load_engine().check_schedule(options)
@@ -141,7 +151,7 @@ def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> 
     def tuned_us() -> float:
         return tune_silo(evaluator.run_round, config.tuning, config.seed, display)
 
-    schedule = schedule_options(config.schedule)
+    schedule = schedule_options(config.schedule, evaluator.signature)
 
     def subjects_of(constant: float) -> list[Subject]:
         named = (subject_of(name, evaluator.signature, lambda: constant) for name in config.policy)

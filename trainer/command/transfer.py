@@ -97,7 +97,8 @@ class _Booth:
         return list(dict.fromkeys([self.config.reference, *self.config.policy]))
 
     def subjects(self, tuned_us: float) -> list[Subject]:
-        signature, schedule = self.evaluator.signature, schedule_options(self.config.schedule)
+        signature = self.evaluator.signature
+        schedule = schedule_options(self.config.schedule, signature)
         named = (subject_of(name, signature, lambda: tuned_us) for name in self.names)
         return [scheduled(subject, schedule) for subject in named]
 
