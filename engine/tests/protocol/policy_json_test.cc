@@ -250,11 +250,7 @@ TEST(PolicyJson, WrongWaitIsRefusedByRowAndType) {
   };
   expect_refused({
       {"no waits", [](Json& d) { d["cc"][1].erase("wait"); }, {row_1, "wait", "missing"}},
-      {"a list of waits",
-       [](Json& d) {
-         d["cc"][1]["wait"] = {0, 0};
-       },
-       {row_1, "wait", "object"}},
+      {"a list of waits", [](Json& d) { d["cc"][1]["wait"] = {0, 0}; }, {row_1, "wait", "object"}},
       {"a type without a wait",
        [](Json& d) { d["cc"][1]["wait"].erase("cancel"); },
        {row_1, "wait", "cancel"}},
