@@ -1,5 +1,6 @@
 #include "driver/process_copy.h"
 
+#include <atomic>
 #include <chrono>
 #include <ctime>
 #include <stdexcept>
@@ -22,7 +23,7 @@ const auto kNever = [] { return false; };
 constexpr CopyPatience kBriefly{.step_s = 0.2, .finish_s = 0.2};
 
 [[noreturn]] void spin() {
-  for (volatile int turns = 0;; turns = 0) {
+  for (std::atomic<int> turns = 0;; turns.fetch_add(1, std::memory_order_relaxed)) {
   }
 }
 
