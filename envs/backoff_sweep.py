@@ -34,7 +34,8 @@ class SweepPlan:
         warmup: unmeasured seconds before each.
         rounds: slices of every constant in the coarse pass.
         finalists: how many of the best are repeated.
-        final_rounds: further slices of each of those.
+        final_rounds: further runs of each of those.
+        final_slices: how many slices long each of these is.
         levels_us: the constants to try, µs.
     """
 
@@ -43,45 +44,51 @@ class SweepPlan:
     rounds: int = 3
     finalists: int = 4
     final_rounds: int = 9
+    final_slices: int = 1
     levels_us: Sequence[float] = INITIAL_US
 
     @property
-    def slices(self) -> int:
-        """Runs in all."""
+    def runs(self) -> int:
+        """Of all constants together."""
         finalists = min(self.finalists, len(self.levels_us))
         return len(self.levels_us) * self.rounds + finalists * self.final_rounds
 
 
 def sweep_static_backoff(
-    run_round: RunRound, plan: SweepPlan, seed: int, on_slice: Callable[[], None] = lambda: None
+    run_round: RunRound, plan: SweepPlan, seed: int, on_run: Callable[[], None] = lambda: None
 ) -> BackoffSweep:
     """Measure Silo under each constant, in turns, then repeat the best few and take the best.
 
     Every round runs all constants on common inputs in a new order, so that drift of the machine
-    falls on all of them alike; a constant's worth is the median over rounds of its throughput
-    relative to the round's mean.
+    falls on all of them alike; at first a constant's worth is the median over rounds of its
+    throughput relative to the round's mean.
+
+    Of the finalists that is best which commits most over all of its final rounds. A median would
+    be wrong there: under a constant that is a little too short, Silo is quick until the aborted
+    attempts get the better of it, and from then on it stays slow. A run may be over before that
+    comes, so the final ones are longer, and those in which it came count like any other.
 
     Args:
         run_round: measures the constants of a round.
         plan: how much to measure.
         seed: of the inputs and of the order.
-        on_slice: called after every run.
+        on_run: called after every run.
     """
     order = Random(seed)
     throughput: dict[float, list[float]] = {level: [] for level in plan.levels_us}
     relative: dict[float, list[float]] = {level: [] for level in plan.levels_us}
 
-    def measure_round(levels: Sequence[float], number: int) -> None:
+    def measure_round(levels: Sequence[float], number: int, slices: int = 1) -> None:
         measured = {}
         shuffled = order.sample(list(levels), len(levels))
         for index, outcome in run_round(
             [static_silo(level) for level in shuffled],
-            plan.seconds,
+            slices * plan.seconds,
             warmup=plan.warmup,
             seed=seed + number,
         ):
             measured[shuffled[index]] = finished(outcome).fitness
-            on_slice()
+            on_run()
         mean = statistics.fmean(measured.values()) or 1.0
         for level, value in measured.items():
             throughput[level].append(value)
@@ -91,10 +98,7 @@ def sweep_static_backoff(
         measure_round(plan.levels_us, number)
     ranked = sorted(plan.levels_us, key=lambda level: -statistics.median(relative[level]))
     finalists = ranked[: plan.finalists]
-    # Relative to the finalists' own mean from here on: the coarse rounds had another mean.
-    for level in finalists:
-        relative[level] = []
     for number in range(plan.rounds, plan.rounds + plan.final_rounds):
-        measure_round(finalists, number)
-    best = max(finalists, key=lambda level: statistics.median(relative[level] or [0.0]))
+        measure_round(finalists, number, plan.final_slices)
+    best = max(finalists, key=lambda level: sum(throughput[level][plan.rounds :]))
     return BackoffSweep(best, {level: statistics.median(v) for level, v in throughput.items()})

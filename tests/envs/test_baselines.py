@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from envs import (
     BASELINES,
     Evaluator,
+    Subject,
     SweepPlan,
     UnknownPolicyError,
     policy_names,
@@ -16,6 +19,7 @@ from envs import (
     subject_of,
     sweep_static_backoff,
 )
+from envs.round import Outcome, finished
 from policies import PolicyFileError, Signature, build_seed, save
 
 
@@ -84,7 +88,31 @@ def test_the_sweep_finds_the_best_constant(
     calls = []
     sweep = sweep_static_backoff(evaluator.run_round, plan, 1, lambda: calls.append(1))
     assert sweep.best_us == fake_engine.BEST_BACKOFF_US
-    assert len(calls) == plan.slices
+    assert len(calls) == plan.runs
+
+
+@pytest.mark.parametrize("breaks_down_in", [{2}, {2, 3}])
+def test_a_constant_that_breaks_down_in_some_long_runs_is_not_best(
+    evaluator: Evaluator, fake_engine: ModuleType, breaks_down_in: set[int]
+) -> None:
+    """What is best in every short run, and in the median of the long ones, may commit less."""
+
+    def run_round(
+        subjects: Sequence[Subject], seconds: float, **how: Any
+    ) -> Iterator[tuple[int, Outcome]]:
+        for index, outcome in evaluator.run_round(subjects, seconds, **how):
+            result = finished(outcome)
+            broken = seconds > plan.seconds and how["seed"] - seed in breaks_down_in
+            if broken and subjects[index].backoff_us == fake_engine.BEST_BACKOFF_US:
+                result = replace(result, throughput=result.throughput / 2)
+            yield index, result
+
+    seed = 1
+    plan = SweepPlan(seconds=0.1, rounds=1, final_rounds=5, final_slices=3)
+    found = sweep_static_backoff(run_round, plan, seed)
+    assert found.best_us != fake_engine.BEST_BACKOFF_US
+    brief = sweep_static_backoff(run_round, replace(plan, final_slices=1), seed)
+    assert brief.best_us == fake_engine.BEST_BACKOFF_US
 
 
 @pytest.mark.parametrize(("kind", "best_us"), [("threads", 4.0), ("virtual", 2.0)])

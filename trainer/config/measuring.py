@@ -44,6 +44,7 @@ class TuningConfig:
         rounds: runs of every constant.
         finalists: how many of the best are repeated.
         final_rounds: further runs of each of those.
+        final_slices: how many slices long each of these is.
     """
 
     slice_seconds: float = 0.1
@@ -51,6 +52,7 @@ class TuningConfig:
     rounds: int = 3
     finalists: int = 4
     final_rounds: int = 9
+    final_slices: int = 2
 
 
 @dataclass

@@ -52,8 +52,9 @@ def tune_silo(
         rounds=tuning.rounds,
         finalists=tuning.finalists,
         final_rounds=tuning.final_rounds,
+        final_slices=tuning.final_slices,
     )
-    counter = Counter(display, f"{where}sweep the backoff of {TUNED}", plan.slices)
+    counter = Counter(display, f"{where}sweep the backoff of {TUNED}", plan.runs)
     sweep = sweep_static_backoff(run_round, plan, seed, counter.step)
     display.say(f"{where}{TUNED}: a constant backoff of {sweep.best_us:g} µs suits Silo best here")
     return sweep.best_us

@@ -85,7 +85,7 @@ class Measurement:
                 [str(name) for name in data["baselines"]],
                 int(data["seed"]),
                 _positive(RunConfig(), data["run"], "warmup"),
-                _positive(TuningConfig(), data["tuning"], "warmup_seconds"),
+                _positive(TuningConfig(), _BEFORE | data["tuning"], "warmup_seconds"),
             )
         except KeyError as error:
             raise ValueError(f"the record of the measurement has no field {error}") from error
@@ -176,6 +176,10 @@ def refuse_misfit(document: PolicyDocument, signature: Signature) -> None:
             f"{document.name}: is for another signature than {signature.workload} has now; train "
             "one for it"
         )
+
+
+_BEFORE = {"final_slices": 1}
+"""What tables of the library were measured with before it could be set."""
 
 
 def _positive(plain: Settings, data: Mapping[str, Any], may_be_zero: str) -> Settings:
