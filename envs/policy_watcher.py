@@ -110,6 +110,16 @@ class PolicyWatcher:
             if not self._offered:
                 self._offer()
 
+    def refuse(self, policy: PublishedPolicy, reason: str) -> None:
+        """Go back to the policy before this one, for no run can begin with it; it is told.
+
+        Nothing happens if another has been published meanwhile.
+        """
+        with self._looking:
+            if self._served is None or self._served[0] is not policy:
+                return
+            self._keep_replaced(policy, reason)
+
     def __enter__(self) -> PolicyWatcher:
         """Look once and start the thread."""
         self._leave.clear()
@@ -145,12 +155,15 @@ class PolicyWatcher:
         except (ValueError, RuntimeError) as error:
             if str(error).startswith(NOT_RUNNING):
                 return
-            self._served = self._replaced
-            self._offered = True
-            self._say(Refused(f"{self._file.path}: {error}", policy.digest))
+            self._keep_replaced(policy, str(error))
             return
         self._offered = True
         self._say(Switched(policy))
+
+    def _keep_replaced(self, policy: PublishedPolicy, reason: str) -> None:
+        self._served, self._replaced = self._replaced, None
+        self._offered = True
+        self._say(Refused(f"{self._file.path}: {reason}", policy.digest))
 
     def _say(self, event: Event) -> None:
         if self._tell is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from envs.errors import MeasuringError
 from envs.evaluator import Evaluator
 from envs.policy_watcher import PolicyWatcher
 from envs.result import Result
@@ -80,7 +81,8 @@ def serve(
         grown_bytes_max: growth after which the database is loaded anew.
 
     Raises:
-        MeasuringError: a run failed.
+        MeasuringError: a run failed under `fallback`. A published policy with which one fails is
+            refused, and the one before it goes on.
         KeyboardInterrupt: Ctrl-C; what was done until then is reported first.
     """
     left = float("inf") if seconds is None else seconds
@@ -105,6 +107,11 @@ def serve(
             if report.seconds:
                 yield report
             raise
+        except MeasuringError as error:
+            if served is None:
+                raise
+            watcher.refuse(served, str(error))  # the next run is under the policy before
+            continue
         seed += 1
         left -= length
         until_report -= length

@@ -288,6 +288,28 @@ def test_a_workload_is_served_from_the_fallback_to_the_published_policy(
     assert all(report.throughput > 0 and 0 <= report.abort_rate < 1 for report in reports)
 
 
+def test_a_policy_with_which_no_run_can_begin_gives_way_to_the_one_before(
+    path: Path, events: list[Event]
+) -> None:
+    """A schedule where the workload passes no hints: only a run finds out."""
+    workload = {"name": "generic"}
+    signature = workload_signature("generic")
+    table = build_seed("occ", signature)
+    evaluator = Evaluator(workload, 2)
+    watcher = PolicyWatcher(path, signature, evaluator, events.append)
+    save(replace(table, name="good"), path)
+    watcher.look()
+    save(replace(table, name="scheduled", schedule={"policy": "smf"}), path)
+    watcher.look()
+    told = [each.policies for each in served(evaluator, watcher, seconds=0.1)]  # type: ignore[union-attr]
+    evaluator.close()
+    assert told == [["scheduled", "good"], ["good"]]
+    refused = [event for event in events if isinstance(event, Refused)]
+    assert len(refused) == 1
+    assert "passes no hints" in refused[0].reason
+    assert str(path) in refused[0].reason
+
+
 def test_serving_ends_after_its_seconds_and_reports_all_of_them(
     evaluator: Evaluator, publish: Publish, path: Path, ycsb: Signature
 ) -> None:
