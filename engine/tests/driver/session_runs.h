@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -74,6 +75,27 @@ inline Result run(Session& session, const RunOptions& options) {
   return session.run(options, [] { return false; });
 }
 
+inline bool has_commits(const Result& result) { return result.commits > 0; }
+
+inline bool all_types_commit(const Result& result) {
+  return std::all_of(result.types.begin(), result.types.end(),
+                     [](const TypeResult& type) { return type.commits > 0; });
+}
+
+/// A run of which something is expected that takes a while to come about, and on a busy machine, on
+/// which a worker may get no processor for long, any while: runs four times as long each until it
+/// has, of half a minute at most.
+template <class Expected>
+Result run_until(const Expected& expected, Session& session, RunOptions options) {
+  constexpr double kLongestSeconds = 30;
+  Result result = run(session, options);
+  while (!expected(result) && !result.interrupted && options.seconds < kLongestSeconds) {
+    options.seconds *= 4;
+    result = run(session, options);
+  }
+  return result;
+}
+
 /// One short run in each way, after each of which the database must be consistent.
 inline void expect_consistent(Session& session, const std::vector<Way>& ways, double seconds) {
   std::uint64_t seed = 1;
@@ -82,7 +104,7 @@ inline void expect_consistent(Session& session, const std::vector<Way>& ways, do
     RunOptions options = way.options;
     options.seconds = kSanitized ? seconds / 2 : seconds;
     options.seed = seed++;
-    const Result result = run(session, options);
+    const Result result = run_until(has_commits, session, options);
     EXPECT_GT(result.commits, 0u);
     EXPECT_FALSE(result.interrupted);
     if (!kChecksEveryRun && &way != &ways.back()) continue;

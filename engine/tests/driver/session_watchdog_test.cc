@@ -129,7 +129,10 @@ TEST(SessionWatchdog, SaysWhoHangsAndWhoWaitsForWhom) {
   EXPECT_EQ(text.find("did not leave"), std::string::npos) << text;
 
   // It left in the end, so the session is as good as new.
-  EXPECT_GT(session_runs::run(session, {.seconds = 0.05, .watchdog_s = 5}).commits, 0u);
+  EXPECT_GT(session_runs::run_until(session_runs::has_commits, session,
+                                    {.seconds = 0.05, .watchdog_s = 5})
+                .commits,
+            0u);
 }
 
 TEST(SessionWatchdog, GivesUpASessionWhoseWorkerNeverLeaves) {
