@@ -7,6 +7,7 @@ gathered here.
 from engine._engine import (
     EngineError,
     History,
+    HotKeyPredictor,
     Interrupted,
     Policy,
     PolicyError,
@@ -29,6 +30,7 @@ from engine._engine import (
 __all__ = [
     "EngineError",
     "History",
+    "HotKeyPredictor",
     "Interrupted",
     "Policy",
     "PolicyError",

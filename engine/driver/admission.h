@@ -11,9 +11,9 @@
 
 #include "driver/admission_state.h"
 #include "driver/measurements.h"
-#include "schedule/admission/frequent_keys.h"
 #include "schedule/admission/partition.h"
 #include "schedule/admission/policy.h"
+#include "schedule/admission/predictor.h"
 #include "schedule/admission/probe.h"
 #include "schedule/admission/registry.h"
 #include "workload/hints.h"
@@ -32,9 +32,8 @@ namespace heddle {
 /// `k` samples of a queue of n · window transactions and k of a window differ little, as all
 /// windows are drawn from the same mix.
 ///
-/// - Which keys are hot is counted from the hints (FrequentKeys); a transaction without any is
-/// cold,
-///   and passes straight through.
+/// - Which hot keys a transaction will touch is predicted from its hints (Predictor); one without
+///   any is cold, and passes straight through.
 /// - So does one of a type that is not to be scheduled (Options::unscheduled).
 /// - None is dropped for an easier one: once `barrier` others have overtaken it, a transaction goes
 ///   as soon as the worker is free. That is the paper's barrier (§5.1), placed
@@ -58,17 +57,24 @@ class Admission {
   struct Entry : admission::Candidate<M> {
     Input input;
     Ticks arrived = 0;
-    Ticks start = 0;    ///< not before then
-    int overtaken = 0;  ///< by how many that were drawn later
+    Ticks start = 0;        ///< not before then
+    int overtaken = 0;      ///< by how many that were drawn later
+    bool mistaken = false;  ///< for another, `hinting`, whose hints it passes
+    Input hinting;
   };
 
   /// @param state nullptr: nothing is scheduled, and `active()` is false
   Admission(AdmissionState<M, W>* state, const W& workload, int worker, int workers, int types,
             std::uint64_t seed)
-      : state_(state), workload_(workload), worker_(worker), workers_(workers) {
+      : state_(state),
+        workload_(workload),
+        worker_(worker),
+        workers_(workers),
+        mistakes_(Random::stream(seed, 2 * kStream + static_cast<std::uint64_t>(worker))) {
     if (state == nullptr) return;
     const admission::Options& options = state->options;
-    frequent_ = std::make_unique<admission::FrequentKeys>(options.hot);
+    predictor_ = state->make_predictor();
+    last_.resize(options.wrong_hints > 0 ? static_cast<std::size_t>(types) : 0);
     // Not the stream of the inputs: which transactions are drawn is the same under every policy.
     policy_ = admission::make_policy<M>(
         options, state->times, Random::stream(seed, kStream + static_cast<std::uint64_t>(worker)));
@@ -82,7 +88,7 @@ class Admission {
   }
 
   [[nodiscard]] bool active() const { return state_ != nullptr; }
-  [[nodiscard]] const HintedStates& states() const { return state_->states; }
+  [[nodiscard]] const admission::HintedStates& states() const { return state_->states; }
 
   /// The transaction that goes next; nullptr: there is none yet. It stays until the next call.
   ///
@@ -104,6 +110,14 @@ class Admission {
   [[nodiscard]] Ticks start_again(Ticks now) {
     if (current_ == nullptr || current_->operations.empty()) return now;
     return policy_->again(*current_, now);
+  }
+
+  /// Which rows the transaction that `next` gave is expected to touch.
+  /// @param rows empty
+  void expect(Hints& rows) {
+    hints_.clear();
+    hint(*current_);
+    predictor_->expect(type_of(*current_), hints_, rows);
   }
 
   /// @param took in the attempt that committed, without waiting for others
@@ -185,6 +199,7 @@ class Admission {
       entry->operations = parcel.operations;
       entry->arrived = parcel.arrived;
       entry->start = 0;
+      entry->mistaken = false;
       ++counts.hot;
       return entry;
     }
@@ -229,6 +244,7 @@ class Admission {
     }
     entry->start = 0;
     entry->overtaken = 0;
+    entry->mistaken = false;
     return entry;
   }
 
@@ -245,24 +261,34 @@ class Admission {
 
   void predict(Entry& entry) {
     M::on_control();
-    hints_.clear();
     entry.operations.clear();
-    frequent_->next_transaction();
-    if (!state_->schedules(W::type_of(entry.input))) return;
-    if constexpr (HasHints<W>) workload_.hints(entry.input, hints_);
-    std::size_t index = 0;
-    for (const Hint& hint : hints_) {
-      const std::uint64_t hash = state_->states.hash(hint);
-      if (frequent_->count(hash)) {
-        entry.operations.add(state_->states.operation(hint, hash, index, hints_.size()));
-      }
-      ++index;
+    if (!last_.empty()) mistake(entry);
+    if (!state_->schedules(W::type_of(entry.input))) return predictor_->pass();
+    hints_.clear();
+    hint(entry);
+    predictor_->predict(type_of(entry), hints_, entry.operations);
+  }
+
+  /// Takes some transactions for the one of their type that came before them.
+  void mistake(Entry& entry) {
+    std::optional<Input>& last = last_[type_of(entry)];
+    entry.mistaken = last && mistakes_.unit() < state_->options.wrong_hints;
+    if (entry.mistaken) entry.hinting = *last;
+    last = entry.input;
+  }
+
+  /// What a transaction tells of itself, right or wrong.
+  void hint(const Entry& entry) {
+    if constexpr (HasHints<W>) {
+      workload_.hints(entry.mistaken ? entry.hinting : entry.input, hints_);
     }
   }
 
-  [[nodiscard]] Ticks duration_of(const Entry& entry) const {
-    return durations_[static_cast<std::size_t>(W::type_of(entry.input))];
+  [[nodiscard]] static std::size_t type_of(const Entry& entry) {
+    return static_cast<std::size_t>(W::type_of(entry.input));
   }
+
+  [[nodiscard]] Ticks duration_of(const Entry& entry) const { return durations_[type_of(entry)]; }
 
   Mailbox<M, Parcel>& mailbox(int worker) {
     return state_->mailboxes[static_cast<std::size_t>(worker)];
@@ -280,7 +306,9 @@ class Admission {
   int worker_;
   int workers_;
   bool routes_ = false;
-  std::unique_ptr<admission::FrequentKeys> frequent_;
+  std::unique_ptr<admission::Predictor> predictor_;
+  Random mistakes_;
+  std::vector<std::optional<Input>> last_;  ///< by type, where mistakes are made
   std::unique_ptr<admission::Policy<M>> policy_;
   std::optional<admission::Probe<M>> probe_;
   std::vector<Ticks> durations_;  ///< by type; 0: none has ended yet

@@ -79,8 +79,9 @@ struct alignas(64) Measurements {
   IntervalCounts by_interval;
   std::uint64_t partial_retries = 0;
   Ticks useful = 0, waiting = 0, wasted = 0, backoff = 0, commit = 0;
-  Ticks idle = 0;  ///< in an open loop: until transactions arrived
-  Ticks held = 0;  ///< until transactions started that were scheduled for later
+  Ticks idle = 0;      ///< in an open loop: until transactions arrived
+  Ticks choosing = 0;  ///< drawing, predicting and choosing, where transactions are scheduled
+  Ticks held = 0;      ///< until transactions started that were scheduled for later
   AdmissionCounts admission;
   Ticks start = 0, end = 0;
 };

@@ -77,7 +77,8 @@ std::string Result::to_json() const {
     json["schedule"] = {{"options", schedule->options}, {"hot", schedule->hot},
                         {"cold", schedule->cold},       {"overtaking", schedule->overtaking},
                         {"forced", schedule->forced},   {"deferred", schedule->deferred},
-                        {"moved", schedule->moved},     {"held_s", schedule->held_s}};
+                        {"moved", schedule->moved},     {"choosing_s", schedule->choosing_s},
+                        {"held_s", schedule->held_s}};
   }
   std::string text = json.dump();
   if (timeline != nullptr) {

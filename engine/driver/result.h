@@ -68,6 +68,8 @@ struct ScheduleResult {
   std::uint64_t forced = 0;         ///< begun because so many had overtaken it
   std::uint64_t deferred = 0;       ///< times that one was put off
   std::uint64_t moved = 0;          ///< drawn by one worker and left with another
+  /// In which workers drew transactions, predicted their hot keys and chose among them.
+  double choosing_s = 0;
   double held_s = 0;  ///< in which workers let time pass until a start, summed over them
 };
 

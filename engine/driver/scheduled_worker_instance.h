@@ -33,7 +33,7 @@ void run_scheduled_worker(const WorkerSetup<M, W, P>& setup, std::shared_ptr<voi
 template <class M, class W>
 ScheduleResult schedule_result(const AdmissionState<M, W>& state,
                                const std::vector<Measurements<M>>& workers) {
-  ScheduleResult result{.options = state.options.to_map()};
+  ScheduleResult result{.options = state.recorded_options()};
   for (const Measurements<M>& worker : workers) {
     const AdmissionCounts& counts = worker.admission;
     result.hot += counts.hot;
@@ -42,6 +42,7 @@ ScheduleResult schedule_result(const AdmissionState<M, W>& state,
     result.forced += counts.forced;
     result.deferred += counts.deferred;
     result.moved += counts.moved;
+    result.choosing_s += M::microseconds(worker.choosing) / 1e6;
     result.held_s += M::microseconds(worker.held) / 1e6;
   }
   return result;

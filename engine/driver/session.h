@@ -12,6 +12,7 @@
 #include "driver/result.h"
 #include "machine/options.h"
 #include "protocol/compiled_policy.h"
+#include "workload/hints.h"
 #include "workload/options.h"
 
 namespace heddle {
@@ -60,6 +61,14 @@ class StuckError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What transactions pass before they start: the i-th is of `types[i]` and passes the next
+/// `counts[i]` hints.
+struct DrawnHints {
+  std::vector<std::uint32_t> types;
+  std::vector<std::uint32_t> counts;
+  std::vector<Hint> hints;
+};
+
 /// A loaded database that runs transactions, one run at a time.
 class Session {
  public:
@@ -79,6 +88,10 @@ class Session {
 
   /// The workload's own consistency conditions: one line per violation.
   [[nodiscard]] virtual std::vector<std::string> check() = 0;
+
+  /// Draws transactions without running them, and says what they would pass; nothing where the
+  /// workload's pass no hints. Not beside a run: a replay goes on behind what was drawn.
+  [[nodiscard]] virtual DrawnHints draw_hints(std::size_t transactions, std::uint64_t seed) = 0;
 
   [[nodiscard]] virtual const Signature& signature() const = 0;
   /// Whether a run needs no thread beside the one that asks for it.

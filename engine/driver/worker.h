@@ -253,11 +253,13 @@ class Worker {
       return true;
     };
     const auto* next = scheduling_.next(draw, now, measurements_.admission);
+    const Ticks chosen = M::now();
+    measurements_.choosing += chosen - now;
     if (next == nullptr) return await_transaction(now);
     idle_from_ = kNotIdle;
-    const Ticks start = hold_until(next->start);
+    const Ticks start = hold_until(next->start, chosen);
     if constexpr (kTellsWhatToExpect) {
-      if (!next->operations.empty()) tell_what_to_expect(next->input);
+      if (!next->operations.empty()) tell_what_to_expect();
     }
     return run_to_the_end(next->input, start, next->arrived, now);
   }
@@ -268,23 +270,23 @@ class Worker {
       requires(Executor& executor, std::span<const ExpectedAccess> rows) { executor.expect(rows); };
 
   struct Expecting {
-    Hints hints;                           ///< of the transaction that goes next,
-    std::vector<ExpectedAccess> accesses;  ///< and which rows it writes
-    /// By state the table whose hinted row it writes; nullptr: it writes none.
+    Hints rows;                            ///< that the transaction that goes next touches,
+    std::vector<ExpectedAccess> accesses;  ///< and which of them it writes
+    /// By state the table whose row it writes; nullptr: it writes none.
     std::vector<const TableBase<M>*> written;
   };
   struct NotExpecting {};
 
-  void tell_what_to_expect(const typename W::Input& input) {
-    auto& [hints, accesses, written] = expecting_;
+  void tell_what_to_expect() {
+    auto& [rows, accesses, written] = expecting_;
     if (written.empty()) [[unlikely]]
       written = tables_written();
-    hints.clear();
-    workload_.hints(input, hints);
+    rows.clear();
+    scheduling_.expect(rows);
     accesses.clear();
-    for (const Hint& hint : hints) {
-      const TableBase<M>* table = written[hint.state];
-      if (table != nullptr) accesses.push_back({hint.key, table->number(), true});
+    for (const Hint& row : rows) {
+      const TableBase<M>* table = written[row.state];
+      if (table != nullptr) accesses.push_back({row.key, table->number(), true});
     }
     executor_.expect(accesses);
   }
@@ -312,8 +314,7 @@ class Worker {
   }
 
   /// Lets time pass until a scheduled transaction may start.
-  Ticks hold_until(Ticks start) {
-    const Ticks now = M::now();
+  Ticks hold_until(Ticks start, Ticks now) {
     if (start <= now) return now;
     pause_for(start - now, now);
     const Ticks end = M::now();
@@ -362,7 +363,8 @@ class Worker {
       }
       measurements_.count_abort(type, attempt, end - start);
       start = back_off(type, prior_aborts, end);
-      if constexpr (Scheduling::kSchedules) start = hold_until(scheduling_.start_again(start));
+      if constexpr (Scheduling::kSchedules)
+        start = hold_until(scheduling_.start_again(start), M::now());
     }
   }
 

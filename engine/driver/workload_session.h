@@ -79,6 +79,27 @@ class WorkloadSession final : public Session {
     return body_->workload.check();
   }
 
+  [[nodiscard]] DrawnHints draw_hints(std::size_t transactions, std::uint64_t seed) override {
+    DrawnHints drawn;
+    usable();
+    if constexpr (HasHints<W>) {
+      const std::lock_guard not_running(run_mutex_);
+      Random random(seed);
+      typename W::Input input;
+      Hints hints;
+      for (std::size_t at = 0; at < transactions; ++at) {
+        const int worker = static_cast<int>(at % static_cast<std::size_t>(workers_));
+        body_->workload.generate(random, worker, workers_, at, input);
+        hints.clear();
+        body_->workload.hints(input, hints);
+        drawn.types.push_back(static_cast<std::uint32_t>(W::type_of(input)));
+        drawn.counts.push_back(static_cast<std::uint32_t>(hints.size()));
+        drawn.hints.insert(drawn.hints.end(), hints.begin(), hints.end());
+      }
+    }
+    return drawn;
+  }
+
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] bool single_threaded() const override { return M::kSingleThreaded; }
   [[nodiscard]] std::int64_t grown_bytes() const override {

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "schedule/admission/options.h"
+#include "schedule/classifier/classifier.h"
 
 namespace heddle {
 
@@ -23,9 +24,11 @@ constexpr std::string_view kKind = "heddle.policy";
 constexpr std::size_t kLargestDocument = std::size_t{16} << 20;
 constexpr std::size_t kMostStates = 10'000;
 constexpr const char* kUnscheduled = "unscheduled";
+constexpr const char* kClassifier = "classifier";
 /// In the order in which they are written.
 const std::initializer_list<std::string_view> kScheduleFields = {
-    "policy", "window", "k", "barrier", "hot", "defer", "rules", "probe_us", kUnscheduled};
+    "policy", "window", "k",        "barrier",   "hot",
+    "defer",  "rules",  "probe_us", kClassifier, kUnscheduled};
 constexpr int kMostLevels = 32;  // a policy has five; the free-form parts may have some more
 
 /// A text that is UTF-8, cut to so many bytes, and not through a character.
@@ -408,6 +411,16 @@ Json left_out(const Json& schedule, const Signature& signature) {
   return ordered;
 }
 
+/// The classifier, checked, likewise.
+Json parse_classifier(const Json& classifier, const Signature& signature) {
+  try {
+    return Json::parse(
+        classifier::Classifier::parse(classifier.dump(), signature).to_json(signature));
+  } catch (const std::invalid_argument& error) {
+    fail("", error.what());
+  }
+}
+
 /// The schedule, checked, as it stands in the canonical document.
 std::string parse_schedule(const Json& schedule, const Signature& signature) {
   if (schedule.is_null()) return schedule.dump();
@@ -422,6 +435,8 @@ std::string parse_schedule(const Json& schedule, const Signature& signature) {
     if (!schedule.contains(name)) continue;
     if (name == kUnscheduled) {
       canonical[name] = left_out(schedule, signature);
+    } else if (name == kClassifier) {
+      canonical[name] = parse_classifier(schedule[name], signature);
     } else if (name == "policy" || name == "rules") {
       canonical[name] = text_field(schedule, name.c_str(), "schedule");
     } else if (schedule[name].is_number()) {

@@ -16,6 +16,8 @@
 #include "machine/threads.h"
 #include "protocol/compiled_policy.h"
 #include "protocol/policy_json.h"
+#include "python/classifier.h"
+#include "python/columns.h"
 #include "python/history.h"
 #include "python/recorded_trace.h"
 #include "python/schedule.h"
@@ -278,6 +280,23 @@ void bind_session(py::module_& module) {
             return self.session->check();
           },
           "The workload's consistency conditions: one line per violation.")
+      .def(
+          "draw_hints",
+          [](SessionHandle& self, std::size_t transactions, std::uint64_t seed) {
+            DrawnHints drawn;
+            {
+              const py::gil_scoped_release release;
+              drawn = self.session->draw_hints(transactions, seed);
+            }
+            const auto [states, keys] = columns(drawn.hints);
+            return py::make_tuple(to_array(drawn.types), to_array(drawn.counts), states, keys);
+          },
+          py::arg("transactions"), py::arg("seed") = 1,
+          "Draws transactions without running them: the hints they would pass before they "
+          "start.\n\n"
+          "Returns:\n    (types, counts, states, keys): of each transaction its type and how many "
+          "hints it passes; of all hints, one after the other, their state and key. All empty "
+          "where the workload's transactions pass none.")
       .def_property_readonly(
           "grown_bytes", [](const SessionHandle& self) { return self.session->grown_bytes(); },
           "Bytes the database has grown by since it was loaded.")
@@ -374,6 +393,7 @@ PYBIND11_MODULE(_engine, module) {
   bind_session(module);
   bind_history(module);
   bind_schedule(module);
+  bind_classifier(module);
   bind_recorded_trace(module);
   bind_trial(module);
   bind_probe(module);

@@ -11,6 +11,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include "python/columns.h"
 #include "schedule/batch.h"
 #include "schedule/composite.h"
 #include "schedule/dispatching.h"
@@ -36,11 +37,6 @@ using Indexes = Array<std::uint32_t>;
 template <typename T>
 std::span<const T> view(const Array<T>& array) {
   return {array.data(), static_cast<std::size_t>(array.size())};
-}
-
-template <typename T>
-py::array_t<T> to_array(const std::vector<T>& values) {
-  return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
 std::vector<Operation> operations_of(const Array<std::uint8_t>& accesses, const Indexes& keys) {

@@ -59,6 +59,12 @@ class OptionReader {
     reject(key, *text, "one of " + join(allowed));
   }
 
+  /// Any text; "" where the option is not given.
+  std::string text(const std::string& key) {
+    const std::string* text = find(key);
+    return text == nullptr ? "" : *text;
+  }
+
   /// Names with commas between them; none where the option is not given, or empty.
   std::vector<std::string> names(const std::string& key) {
     std::vector<std::string> found;

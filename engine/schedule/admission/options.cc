@@ -49,6 +49,8 @@ Options Options::parse(const OptionMap& options) {
   parsed.samples = static_cast<int>(reader.integer("k", parsed.samples, 0, kMostInFlight));
   parsed.barrier = static_cast<int>(reader.integer("barrier", parsed.barrier, 0, kFarthestBarrier));
   parsed.hot = reader.real("hot", parsed.hot, 0, 1);
+  parsed.classifier = reader.text("classifier");
+  parsed.wrong_hints = reader.real("wrong_hints", parsed.wrong_hints, 0, 1);
   parsed.defer = reader.real("defer", parsed.defer, 0, 1);
   const std::string rules = reader.choice("rules", "auto", {"auto", "occ", "lock", "mvtso"});
   parsed.probe_us = reader.real("probe_us", parsed.probe_us, 0, kLongestProbeUs);
@@ -66,6 +68,8 @@ OptionMap Options::to_map() const {
           {"k", std::to_string(samples)},
           {"barrier", std::to_string(barrier)},
           {"hot", text_of(hot)},
+          {"classifier", classifier},
+          {"wrong_hints", text_of(wrong_hints)},
           {"defer", text_of(defer)},
           {"rules", rules_given ? std::string(name_of(rules)) : "auto"},
           {"probe_us", text_of(probe_us)},

@@ -21,7 +21,14 @@ struct Options {
   int samples = 5;   ///< how many of them smf looks at; 0: all (SMF's k)
   int barrier = 32;  ///< how many may overtake a transaction
   /// A key is hot if at least this share of the worker's transactions names it; 0: every hint is.
+  /// Where there is a classifier, that says which are.
   double hot = 0.01;
+  /// What predicts a transaction's hot keys, as in a policy's file (classifier::Classifier); "":
+  /// its hints alone do.
+  std::string classifier;
+  /// What share of the transactions is taken for another of its type, so that what is predicted is
+  /// wrong: for finding out what errors cost (SMF, VLDB 2024, §5.3).
+  double wrong_hints = 0;
   double defer = 0.6;  ///< with what probability tsdefer puts off what would conflict
   Rules rules = Rules::occ;
   bool rules_given = false;  ///< or else they are the protocol's
@@ -33,8 +40,9 @@ struct Options {
 
   [[nodiscard]] bool schedules() const { return policy != "fifo"; }
 
-  /// Reads `policy`, `window`, `k`, `barrier`, `hot`, `defer`, `rules`, `probe_us` and
-  /// `unscheduled`, all texts; of the last the names have commas between them.
+  /// Reads `policy`, `window`, `k`, `barrier`, `hot`, `classifier`, `wrong_hints`, `defer`,
+  /// `rules`, `probe_us` and `unscheduled`, all texts; of the last the names have commas between
+  /// them. A classifier is read with the signature at hand (classifier::Classifier::parse).
   /// @throws std::invalid_argument naming the culprit and what is valid
   [[nodiscard]] static Options parse(const OptionMap& options);
   /// What `parse` makes the same of: what a result records.

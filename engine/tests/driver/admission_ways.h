@@ -13,13 +13,17 @@ namespace heddle::admission_ways {
 inline std::vector<OptionMap> schedules() {
   std::vector<OptionMap> all{
       {{"policy", "smf"}, {"hot", "0"}},
-      {{"policy", "smf"}, {"hot", "0"}, {"window", "16"}, {"probe_us", "20"}},
+      {{"policy", "smf"},
+       {"hot", "0"},
+       {"window", "16"},
+       {"probe_us", "20"},
+       {"wrong_hints", "0.5"}},
       {{"policy", "smf"}, {"hot", "0.02"}, {"k", "0"}, {"window", "16"}, {"barrier", "4"}},
       {{"policy", "smf"}, {"hot", "0"}, {"window", "1"}, {"rules", "mvtso"}},
       {{"policy", "tsdefer"}, {"hot", "0"}},
       {{"policy", "tsdefer"}, {"hot", "0.02"}, {"defer", "1"}, {"probe_us", "20"}},
       {{"policy", "partition"}, {"hot", "0"}},
-      {{"policy", "partition"}, {"hot", "0.02"}, {"window", "2"}}};
+      {{"policy", "partition"}, {"hot", "0.02"}, {"window", "2"}, {"wrong_hints", "1"}}};
   for (OptionMap& schedule : all) schedule.try_emplace("probe_us", "0");
   return all;
 }

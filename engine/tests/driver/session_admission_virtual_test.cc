@@ -1,10 +1,16 @@
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "driver/admission_ways.h"
 #include "driver/session.h"
@@ -117,6 +123,113 @@ TEST(VirtualAdmission, LatencyCountsFromTheDrawing) {
     return result.types.front().latency_us.p50;
   };
   EXPECT_GT(p50("32"), 4 * p50("1"));
+}
+
+const OptionMap kTpcc{{"name", "tpcc"}, {"warehouses", "2"}, {"mix", "full"}};
+
+/// A classifier that knows what transactions pass, as rows and as clusters, for types whose hints
+/// come in no loop.
+std::string knowing_all_hints(Session& session) {
+  using Json = nlohmann::ordered_json;
+  const Signature& signature = session.signature();
+  const DrawnHints drawn = session.draw_hints(5000, 1);
+  std::map<std::string, std::vector<std::uint64_t>> hot_keys;
+  std::map<std::uint32_t, std::set<std::vector<std::pair<AccessId, std::uint64_t>>>> passed;
+  auto hint = drawn.hints.begin();
+  for (std::size_t at = 0; at < drawn.types.size(); ++at) {
+    std::vector<std::pair<AccessId, std::uint64_t>> hints;
+    for (std::uint32_t i = 0; i < drawn.counts[at]; ++i, ++hint) {
+      hints.emplace_back(hint->state, hint->key);
+      auto& keys = hot_keys[signature.access(hint->state).table];
+      if (std::ranges::find(keys, hint->key) == keys.end()) keys.push_back(hint->key);
+    }
+    if (!hints.empty()) passed[drawn.types[at]].insert(hints);
+  }
+  Json types = Json::array();
+  for (const auto& [type, all] : passed) {
+    Json made{{"type", signature.types[type].name}, {"rows", {}}, {"labels", {}}, {"clusters", {}}};
+    for (const auto& hints : all) {
+      Json row = Json::array();
+      Json cluster = Json::array();
+      for (const auto& [state, key] : hints) {
+        const auto& keys = hot_keys[signature.access(state).table];
+        row.push_back(keys.end() - std::ranges::find(keys, key));
+        cluster.push_back({signature.access(state).name, key, 0.5});
+      }
+      made["labels"].push_back(made["rows"].size());
+      made["rows"].push_back(row);
+      made["clusters"].push_back(cluster);
+    }
+    types.push_back(made);
+  }
+  return Json{{"neighbours", 1}, {"hot_keys", hot_keys}, {"types", types}}.dump();
+}
+
+TEST(VirtualAdmission, AClassifierSaysWhatIsHot) {
+  const auto session = open_session(kTpcc, 8, 1, kVirtual);
+  RunOptions options;
+  options.seconds = 0.005;
+  const auto measured = [&](OptionMap schedule) {
+    schedule.insert({{"policy", "smf"}, {"probe_us", "0"}});
+    options.schedule = std::move(schedule);
+    return session_runs::run(*session, options).schedule.value();
+  };
+  const ScheduleResult counted = measured({{"hot", "0"}});
+  const std::string classifier = knowing_all_hints(*session);
+  // It goes by the classifier, whatever is hot by counting.
+  const ScheduleResult classified = measured({{"hot", "1"}, {"classifier", classifier}});
+  EXPECT_NEAR(static_cast<double>(classified.hot) / static_cast<double>(classified.cold),
+              static_cast<double>(counted.hot) / static_cast<double>(counted.cold), 1);
+  EXPECT_GT(classified.hot, 10 * classified.cold);
+  EXPECT_EQ(classified.options.at("classifier"), "3 types, 42 rows, 24 hot keys");
+  EXPECT_GT(classified.choosing_s, 0);
+  const ScheduleResult none =
+      measured({{"classifier", R"({"neighbours":1,"hot_keys":{},"types":[]})"}});
+  EXPECT_EQ(none.hot, 0U);
+  EXPECT_GT(none.cold, 0U);
+}
+
+TEST(VirtualAdmission, AClassifierForAnotherWorkloadIsRefused) {
+  const auto tpcc = open_session(kTpcc, 2, 1, kVirtual);
+  const auto micro = open_session(kMicro, 2, 1, kVirtual);
+  RunOptions options;
+  options.schedule = {{"policy", "smf"}, {"classifier", knowing_all_hints(*tpcc)}};
+  EXPECT_THROW((void)session_runs::run(*micro, options), std::invalid_argument);
+}
+
+/// Right or wrong, what is predicted changes when transactions start, and never what they see.
+TEST(VirtualAdmission, WhatIsPredictedWrongHarmsNoHistory) {
+  const auto session = open_session(kTpcc, 8, 1, kVirtual);
+  const std::string classifier = knowing_all_hints(*session);
+  for (const Way& way : admission_ways::some_ways(session->signature())) {
+    for (const char* wrong : {"0", "0.3", "1"}) {
+      SCOPED_TRACE(way.name + ", wrong " + wrong);
+      Trial trial{.workload = kTpcc, .workers = 8, .machine = kVirtual, .run = way.options};
+      trial.run.seconds = 0.002;
+      trial.run.schedule = {
+          {"policy", "smf"}, {"classifier", classifier}, {"wrong_hints", wrong}, {"probe_us", "0"}};
+      const Verdict verdict = run_trial(trial, [] { return false; });
+      for (const std::string& finding : verdict.findings) ADD_FAILURE() << finding;
+      EXPECT_GT(verdict.report.committed, 0U);
+    }
+  }
+}
+
+TEST(VirtualAdmission, HintsAreDrawnAsTransactionsPassThem) {
+  const auto session = open_session(kTpcc, 4, 1, kVirtual);
+  const DrawnHints drawn = session->draw_hints(1000, 3);
+  ASSERT_EQ(drawn.types.size(), 1000U);
+  ASSERT_EQ(drawn.counts.size(), 1000U);
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < drawn.types.size(); ++at) {
+    EXPECT_LT(drawn.types[at], 5U);
+    for (std::uint32_t i = 0; i < drawn.counts[at]; ++i) {
+      EXPECT_EQ(session->signature().type_of(drawn.hints.at(count++).state), drawn.types[at]);
+    }
+  }
+  EXPECT_EQ(count, drawn.hints.size());
+  EXPECT_EQ(session->draw_hints(1000, 3).hints, drawn.hints);
+  EXPECT_NE(session->draw_hints(1000, 4).hints, drawn.hints);
 }
 
 }  // namespace

@@ -151,6 +151,17 @@ TEST(PolicyJson, WrongHeaderIsRefused) {
   });
 }
 
+/// A classifier that takes all of a type for cold.
+Json classifier_of(const std::string& type) {
+  return {{"neighbours", 1},
+          {"hot_keys", Json::object()},
+          {"types",
+           {{{"type", type},
+             {"rows", {Json::array()}},
+             {"labels", {0}},
+             {"clusters", {Json::array()}}}}}};
+}
+
 /// A document whose schedule is this.
 std::function<void(Json&)> scheduled(const Json& schedule) {
   return [schedule](Json& d) { d["schedule"] = schedule; };
@@ -172,6 +183,12 @@ TEST(PolicyJson, WrongScheduleIsRefused) {
       {"a list for it", scheduled({{"policy", "smf"}, {"k", {5}}}), {"'k'", "number"}},
       {"a truth", scheduled({{"policy", "smf"}, {"hot", true}}), {"schedule", "hot", "true"}},
       {"a list of rules", scheduled({{"policy", "smf"}, {"rules", {"occ"}}}), {"rules", "text"}},
+      {"a classifier of a text",
+       scheduled({{"policy", "smf"}, {"classifier", "x"}}),
+       {"schedule", "classifier", "object"}},
+      {"a classifier of another type",
+       scheduled({{"policy", "smf"}, {"classifier", classifier_of("refund")}}),
+       {"schedule", "classifier", "refund", "order, cancel"}},
       {"an unknown field", scheduled({{"policy", "smf"}, {"queue", 1}}), {"queue", "window"}},
       {"an unknown type", leaving_out({"refund"}), {"unscheduled", "refund", "order", "cancel"}},
       {"no name", leaving_out({7}), {"unscheduled", "7", "order"}},
@@ -194,6 +211,9 @@ TEST(PolicyJson, ScheduleIsKept) {
       {"policy", "smf"}, {"hot", "0.03"}, {"probe_us", "0"}, {"unscheduled", "order,cancel"}};
   EXPECT_EQ(schedule_options(read), options);
   EXPECT_TRUE(schedule_options(policy()).empty());
+  document["schedule"]["classifier"] = classifier_of("cancel");
+  const Policy classified = parse(document.dump());
+  EXPECT_EQ(schedule_options(classified).at("classifier"), classifier_of("cancel").dump());
 }
 
 TEST(PolicyJson, WrongRowIsRefusedByNumberAndField) {

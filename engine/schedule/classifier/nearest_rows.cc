@@ -1,0 +1,141 @@
+#include "schedule/classifier/nearest_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <experimental/simd>
+
+namespace heddle::classifier {
+
+namespace {
+
+namespace simd = std::experimental;
+
+/// Where the rows are that fill the last block: no vector comes near, and the square is a number.
+constexpr float kFarAway = 1e18F;
+
+/// The values are small integers, so that a vector that equals a row has its bits.
+std::uint64_t hash_of(std::span<const float> vector) {
+  std::uint64_t hash = 0x9e3779b97f4a7c15;
+  for (const float value : vector) {
+    hash = (hash ^ static_cast<std::uint64_t>(value)) * 0xbf58476d1ce4e5b9;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+}  // namespace
+
+/// So many of the nearest, the nearest first; of two as near that first which came first.
+class NearestRows::Nearest {
+ public:
+  explicit Nearest(std::span<Neighbour> all) : all_(all) {}
+
+  void add(const Neighbour& one) {
+    if (count_ == all_.size() && one.distance >= farthest()) return;
+    std::size_t place = count_ < all_.size() ? count_++ : count_ - 1;
+    for (; place > 0 && all_[place - 1].distance > one.distance; --place) {
+      all_[place] = all_[place - 1];
+    }
+    all_[place] = one;
+  }
+  [[nodiscard]] float farthest() const { return all_[count_ - 1].distance; }
+
+ private:
+  std::span<Neighbour> all_;
+  std::size_t count_ = 0;
+};
+
+NearestRows::NearestRows(std::span<const Row> rows, std::span<const int> labels, int neighbours)
+    : columns_(rows.front().size()),
+      neighbours_(std::min(static_cast<std::size_t>(neighbours), rows.size())),
+      labels_(labels.begin(), labels.end()),
+      blocks_((rows.size() + kBlock - 1) / kBlock),
+      by_block_(blocks_ * columns_ * kBlock, kFarAway),
+      equal_(std::bit_ceil(2 * rows.size()), -1) {
+  assert(rows.size() == labels.size());
+  by_row_.reserve(columns_ * rows.size());
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    for (std::size_t column = 0; column < columns_; ++column) {
+      const auto value = static_cast<float>(rows[at][column]);
+      by_row_.push_back(value);
+      by_block_[(at / kBlock * columns_ + column) * kBlock + at % kBlock] = value;
+    }
+    std::size_t place = hash_of({by_row_.data() + at * columns_, columns_});
+    while (equal_[place & (equal_.size() - 1)] >= 0) ++place;
+    equal_[place & (equal_.size() - 1)] = static_cast<std::int32_t>(at);
+  }
+}
+
+int NearestRows::label(std::span<const float> vector, std::vector<float>& distances) const {
+  assert(vector.size() == columns_);
+  const std::int32_t equal = equal_row(vector);
+  if (equal >= 0) return labels_[static_cast<std::size_t>(equal)];
+  std::array<Neighbour, kMostNeighbours> nearest{};
+  find_nearest(vector, distances, {nearest.data(), neighbours_});
+  return neighbours_ == 1 ? nearest[0].label : elected({nearest.data(), neighbours_});
+}
+
+std::int32_t NearestRows::equal_row(std::span<const float> vector) const {
+  std::size_t place = hash_of(vector);
+  while (true) {
+    const std::int32_t row = equal_[place & (equal_.size() - 1)];
+    if (row < 0) return row;
+    const float* values = by_row_.data() + static_cast<std::size_t>(row) * columns_;
+    if (std::equal(vector.begin(), vector.end(), values)) return row;
+    ++place;
+  }
+}
+
+void NearestRows::find_nearest(std::span<const float> vector, std::vector<float>& distances,
+                               std::span<Neighbour> nearest) const {
+  // First the distances, a block of rows side by side in registers at a time, and the least of each
+  // block; then only the blocks that hold a neighbour are looked into.
+  distances.resize(blocks_ * (kBlock + 1));
+  using Lanes = simd::fixed_size_simd<float, kBlock>;
+  float* const least = distances.data() + blocks_ * kBlock;
+  const float* values = by_block_.data();
+  for (std::size_t block = 0; block < blocks_; ++block) {
+    Lanes sums = 0;
+    for (const float value : vector) {
+      const Lanes difference = Lanes(values, simd::element_aligned) - value;
+      sums += difference * difference;
+      values += kBlock;
+    }
+    sums.copy_to(distances.data() + block * kBlock, simd::element_aligned);
+    least[block] = simd::hmin(sums);
+  }
+  // As many rows as vote are no farther than the last of as many blocks.
+  std::array<Neighbour, kMostNeighbours> first{};
+  Nearest blocks({first.data(), std::min(neighbours_, blocks_)});
+  for (std::size_t block = 0; block < blocks_; ++block) blocks.add({least[block], 0});
+  const float bound = blocks_ < neighbours_ ? kFarAway * kFarAway : blocks.farthest();
+  Nearest found(nearest);
+  for (std::size_t block = 0; block < blocks_; ++block) {
+    if (least[block] > bound) continue;
+    const std::size_t end = std::min(size(), (block + 1) * kBlock);
+    for (std::size_t row = block * kBlock; row < end; ++row) {
+      found.add({distances[row], labels_[row]});
+    }
+  }
+}
+
+int NearestRows::elected(std::span<const Neighbour> nearest) {
+  int best = nearest[0].label;
+  float most = 0;
+  for (const Neighbour& one : nearest) {
+    float votes = 0;
+    for (const Neighbour& other : nearest) {
+      if (other.label == one.label) votes += 1 / std::sqrt(other.distance);
+    }
+    if (votes > most) {
+      most = votes;
+      best = one.label;
+    }
+  }
+  return best;
+}
+
+}  // namespace heddle::classifier
