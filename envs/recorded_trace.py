@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from envs.trace_hints import hints_column
 from policies import Signature
 from traces.importers.columns import access_lists, transaction_table, words_column
 from traces.manifest import Access, TransactionType
@@ -47,12 +48,15 @@ class EngineTrace(Protocol):
         """A worker's transactions, in order.
 
         `began_us` (since the trace began), `accesses` (how many of the worker's accesses are its
-        own: the next so many), `type`, `rolled_back`, `of_the_past` (it read a snapshot, and its
-        accesses are not known).
+        own: the next so many), `hints` (likewise), `type`,
+        `rolled_back`, `of_the_past` (it read a snapshot, and its accesses are not known).
         """
 
     def accesses(self, worker: int, first: int, count: int) -> np.ndarray:
         """Some of a worker's accesses: `key`, `state`."""
+
+    def hints(self, worker: int, first: int, count: int) -> np.ndarray:
+        """Some of what a worker's transactions passed before they began, likewise."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,7 @@ class RecordedTrace:
 
     def _table(self, worker: _Worker, last_us: int, first_session: int, sessions: int) -> pa.Table:
         """A worker's next transactions, up to those that began then; ids are not theirs yet."""
-        first, rows, accesses = worker.until(last_us)
+        first, rows, accesses, hints = worker.until(last_us)
         types = rows["type"].astype(np.int64)
         known = rows["of_the_past"] == 0
         begin = self.recorded.began_us + rows["began_us"].astype(np.int64)
@@ -123,6 +127,9 @@ class RecordedTrace:
                 "begin": pa.array(begin).cast(TRANSACTION.field("begin").type),
                 "session": first_session + (first + np.arange(len(rows))) % sessions,
                 "type": words_column(types, self.type_names, "type"),
+                "parameters": hints_column(
+                    rows["hints"].astype(np.int64), hints["state"], hints["key"], self.signature
+                ),
                 "accesses": self._accesses(rows["accesses"].astype(np.int64), known, accesses),
                 "outcome": words_column(outcome, OUTCOMES, "outcome"),
             }
@@ -179,16 +186,17 @@ class _Worker:
         self._transactions = recorded.transactions(number)
         self._next = 0
         self._next_access = 0
+        self._next_hint = 0
 
     @property
     def began_us(self) -> np.ndarray:
         return self._transactions["began_us"]
 
-    def until(self, last_us: int) -> tuple[int, np.ndarray, np.ndarray]:
+    def until(self, last_us: int) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
         """Take the next transactions, up to those that began at `last_us`.
 
         Returns:
-            The number of the first, the transactions, their accesses.
+            The number of the first, the transactions, their accesses, their hints.
         """
         first = self._next
         self._next = int(np.searchsorted(self.began_us, last_us, side="right"))
@@ -196,4 +204,7 @@ class _Worker:
         count = int(rows["accesses"].sum(dtype=np.int64))
         accesses = self._recorded.accesses(self._number, self._next_access, count)
         self._next_access += count
-        return first, rows, accesses
+        passed = int(rows["hints"].sum(dtype=np.int64))
+        hints = self._recorded.hints(self._number, self._next_hint, passed)
+        self._next_hint += passed
+        return first, rows, accesses, hints

@@ -10,6 +10,7 @@
 #include "driver/tracing_transaction.h"
 #include "protocol/access_list.h"
 #include "protocol/outcome.h"
+#include "workload/hints.h"
 
 namespace heddle {
 
@@ -18,6 +19,7 @@ struct TracedTransaction {
   std::uint64_t began_us = 0;  ///< its first attempt, since the trace began
   std::uint32_t accesses = 0;  ///< how many of its worker's accesses are its own: the next so many
   std::uint16_t type = 0;
+  std::uint16_t hints = 0;  ///< likewise, of its worker's hints
   bool rolled_back = false;
   bool of_the_past = false;  ///< it read a snapshot: nobody knows what
 };
@@ -28,13 +30,15 @@ struct TracedAccess {
   AccessId state = 0;
 };
 
-/// One worker's transactions, in the order in which it made them.
+/// One worker's transactions, and what they passed before they began, in the order in which it made them.
 struct TraceLog {
   check::Chunked<TracedTransaction> transactions;
   check::Chunked<TracedAccess> accesses;
+  check::Chunked<Hint> hints;
 
   [[nodiscard]] std::size_t bytes() const {
-    return transactions.size() * sizeof(TracedTransaction) + accesses.size() * sizeof(TracedAccess);
+    return transactions.size() * sizeof(TracedTransaction) +
+           accesses.size() * sizeof(TracedAccess) + hints.size() * sizeof(Hint);
   }
 };
 
@@ -80,6 +84,9 @@ class RecordedTrace {
     Outcome execute(W& workload, Txn& txn, const typename W::Input& input) {
       // Perhaps not for the first time: it will ask for everything again.
       log_.accesses.truncate(first_);
+      if constexpr (HasHints<W>) {
+        if (one_.hints == 0) add_hints(workload, input);
+      }
       TracingTransaction<Observer, Txn> tracing(txn, *this);
       return workload.execute(tracing, input);
     }
@@ -104,6 +111,15 @@ class RecordedTrace {
     }
 
    private:
+    /// What it passes, it passes before it begins, once.
+    template <class W>
+    void add_hints(const W& workload, const typename W::Input& input) {
+      Hints hints;
+      workload.hints(input, hints);
+      for (const Hint& hint : hints) log_.hints.push_back(hint);
+      one_.hints = static_cast<std::uint16_t>(hints.size());
+    }
+
     void end(Outcome outcome) {
       again_ = outcome == Outcome::abort;
       if (again_) return log_.accesses.truncate(first_);

@@ -20,6 +20,7 @@ struct TransactionRow {
   std::uint64_t began_us;
   std::uint32_t accesses;
   std::uint16_t type;
+  std::uint16_t hints;
   std::uint8_t rolled_back;
   std::uint8_t of_the_past;
 };
@@ -30,10 +31,11 @@ struct AccessRow {
 };
 
 TransactionRow row_of(const TracedTransaction& one) {
-  return {one.began_us, one.accesses, one.type, static_cast<std::uint8_t>(one.rolled_back),
+  return {one.began_us, one.accesses, one.type, one.hints, static_cast<std::uint8_t>(one.rolled_back),
           static_cast<std::uint8_t>(one.of_the_past)};
 }
 AccessRow row_of(const TracedAccess& one) { return {one.key, one.state}; }
+AccessRow row_of(const Hint& one) { return {one.key, one.state}; }
 
 const TraceLog& log_of(const RecordedTraceHandle& handle, std::size_t worker) {
   const auto& logs = handle.trace->logs();
@@ -55,7 +57,7 @@ py::array_t<Row> rows_of(const Log& log, std::size_t first, std::size_t count) {
 }  // namespace
 
 void bind_recorded_trace(py::module_& module) {
-  PYBIND11_NUMPY_DTYPE(TransactionRow, began_us, accesses, type, rolled_back, of_the_past);
+  PYBIND11_NUMPY_DTYPE(TransactionRow, began_us, accesses, type, hints, rolled_back, of_the_past);
   PYBIND11_NUMPY_DTYPE(AccessRow, key, state);
   using Handle = RecordedTraceHandle;
   py::class_<Handle>(
@@ -83,7 +85,14 @@ void bind_recorded_trace(py::module_& module) {
           },
           py::arg("worker"), py::arg("first"), py::arg("count"),
           "Likewise of so many of a worker's accesses, from number `first` on: its transactions', "
-          "one after the other.");
+          "one after the other.")
+      .def(
+          "hints",
+          [](const Handle& self, std::size_t worker, std::size_t first, std::size_t count) {
+            return rows_of<AccessRow>(log_of(self, worker).hints, first, count);
+          },
+          py::arg("worker"), py::arg("first"), py::arg("count"),
+          "Likewise of so many of the hints that its transactions passed before they began.");
 }
 
 }  // namespace heddle

@@ -95,6 +95,7 @@ class ReadyClassifier {
   ReadyClassifier(const classifier::Classifier& given, const Signature& signature,
                   const HintedStates& states)
       : states_(states), heats_(given.hot_keys), types_(signature.types.size()) {
+    const std::map<std::uint64_t, std::uint32_t> slots = slots_of(given);
     for (const classifier::Classifier::Type& type : given.types) {
       Type& ready = types_[type.type].emplace(
           classifier::NearestRows(type.rows, type.labels, given.neighbours));
@@ -102,9 +103,11 @@ class ReadyClassifier {
         Cluster& made = ready.clusters.emplace_back();
         for (const auto& operation : cluster) {
           const Hint hint{operation.key, operation.state};
+          const std::uint64_t hash = states.hash(hint);
           made.rows.push_back(hint);
-          made.operations.add(
-              states.operation(hint, states.hash(hint), static_cast<float>(operation.place)));
+          Operation known = states.operation(hint, hash, static_cast<float>(operation.place));
+          if (const auto slot = slots.find(hash); slot != slots.end()) known.slot = slot->second;
+          made.operations.add(known);
         }
       }
     }
@@ -133,6 +136,18 @@ class ReadyClassifier {
     classifier::NearestRows rows;
     std::vector<Cluster> clusters;
   };
+
+  /// All hot keys are known, and no more than there are slots: each has one of its own, and none is
+  /// mistaken for another.
+  static std::map<std::uint64_t, std::uint32_t> slots_of(const classifier::Classifier& given) {
+    std::map<std::uint64_t, std::uint32_t> slots;
+    for (const auto& [table, keys] : given.hot_keys) {
+      for (const std::uint64_t key : keys) {
+        slots.emplace(HintedStates::hash(table, key), static_cast<std::uint32_t>(slots.size()));
+      }
+    }
+    return slots;
+  }
 
   /// The metadata vector (classifier::Classifier), so long.
   void describe(const Hints& hints, std::size_t length, Scratch& scratch) const {

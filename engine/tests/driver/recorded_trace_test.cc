@@ -169,6 +169,7 @@ void expect_to_add_up(const Result& result, const Signature& signature) {
   std::map<std::size_t, std::uint64_t> rollbacks;
   for (const TraceLog& log : result.trace->logs()) {
     std::size_t access = 0;
+    std::size_t hint = 0;
     std::uint64_t before = 0;
     for (std::size_t at = 0; at < log.transactions.size(); ++at) {
       const TracedTransaction& one = log.transactions[at];
@@ -181,8 +182,13 @@ void expect_to_add_up(const Result& result, const Signature& signature) {
       for (std::uint32_t i = 0; i < one.accesses; ++i, ++access) {
         ASSERT_EQ(signature.type_of(log.accesses[access].state), one.type);
       }
+      for (std::uint32_t i = 0; i < one.hints; ++i, ++hint) {
+        ASSERT_EQ(signature.type_of(log.hints[hint].state), one.type);
+      }
     }
     EXPECT_EQ(access, log.accesses.size()) << "accesses of nobody";
+    EXPECT_EQ(hint, log.hints.size()) << "hints of nobody";
+    EXPECT_GT(hint, 0U);
   }
   for (std::size_t type = 0; type < result.types.size(); ++type) {
     EXPECT_EQ(commits[type], result.types[type].commits) << result.types[type].name;
