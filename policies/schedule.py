@@ -6,6 +6,7 @@ a few values of each parameter, and for each type whether its transactions are s
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -100,10 +101,13 @@ def schedule_of(
 
 def schedule_texts(schedule: Mapping[str, Any]) -> dict[str, str]:
     """Parameters as the engine takes them beside a policy: all values as texts."""
-    return {
-        key: ",".join(map(str, value)) if isinstance(value, list) else str(value)
-        for key, value in schedule.items()
-    }
+    return {key: _text(value) for key, value in schedule.items()}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return json.dumps(value) if isinstance(value, Mapping) else str(value)
 
 
 def schedule_options(schedule: Mapping[str, Any] | None) -> dict[str, str]:

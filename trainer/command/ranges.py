@@ -33,6 +33,9 @@ AT_LEAST_ONE = {
     "events",
     "trials",
     "jobs",
+    "clusters",
+    "neighbours",
+    "transactions",
     "validation.cores",
     "threads.cores",
     "threads.repeats",
@@ -74,6 +77,7 @@ ABOVE_ZERO = {
     "timeline.seconds",
     "validation.tuning.slice_seconds",
     "held_out.confidence",
+    "validation",
 }
 AT_MOST: dict[str, float] = {
     "machine.cores": 1024,
@@ -104,6 +108,10 @@ AT_MOST: dict[str, float] = {
     "held_out.resamples": 100_000,
     "held_out.confidence": 0.9999,
     "threshold": 1_000_000,
+    "hot": 1,
+    "neighbours": 16,
+    "validation": 0.4,
+    "transactions": 100_000_000,
 }
 ONE_OF = {
     "machine.schedule": ("clock", "delays", "priorities"),
@@ -135,6 +143,7 @@ NOT_NEGATIVE = {
     "random",
     "mutated",
     "threshold",
+    "hot",
     "retrain_after",
 }
 

@@ -1,4 +1,4 @@
-"""`heddle schedule`: how long schedules take in the offline model, and what finds short ones.
+"""`heddle schedule`: the offline model of schedules, and the classifier that they are made by.
 
 Exit codes: 0 fine, 1 a file could not be written, 2 bad input, 130 interrupted.
 """
@@ -12,6 +12,7 @@ from traces.lazy_group import LazyGroup
 COMMANDS = {
     "makespan": "trainer.schedule.commands:makespan",
     "compare": "trainer.schedule.commands:compare_policies",
+    "classify": "trainer.classifier.command:classify",
     "sample": "trainer.schedule.sampling_command:sample",
     "generate": "trainer.schedule.generators.command:generate_workload",
 }
@@ -25,7 +26,7 @@ COMMANDS = {
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 def schedule() -> None:
-    """Order a batch of known transactions so that it takes little time, in a model.
+    """Order a batch of known transactions so that it takes little time, in a model; learn hot keys.
 
     A workload is a JSON file: a list of transactions, each a list of [op, key] with op r (read),
     w (write) or * (a filler, which takes one time unit). The model is the makespan of "Towards

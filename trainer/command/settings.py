@@ -23,6 +23,7 @@ from trainer.command.ranges import check_cores, check_ranges
 from trainer.config import (
     CalibrateConfig,
     CheckConfig,
+    ClassifyConfig,
     ContestConfig,
     EvaluateConfig,
     FidelityConfig,
@@ -45,6 +46,7 @@ Settings = TypeVar(
     EvaluateConfig,
     CalibrateConfig,
     CheckConfig,
+    ClassifyConfig,
     ContestConfig,
     FidelityConfig,
     TimelineConfig,
@@ -91,7 +93,7 @@ def to_settings(config: DictConfig, kind: type[Settings]) -> Settings:
         raise UsageError(_first_line(error)) from error
     assert isinstance(settings, kind)
     check_ranges(settings)
-    if not isinstance(settings, CalibrateConfig | ContestConfig):
+    if not isinstance(settings, CalibrateConfig | ClassifyConfig | ContestConfig):
         check_cores(settings.machine)
     leave_out_repeats(settings)
     return settings

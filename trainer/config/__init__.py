@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trainer.config.classifying import ClassifyConfig
 from trainer.config.comparing import ContestConfig, EvaluateConfig, TransferConfig
 from trainer.config.machines import CalibrateConfig, FidelityConfig
 from trainer.config.measuring import (
@@ -36,6 +37,7 @@ __all__ = [
     "CalibrateConfig",
     "ChampionConfig",
     "CheckConfig",
+    "ClassifyConfig",
     "ConflictConfig",
     "ContestConfig",
     "CostsConfig",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from omegaconf import MISSING
@@ -127,6 +128,9 @@ class ScheduleConfig:
         k: how many of them smf looks at; 0 = all.
         barrier: how many may overtake a transaction.
         hot: a key is hot that this share of the transactions names; 0 = every hint is.
+        classifier: the file of what foretells hot keys (`heddle schedule classify`); null = the
+            hints alone do.
+        wrong_hints: the share of the transactions that is taken for another of its type.
         defer: with what probability tsdefer puts off what would conflict.
         rules: when conflicts end: `occ`, `lock`, `mvtso`, or `auto`: as the protocol has it.
         probe_us: how long the spans are in which it is found out whether scheduling pays, µs; 0 =
@@ -139,14 +143,26 @@ class ScheduleConfig:
     k: int = MISSING
     barrier: int = MISSING
     hot: float = MISSING
+    classifier: str | None = None
+    wrong_hints: float = MISSING
     defer: float = MISSING
     rules: str = MISSING
     probe_us: float = MISSING
     unscheduled: list[str] = MISSING
 
     def options(self) -> dict[str, str]:
-        """The schedule as the engine takes it."""
-        return schedule_texts(asdict(self))
+        """The schedule as the engine takes it.
+
+        Raises:
+            PolicyFileError: there is no such classifier.
+        """
+        found = asdict(self)
+        del found["classifier"]
+        if self.classifier is not None:
+            from trainer.classifier.document import read_classifier
+
+            found["classifier"] = read_classifier(Path(self.classifier))
+        return schedule_texts(found)
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hydra.core.config_store import ConfigStore
 
+from trainer.config.classifying import ClassifyConfig
 from trainer.config.comparing import ContestConfig, EvaluateConfig, TransferConfig
 from trainer.config.machines import CalibrateConfig, FidelityConfig
 from trainer.config.nightly import NightlyConfig
@@ -18,6 +19,7 @@ def register_schemas() -> None:
     store = ConfigStore.instance()
     store.store("calibrate_schema", CalibrateConfig)
     store.store("check_schema", CheckConfig)
+    store.store("classify_schema", ClassifyConfig)
     store.store("contest_schema", ContestConfig)
     store.store("fidelity_schema", FidelityConfig)
     store.store("nightly_schema", NightlyConfig)

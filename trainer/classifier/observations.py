@@ -1,0 +1,218 @@
+"""What a trace tells of hot keys: what transactions passed, and which rows they then touched."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from envs.trace_hints import Hints, hints_of
+from policies import Signature
+from traces.errors import TraceError
+from traces.reader import Trace
+
+COLUMNS = ("type", "parameters", "accesses", "outcome")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows that transactions touched, each once, in the order in which they came to them.
+
+    Attributes:
+        transactions: whose each is.
+        tables: as numbers, in the order of `table_names`.
+        keys: unsigned.
+        states: the access that came to it; of several, the first that writes it, or the first.
+        places: when, 0 to 1 of the transaction's accesses.
+    """
+
+    transactions: np.ndarray
+    tables: np.ndarray
+    keys: np.ndarray
+    states: np.ndarray
+    places: np.ndarray
+
+    def kept(self, which: np.ndarray) -> Rows:
+        """Some of them."""
+        return Rows(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Transactions of a trace, in order.
+
+    Attributes:
+        signature: of the workload.
+        types: of each, its place in the signature.
+        hints: what they passed.
+        rows: what they touched.
+    """
+
+    signature: Signature
+    types: np.ndarray
+    hints: Hints
+    rows: Rows
+
+    def __len__(self) -> int:
+        return len(self.types)
+
+    @property
+    def hint_transactions(self) -> np.ndarray:
+        """Whose each hint is."""
+        return np.repeat(np.arange(len(self)), self.hints.counts)
+
+    def part(self, first: int, last: int) -> Observations:
+        """The transactions from number `first` on, before number `last`."""
+        numbers = np.arange(len(self))
+        return self.kept((numbers >= first) & (numbers < last))
+
+    def kept(self, which: np.ndarray) -> Observations:
+        """Some of the transactions.
+
+        Args:
+            which: of each, whether it is kept.
+        """
+        passed = which[self.hint_transactions]
+        hints = Hints(self.hints.counts[which], self.hints.states[passed], self.hints.keys[passed])
+        rows = self.rows.kept(which[self.rows.transactions])
+        number = np.cumsum(which) - 1
+        moved = dataclasses.replace(rows, transactions=number[rows.transactions])
+        return Observations(self.signature, self.types[which], hints, moved)
+
+
+def table_names(signature: Signature) -> list[str]:
+    """The tables of a workload, by number."""
+    return sorted({access.table for access in signature.accesses})
+
+
+def writes_of(signature: Signature) -> np.ndarray:
+    """By state, whether it conflicts as a write.
+
+    Who scans a table and removes rows of it takes what it finds, such as the oldest order: the scan
+    stands for that (engine/schedule/admission/hinted_states.cc).
+    """
+    return np.array(
+        [
+            access.writes
+            or (
+                access.kind == "scan"
+                and any(one.kind == "remove" and one.table == access.table for one in kind.accesses)
+            )
+            for kind, access in signature.rows()
+        ]
+    )
+
+
+def observe(trace: Trace, signature: Signature, most: int) -> Observations:
+    """Read a trace's last transactions, or all.
+
+    Args:
+        trace: of the workload.
+        signature: of the workload.
+        most: how many of those of the signature's types, at most.
+
+    Raises:
+        TraceError: it is damaged, not of the workload, or says nothing of rows or hints.
+    """
+    _refuse_other_workload(trace, signature)
+    parts: list[Observations] = []
+    for batch in trace.batches(COLUMNS):
+        if len(part := _observed(batch, signature)):
+            parts.append(part)
+        while len(parts) > 1 and sum(map(len, parts[1:])) >= most:
+            del parts[0]
+    if not parts:
+        raise TraceError(
+            f"{trace.folder}: knows no accesses of {', '.join(signature.type_names)}; record one "
+            "with `heddle trace record`"
+        )
+    all_parts = _joined(parts)
+    if not len(all_parts.hints.keys):
+        raise TraceError(
+            f"{trace.folder}: no transaction passes a hint: a parameter that is called as one of "
+            "the accesses of its type and holds the row's key. Record one with `heddle trace "
+            "record`, of a workload that passes hints"
+        )
+    return all_parts.part(max(0, len(all_parts) - most), len(all_parts))
+
+
+def _refuse_other_workload(trace: Trace, signature: Signature) -> None:
+    declared = {kind.name: kind for kind in trace.manifest.types}
+    for kind in signature.types:
+        if kind.name not in declared:
+            raise TraceError(
+                f"{trace.folder}: has the types {', '.join(declared)}, and not {kind.name} of "
+                f"{signature.workload}; workload= says of which it is"
+            )
+        tables = [access.table for access in declared[kind.name].accesses]
+        if tables != [access.table for access in kind.accesses]:
+            raise TraceError(
+                f"{trace.folder}: its type {kind.name} does not make the accesses that "
+                f"{signature.workload}'s makes; record the trace anew"
+            )
+
+
+def _observed(batch: pa.RecordBatch, signature: Signature) -> Observations:
+    names = batch.column("type").cast(pa.string()).dictionary_encode()
+    place = {name: number for number, name in enumerate(signature.type_names)}
+    numbers = np.array([place.get(name, -1) for name in names.dictionary.to_pylist()])
+    types = numbers[names.indices.to_numpy(zero_copy_only=False)]
+    # An aborted attempt has touched less than the transaction wanted to.
+    ended = batch.column("outcome").cast(pa.string()).fill_null("committed")
+    known = (
+        (types >= 0)
+        & batch.column("accesses").is_valid().to_numpy(zero_copy_only=False)
+        & (ended.to_numpy(zero_copy_only=False) != "aborted")
+    )
+    kept = batch.filter(pa.array(known))
+    types = types[known]
+    hints = hints_of(kept.column("parameters"), types, signature)
+    return Observations(signature, types, hints, _rows(kept.column("accesses"), types, signature))
+
+
+def _rows(accesses: pa.ListArray, types: np.ndarray, signature: Signature) -> Rows:
+    counts = np.diff(accesses.offsets.to_numpy())
+    flat = accesses.flatten()
+    transactions = np.repeat(np.arange(len(types)), counts)
+    first_state = np.array([kind.states.start for kind in signature.types], np.int64)
+    states = first_state[types][transactions] + flat.field("access").to_numpy(zero_copy_only=False)
+    keys = flat.field("key").to_numpy(zero_copy_only=False).view(np.uint64)
+    names = table_names(signature)
+    tables = np.array([names.index(access.table) for access in signature.accesses])[states]
+    starts = np.cumsum(counts) - counts
+    position = np.arange(len(states)) - np.repeat(starts, counts)
+    places = position / np.repeat(np.maximum(counts, 1), counts)
+    # A row at a time, the access that writes it first before the others.
+    order = np.lexsort((position, ~writes_of(signature)[states], keys, tables, transactions))
+    rows = Rows(transactions, tables, keys, states, places).kept(order)
+    begins = np.ones(len(order), bool)
+    begins[1:] = np.diff(rows.transactions) != 0
+    begins[1:] |= (np.diff(rows.tables) != 0) | (rows.keys[1:] != rows.keys[:-1])
+    first = np.flatnonzero(begins)
+    soonest = np.minimum.reduceat(rows.places, first) if len(first) else rows.places
+    once = rows.kept(first)
+    each = Rows(once.transactions, once.tables, once.keys, once.states, soonest)
+    return each.kept(np.lexsort((each.places, each.transactions)))
+
+
+def _joined(parts: list[Observations]) -> Observations:
+    shifts = np.cumsum([0, *(len(part) for part in parts[:-1])])
+    return Observations(
+        parts[0].signature,
+        np.concatenate([part.types for part in parts]),
+        Hints(
+            *(
+                np.concatenate([getattr(part.hints, name) for part in parts])
+                for name in Hints.__dataclass_fields__
+            )
+        ),
+        Rows(
+            np.concatenate([p.rows.transactions + by for p, by in zip(parts, shifts, strict=True)]),
+            *(
+                np.concatenate([getattr(part.rows, name) for part in parts])
+                for name in ("tables", "keys", "states", "places")
+            ),
+        ),
+    )
