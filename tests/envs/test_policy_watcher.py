@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -28,18 +27,10 @@ from envs import (
     serve,
 )
 from policies import Signature, build_seed, save, to_json, workload_signature
+from tests.waiting import PATIENCE_S, wait_until
 
 SMALL = {"name": "ycsb", "records": "200"}
-SOON_S = 60.0
-"""Longer than anything here takes on a machine that is busy with other things."""
 QUICK_S = 0.01
-
-
-def wait_for(happened: Callable[[], bool]) -> None:
-    until = time.monotonic() + SOON_S
-    while not happened():
-        assert time.monotonic() < until, "it did not happen"
-        time.sleep(QUICK_S)
 
 
 def served(
@@ -48,7 +39,7 @@ def served(
     *,
     seed: int = 1,
     report_seconds: float = 0.05,
-    seconds: float = 10 * SOON_S,
+    seconds: float = 10 * PATIENCE_S,
     grown_bytes_max: int = 1 << 40,
 ) -> Iterator[Report | Reloaded]:
     """What is told of a workload that is served, from Silo on."""
@@ -131,8 +122,8 @@ def test_each_policy_is_switched_to_by_itself(
     with watcher:
         assert session.taken == ["one"]  # before the thread's first look
         publish("two")
-        wait_for(lambda: session.taken == ["one", "two"])
-        wait_for(lambda: switched_to(events) == ["one", "two"])
+        wait_until(lambda: session.taken == ["one", "two"])
+        wait_until(lambda: switched_to(events) == ["one", "two"])
     assert watcher.served is not None
     assert watcher.policy.name == watcher.served.name == "two"
     publish("three")
@@ -206,7 +197,7 @@ def test_a_fault_of_whoever_is_told_does_not_end_the_watching(
     publish("one")
     with PolicyWatcher(path, ycsb, session, fail, interval_s=QUICK_S):
         publish("two")
-        wait_for(lambda: session.taken == ["one", "two"])
+        wait_until(lambda: session.taken == ["one", "two"])
 
 
 @pytest.mark.parametrize("interval_s", [0.0, -1.0, float("nan"), float("inf")])
@@ -239,13 +230,13 @@ def test_hundreds_of_replacements_under_load_end_with_the_last(
 
         def run() -> None:
             results.append(
-                session.run("policy_table", watcher.policy, "policy", 0.0, seconds=10 * SOON_S)
+                session.run("policy_table", watcher.policy, "policy", 0.0, seconds=10 * PATIENCE_S)
             )
 
         worker = threading.Thread(target=run)
         worker.start()
         try:
-            wait_for(lambda: switched_to(events) == ["first"])
+            wait_until(lambda: switched_to(events) == ["first"])
             texts = {
                 seed: to_json(replace(build_seed(seed, ycsb), name=seed)) for seed in ("occ", "ic3")
             }
@@ -254,10 +245,10 @@ def test_hundreds_of_replacements_under_load_end_with_the_last(
                 beside.write_text(texts["occ" if at % 2 else "ic3"])
                 beside.replace(path)
             publish("last")
-            wait_for(lambda: switched_to(events)[-1] == "last")
+            wait_until(lambda: switched_to(events)[-1] == "last")
         finally:
             session.stop()
-            worker.join(SOON_S)
+            worker.join(PATIENCE_S)
     assert not worker.is_alive()
     assert {type(event) for event in events} == {Switched}
     assert results[0]["commits"] > 0

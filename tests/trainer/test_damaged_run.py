@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from policies import load
 from tests.trainer.test_command import VIRTUAL
 from tests.trainer.tiny_training import TINY, run_of, start_training
+from tests.waiting import PATIENCE_S
 from trainer.checkpoint import Checkpoint
 from trainer.command.main import heddle
 
@@ -136,7 +137,7 @@ def test_with_no_room_for_any_file_the_command_says_so(tmp_path: Path) -> None:
         "resource.setrlimit(resource.RLIMIT_FSIZE, (16 << 10, resource.RLIM_INFINITY))"
     )
     process = start_training(tmp_path, *TINY, "mlflow.enabled=true", first=limit)
-    output, _ = process.communicate(timeout=120)
+    output, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1, output
     folder = run_of(tmp_path)
     assert "MLflow at sqlite:" in output

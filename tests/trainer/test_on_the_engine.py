@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from policies import load
+from tests.processes import cpu_seconds
+from tests.waiting import PATIENCE_S, wait_until
 from trainer.checkpoint import Checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,7 +78,7 @@ def start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
-    output, _ = process.communicate(timeout=120)
+    output, _ = process.communicate(timeout=PATIENCE_S)
     return process.returncode, output
 
 
@@ -113,7 +115,7 @@ def test_train_on_virtual_cores_and_compare_on_both_machines(tmp_path: Path) -> 
 
 def test_one_table_for_two_workloads_on_virtual_cores(tmp_path: Path) -> None:
     mix = [
-        "machine=virtual",
+        *VIRTUAL,
         "robust.members=[{workload.warehouses:[1,2]}]",
         "robust.objective=worst",
     ]
@@ -150,26 +152,32 @@ def trace_of(folder: Path) -> list[object]:
     return [state.tuned_us, state.search, state.ledger, fitness]
 
 
-@pytest.mark.parametrize(
-    ("machine", "seconds_max"),
-    [
-        (["machine=threads"], 10.0),
-        # Its run is in a process of its own, and its seconds are not those of the clock.
-        (["machine=virtual", "machine.cores=8"], 100.0),
-    ],
-)
+# On virtual cores the run is in a process of its own, and its seconds are not those of the clock.
+@pytest.mark.parametrize("machine", [["machine=threads"], ["machine=virtual", "machine.cores=8"]])
 def test_ctrl_c_ends_a_long_run_soon_and_keeps_what_was_measured(
-    tmp_path: Path, machine: list[str], seconds_max: float
+    tmp_path: Path, machine: list[str]
 ) -> None:
-    arguments = [*machine, "policy=silo", "run.seconds=100", "run.repeats=1", "output=out.json"]
-    process = start("evaluate", *arguments, cwd=tmp_path)
-    time.sleep(8.0)
-    pressed = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    code, output = finish(process)
+    lengths = ["run.seconds=1000", "run.warmup=0.01", "run.repeats=1"]
+    process = start("evaluate", *machine, "policy=silo", *lengths, "output=out.json", cwd=tmp_path)
+    try:
+        _wait_until_it_measures(process)
+        process.send_signal(signal.SIGINT)
+        pressed = time.monotonic()
+        code, output = finish(process)
+        took = time.monotonic() - pressed
+    finally:
+        process.kill()
     assert code == 130, output
-    assert time.monotonic() - pressed < 10.0
+    assert took < 60.0
     (row,) = json.loads((tmp_path / "out.json").read_text())["results"]
     assert f"machine={row['machine']['kind']}" == machine[0]
     assert row["repeats"][0]["commits"] > 0
-    assert row["repeats"][0]["duration_s"] < seconds_max
+    assert row["repeats"][0]["duration_s"] < 900.0
+
+
+def _wait_until_it_measures(process: subprocess.Popen[str]) -> None:
+    """Once it says that it compares, to load the database and warm up takes no second of a core."""
+    assert process.stdout is not None
+    assert any("compare" in line for line in process.stdout)
+    before = cpu_seconds(process.pid)
+    wait_until(lambda: cpu_seconds(process.pid) > before + 4.0 or process.poll() is not None)

@@ -93,7 +93,7 @@ def test_training_goes_on_without_mlflow(fake_engine: ModuleType, tmp_path: Path
     assert uri in said[0]
     assert "goes on without" in said[0]
     assert record.how_to_open is None
-    assert time.monotonic() - started < 60
+    assert time.monotonic() - started < 120
     train(settings(1, mlflow=MlflowConfig(uri=uri)), tmp_path / "run")
     assert (tmp_path / "run" / "policy.json").exists()
     assert len(Checkpoint.load(tmp_path / "run").history) == 1
@@ -121,7 +121,7 @@ def test_a_server_that_never_answers_is_given_up(
         record.start("a run", {"seed": 1}, None)
         record.generation(RECORD)
         record.end()
-    assert time.monotonic() - started < 60
+    assert time.monotonic() - started < 120
     assert len(said) == 1
     assert uri in said[0]
     assert "goes on without" in said[0]
@@ -137,7 +137,7 @@ def test_a_store_that_can_not_be_made_is_told(tmp_path: Path) -> None:
     )
     record.start("a run", {"seed": 1}, None)
     record.end()
-    assert time.monotonic() - started < 60
+    assert time.monotonic() - started < 120
     assert len(said) == 1
     assert "goes on without" in said[0]
 

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,6 +15,7 @@ from envs import MeasuringError
 from policies import Encoding, Signature, build_seed, load, to_json
 from tests.trainer.fake_run import settings, train, virtual_settings
 from tests.trainer.test_searches import SMALL
+from tests.waiting import wait_until
 from trainer.checkpoint import Checkpoint
 from trainer.config import ChampionConfig, TrainConfig, ValidationConfig
 from trainer.evaluation.in_process import InProcess
@@ -118,10 +118,8 @@ def test_kill_9_loses_at_most_the_generation_in_flight(
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     try:
-        deadline = time.monotonic() + 60
-        while len(Checkpoint.load(folder).history) < 2 and time.monotonic() < deadline:
-            assert process.poll() is None
-            time.sleep(0.02)
+        wait_until(lambda: len(Checkpoint.load(folder).history) >= 2 or process.poll() is not None)
+        assert process.poll() is None
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()

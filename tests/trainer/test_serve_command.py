@@ -16,12 +16,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from policies import build_seed, save, workload_signature
+from tests.waiting import PATIENCE_S
 from trainer.command.main import heddle
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["workload=ycsb", "workload.records=200", "machine.cores=1", "poll_seconds=0.01"]
-SOON_S = 90.0
-"""Longer than anything here takes on a machine that is busy with other things."""
 
 
 def publish(path: Path, name: str, workload: str = "ycsb") -> None:
@@ -108,7 +107,7 @@ def test_a_log_that_can_not_be_written_is_one_message(tmp_path: Path) -> None:
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=SOON_S,
+            timeout=PATIENCE_S,
             check=False,
         )
     assert done.returncode != 0
@@ -132,7 +131,7 @@ def serving(path: Path) -> Iterator[subprocess.Popen[str]]:
         # A shell without job control has what it runs in the background ignore it.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    watchdog = threading.Timer(SOON_S, process.kill)
+    watchdog = threading.Timer(PATIENCE_S, process.kill)
     watchdog.start()
     try:
         yield process
@@ -171,7 +170,7 @@ def test_it_follows_the_file_until_it_is_told_to_end(
         line_with(process, "switched to two")
         line_with(process, "  two  ")
         process.send_signal(how)
-        rest, errors = process.communicate(timeout=SOON_S)
+        rest, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == code, errors
     assert "Traceback" not in errors
     assert ("ended by SIGTERM" in rest) == (how is signal.SIGTERM)

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,6 +14,7 @@ from click.testing import CliRunner, Result
 from omegaconf import OmegaConf
 
 from tests.trainer.test_command import QUICK
+from tests.waiting import wait_until
 from trainer.checkpoint import Checkpoint
 from trainer.command.main import heddle
 from trainer.command.settings import swept_by_config
@@ -210,12 +210,10 @@ def test_kill_9_and_on(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
     )
-    deadline = time.monotonic() + 120
+    second = SWEEP / "002-tpcc-evolution-seed2" / "checkpoint.json"
     try:
-        while not (SWEEP / "002-tpcc-evolution-seed2" / "checkpoint.json").exists():
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_until(lambda: second.exists() or process.poll() is not None)
+        assert process.poll() is None
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()

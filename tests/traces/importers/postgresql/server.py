@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.waiting import PATIENCE_S
+
 DEBIAN = Path("/usr/lib/postgresql")
 USER = "heddle"
 SCALE = 2
@@ -166,7 +168,9 @@ class Server:
         return done
 
     def _control(self, action: str, *arguments: str) -> None:
-        self._as_owner("pg_ctl", "-D", self._data, "-w", action, *arguments)
+        self._as_owner(
+            "pg_ctl", "-D", self._data, "-w", "-t", f"{PATIENCE_S:.0f}", action, *arguments
+        )
 
     def _as_owner(self, program: str, *arguments: str | Path) -> None:
         ids = {}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.traces.importers.postgresql.imported import Access, imported, key
 from tests.traces.importers.postgresql.server import BOTH, DURATION, STATEMENT, Server
+from tests.waiting import PATIENCE_S, wait_until
 from traces.importers.postgresql.accesses import FUNCTION, KEY_NOT_NAMED
 from traces.importers.postgresql.log import NO_ACCESS
 from traces.importers.postgresql.sessions import NO_BEGIN, NO_END, REFUSED
@@ -277,7 +277,7 @@ def test_transactions_at_the_edges_of_a_log(postgresql: Server, definitions: Pat
         client.stdin.write("COMMIT; SELECT 1 FROM item WHERE id = 2;\n\\echo b\n")
         client.stdin.flush()
         assert client.stdout.readline() == "b\n"
-        client.communicate(timeout=30)
+        client.communicate(timeout=PATIENCE_S)
     whole = log.read_bytes()
     assert imported(log, schema=definitions).accesses() == [
         (COMMITTED, [("update", "item", 1)]),
@@ -315,7 +315,7 @@ def test_a_session_that_ends_takes_its_transaction_with_it(
         if way == "crash":
             _wait_for(log, "WHERE id = 3")
             postgresql.crash()
-        client.communicate(timeout=30)
+        client.communicate(timeout=PATIENCE_S)
         if way == "crash":
             postgresql.restart()
     assert imported(log, schema=definitions).accesses() == [("aborted", [("update", "item", 3)])]
@@ -323,7 +323,4 @@ def test_a_session_that_ends_takes_its_transaction_with_it(
 
 def _wait_for(log: Path, text: str) -> None:
     """The collector writes behind the server."""
-    deadline = time.monotonic() + 30
-    while text not in log.read_text():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: text in log.read_text())

@@ -1,0 +1,43 @@
+"""What the system says of other processes, under `/proc`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+
+def descendants(ancestor: int) -> list[int]:
+    """All processes below one, by id."""
+    parents: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            parents[int(path.name)] = int(_state(path)[1])
+    below = [ancestor]
+    for one in below:
+        below += [child for child, parent in parents.items() if parent == one]
+    return below[1:]
+
+
+def is_alive(process: int, but: bytes | None = None) -> bool:
+    """Whether it still runs, and has no such word in its name; a zombie does not."""
+    try:
+        if but is not None and but in Path(f"/proc/{process}/cmdline").read_bytes():
+            return False
+        return _state(Path(f"/proc/{process}"))[0] != "Z"
+    except OSError:
+        return False
+
+
+def cpu_seconds(process: int) -> float:
+    """What it and the processes below it have used so far, which a busy machine makes no more."""
+    ticks = 0
+    for one in (process, *descendants(process)):
+        with contextlib.suppress(OSError):
+            ticks += sum(map(int, _state(Path(f"/proc/{one}"))[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _state(path: Path) -> list[str]:
+    """The state of a process, its parent, and more: what follows its name."""
+    return (path / "stat").read_text().rpartition(")")[2].split()
