@@ -88,10 +88,14 @@ test-thread: $(VENV)/.ready ## Engine tests under the thread sanitizer
 	@cmake --build build/thread
 	@$(FIXED_ADDRESSES) $(CTEST) --test-dir build/thread
 
+# Tests start Python many times over. Each time it would compile all libraries anew where an installer
+# left that out and the environment forbids to keep what was compiled, as containers' often do.
+test-python: export PYTHONDONTWRITEBYTECODE :=
+test-python: export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 test-python: $(VENV)/.ready-test ## Python tests (ARGS="-k name")
 	@echo "== $@"
 	@python -c "import engine" # rebuilds what has changed, outside any test's time-out
-	@pytest -q $(ARGS)
+	@pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 soak: $(VENV)/.ready-test ## Run the hours-long checks: consistency, bounded memory (ARGS="--seconds 10")
 	@python -m tests.soak $(ARGS)

@@ -1,7 +1,7 @@
-"""Trainings whose driver, or a worker of it, is killed: they go on, and end as if nothing had been.
+"""A training whose driver is killed: it goes on, and ends as if nothing had been.
 
-Undisturbed runs, killed ones and those with a lost worker all make the same search on virtual
-cores, so they must end with the same policy and the same figures, to the bit.
+Undisturbed runs and killed ones make the same search on virtual cores, so they must end with the
+same policy and the same figures, to the bit.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import multiprocessing
 import os
 import signal
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -22,13 +20,12 @@ from typing import Any
 import pytest
 
 from policies import load
-from tests.trainer.tiny_training import TINY, run_of, start_training
+from tests.trainer.tiny_training import TINY, found, run_of
+from tests.waiting import PATIENCE_S, wait_until
 from trainer.checkpoint import Checkpoint
 
-# Ray takes a minute to start where others have the cores.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
 DRAWING = ("matplotlib.figure", "matplotlib.backends.backend_agg")
-RAY = [setting for setting in TINY if not setting.startswith("evaluation.backend")]
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +43,7 @@ def undisturbed(drivers: ForkServerContext, tmp_path_factory: pytest.TempPathFac
     """The run that nothing happened to."""
     folder = tmp_path_factory.mktemp("undisturbed")
     process = start(drivers, folder, *TINY)
-    process.join(120)
+    process.join(PATIENCE_S)
     assert process.exitcode == 0
     return run_of(folder)
 
@@ -67,21 +64,6 @@ def _train(folder: Path, settings: tuple[str, ...]) -> None:
         for descriptor in (1, 2):
             os.dup2(output.fileno(), descriptor)
         main()
-
-
-def found(folder: Path) -> list[Any]:
-    """What a run found: its policy's table, the figures of every generation, its samples."""
-    state, policy = Checkpoint.load(folder), load(folder / "policy.json")
-    figures = [(one.best, one.median, one.worst, one.origin) for one in state.history]
-    scores = [policy.provenance[key] for key in ("scores", "evaluations", "generations", "origin")]
-    return [policy.cc, policy.backoff, scores, figures, state.ledger, state.search, state.tuned_us]
-
-
-def wait_until(what: Callable[[], bool], seconds: float = 150.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 @dataclass(frozen=True)
@@ -130,7 +112,7 @@ def test_a_driver_killed_twenty_times_ends_with_the_same_policy(
         settings = (f"resume={run}",)
     wait_until(lambda: living(tmp_path) == [])
     process = start(drivers, tmp_path, *settings)
-    process.join(120)
+    process.join(PATIENCE_S)
     assert process.exitcode == 0, output.read_text()
     assert found(run) == found(undisturbed)
     assert {path.name for path in run.iterdir()} == {path.name for path in undisturbed.iterdir()}
@@ -146,84 +128,6 @@ def wait_for(process: Any, folder: Path, moment: Moment) -> None:
 
     wait_until(lambda: not process.is_alive() or has_come())
     process.join(moment.later)
-
-
-@pytest.mark.ray
-def test_a_worker_killed_in_the_search_costs_nothing(undisturbed: Path, tmp_path: Path) -> None:
-    process = start_training(tmp_path, *RAY)
-    try:
-        wait_until(lambda: generations(tmp_path) >= 1)
-        killed = workers(process.pid)
-        assert killed
-        os.kill(killed[0], signal.SIGKILL)
-        output, _ = process.communicate(timeout=120)
-    finally:
-        process.kill()
-    assert process.returncode == 0, output
-    assert not Path(f"/proc/{killed[0]}").exists()
-    assert found(run_of(tmp_path)) == found(undisturbed)
-
-
-@pytest.mark.ray
-def test_a_driver_killed_leaves_no_process_behind(undisturbed: Path, tmp_path: Path) -> None:
-    """Workers and whatever else works end with it, and the run goes on at once."""
-    process = start_training(tmp_path, *RAY)
-    try:
-        wait_until(lambda: generations(tmp_path) >= 2)
-        measuring, below = workers(process.pid), descendants(process.pid)
-        assert measuring
-    finally:
-        process.kill()
-        process.wait()
-    # Ray's agents look every few seconds whether they are alone, idle, and end within minutes.
-    wait_until(lambda: not [one for one in {*measuring, *below} if is_alive(one, b"Agent")])
-    again = start_training(tmp_path, f"resume={run_of(tmp_path)}", "evaluation.backend=in_process")
-    output, _ = again.communicate(timeout=120)
-    assert again.returncode == 0, output
-    assert found(run_of(tmp_path)) == found(undisturbed)
-
-
-def generations(folder: Path) -> int:
-    """How many of the only run have ended."""
-    if not list(folder.glob("runs/*seed*")):
-        return 0
-    return len(Checkpoint.load(run_of(folder)).history)
-
-
-def workers(driver: int) -> list[int]:
-    """The processes that measure for it."""
-    return [
-        one
-        for one in descendants(driver)
-        if b"InProcess" in Path(f"/proc/{one}/cmdline").read_bytes()
-    ]
-
-
-def descendants(ancestor: int) -> list[int]:
-    """All processes below one, by id."""
-    parents: dict[int, int] = {}
-    for path in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended meanwhile
-            parents[int(path.name)] = int(_state(path)[1])
-    below = [ancestor]
-    for one in below:
-        below += [child for child, parent in parents.items() if parent == one]
-    return below[1:]
-
-
-def is_alive(process: int, but: bytes) -> bool:
-    """Whether it still runs, and has no such word in its name; a zombie does not."""
-    try:
-        if but in Path(f"/proc/{process}/cmdline").read_bytes():
-            return False
-        return _state(Path(f"/proc/{process}"))[0] != "Z"
-    except OSError:
-        return False
-
-
-def _state(path: Path) -> list[str]:
-    """The state of a process, its parent, and more: what follows its name."""
-    return (path / "stat").read_text().rpartition(")")[2].split()
 
 
 def living(folder: Path) -> list[int]:

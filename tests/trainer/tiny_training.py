@@ -7,6 +7,10 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+from policies import load
+from trainer.checkpoint import Checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -66,3 +70,11 @@ def run_of(folder: Path) -> Path:
     """The folder of the only run."""
     (found,) = (folder / "runs").glob("*seed*")
     return found
+
+
+def found(folder: Path) -> list[Any]:
+    """What a run found: its policy's table, the figures of every generation, its samples."""
+    state, policy = Checkpoint.load(folder), load(folder / "policy.json")
+    figures = [(one.best, one.median, one.worst, one.origin) for one in state.history]
+    scores = [policy.provenance[key] for key in ("scores", "evaluations", "generations", "origin")]
+    return [policy.cc, policy.backoff, scores, figures, state.ledger, state.search, state.tuned_us]

@@ -18,7 +18,7 @@ from trainer.config import EvaluationConfig
 from trainer.evaluation import Backend, MachineSpec, build_backend
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SPEC = MachineSpec({"name": "tpcc"}, 2, 1, 1 << 30, engine_module=MODULE)
 VIRTUAL = replace(SPEC, cores=48, machine={"kind": "virtual"})
 CORES = len(os.sched_getaffinity(0))

@@ -1,0 +1,28 @@
+"""How `make test-python` spreads the tests over processes; `pytest` alone has one for all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadFileScheduling
+
+RAY = "tests/trainer/on_ray/"
+"""All tests that start a Ray runtime, which takes all cores for its own: one at a time."""
+
+
+class ByFile(LoadFileScheduling):
+    """A file's tests share a process, and what is slow to set up; those with Ray do, too."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return RAY if nodeid.startswith(RAY) else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | None:
+    return ByFile(config, log) if config.option.dist == "loadfile" else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("ray") and not item.nodeid.startswith(RAY):
+            raise pytest.UsageError(f"{item.nodeid}: tests marked ray belong in {RAY}")

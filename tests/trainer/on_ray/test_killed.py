@@ -1,0 +1,75 @@
+"""Trainings on Ray of which a process is killed: they end as if nothing had been, or are ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.processes import descendants, is_alive
+from tests.trainer.tiny_training import TINY, found, run_of, start_training
+from tests.waiting import PATIENCE_S, wait_until
+from trainer.checkpoint import Checkpoint
+
+pytestmark = [pytest.mark.ray, pytest.mark.slow]
+RAY = [setting for setting in TINY if not setting.startswith("evaluation.backend")]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run that nothing happened to, without Ray."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    output, _ = (process := start_training(folder, *TINY)).communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, output
+    return run_of(folder)
+
+
+def test_a_worker_killed_in_the_search_costs_nothing(undisturbed: Path, tmp_path: Path) -> None:
+    process = start_training(tmp_path, *RAY)
+    try:
+        wait_until(lambda: generations(tmp_path) >= 1)
+        killed = workers(process.pid)
+        assert killed
+        os.kill(killed[0], signal.SIGKILL)
+        output, _ = process.communicate(timeout=PATIENCE_S)
+    finally:
+        process.kill()
+    assert process.returncode == 0, output
+    assert not Path(f"/proc/{killed[0]}").exists()
+    assert found(run_of(tmp_path)) == found(undisturbed)
+
+
+def test_a_driver_killed_leaves_no_process_behind(undisturbed: Path, tmp_path: Path) -> None:
+    """Workers and whatever else works end with it, and the run goes on at once."""
+    process = start_training(tmp_path, *RAY)
+    try:
+        wait_until(lambda: generations(tmp_path) >= 2)
+        measuring, below = workers(process.pid), descendants(process.pid)
+        assert measuring
+    finally:
+        process.kill()
+        process.wait()
+    # Ray's agents look every few seconds whether they are alone, idle, and end within minutes.
+    wait_until(lambda: not [one for one in {*measuring, *below} if is_alive(one, b"Agent")])
+    again = start_training(tmp_path, f"resume={run_of(tmp_path)}", "evaluation.backend=in_process")
+    output, _ = again.communicate(timeout=PATIENCE_S)
+    assert again.returncode == 0, output
+    assert found(run_of(tmp_path)) == found(undisturbed)
+
+
+def generations(folder: Path) -> int:
+    """How many of the only run have ended."""
+    if not list(folder.glob("runs/*seed*")):
+        return 0
+    return len(Checkpoint.load(run_of(folder)).history)
+
+
+def workers(driver: int) -> list[int]:
+    """The processes that measure for it."""
+    return [
+        one
+        for one in descendants(driver)
+        if b"InProcess" in Path(f"/proc/{one}/cmdline").read_bytes()
+    ]
