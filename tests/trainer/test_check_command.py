@@ -123,9 +123,9 @@ def test_a_process_that_dies_has_found_something() -> None:
 
 
 def test_a_process_that_hangs_is_told_while_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trial_pool, "PATIENCE_S", 6.0)
+    monkeypatch.setattr(trial_pool, "PATIENCE_S", 3.0)
     monkeypatch.setattr(trial_pool, "run_trial", time.sleep)
-    naps = [600.0] + [0.5] * 30
+    naps = [600.0] + [0.25] * 30
     with TrialPool(2) as pool:
         ended = [number for number, _, _ in pool.run(enumerate(naps))]  # type: ignore[arg-type]
     assert sorted(ended) == list(range(len(naps)))
