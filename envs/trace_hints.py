@@ -47,9 +47,12 @@ def hints_column(
         signature: of the workload.
     """
     transactions = np.repeat(np.arange(len(counts)), counts)
-    begins = np.ones(len(states), bool)
-    begins[1:] = (np.diff(transactions) != 0) | (np.diff(states.astype(np.int64)) != 0)
-    first = np.flatnonzero(begins)
+    pairs = transactions * signature.state_count + states
+    _, came_first, pair = np.unique(pairs, return_index=True, return_inverse=True)
+    # A parameter's keys are together, where the first of them stood.
+    order = np.argsort(came_first[pair], kind="stable")
+    transactions, states, keys = transactions[order], states[order], keys[order]
+    first = np.flatnonzero(np.diff(pairs[order], prepend=-1))
     texts = pa.array(keys.astype(np.uint64)).cast(pa.string())
     lists = pa.ListArray.from_arrays(pa.array(np.append(first, len(states)), pa.int32()), texts)
     names = pa.array([one.name for one in signature.accesses]).take(pa.array(states[first]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +54,13 @@ Accesses = list[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Made:
-    """A transaction: when it began, its type, its accesses as (key, state)."""
+    """A transaction: when it began, its type, its accesses and its hints as (key, state)."""
 
     began_us: int
     type: int
     accesses: Accesses
     rolled_back: bool = False
+    hints: Accesses = field(default_factory=list)
 
 
 class FakeTrace:
@@ -73,16 +74,27 @@ class FakeTrace:
 
     def transactions(self, worker: int) -> np.ndarray:
         rows = [
-            (one.began_us, len(one.accesses), one.type, one.rolled_back, one.type == QUERY)
+            (
+                *(one.began_us, len(one.accesses), one.type, len(one.hints)),
+                *(one.rolled_back, one.type == QUERY),
+            )
             for one in self._of[worker]
         ]
-        kinds = [("began_us", "u8"), ("accesses", "u4"), ("type", "u2")]
+        kinds = [("began_us", "u8"), ("accesses", "u4"), ("type", "u2"), ("hints", "u2")]
         return np.array(rows, [*kinds, ("rolled_back", "u1"), ("of_the_past", "u1")])
 
     def accesses(self, worker: int, first: int, count: int) -> np.ndarray:
         made = [access for one in self._of[worker] for access in one.accesses]
-        wanted = [(key % (1 << 64), state) for key, state in made[first : first + count]]
-        return np.array(wanted, [("key", "u8"), ("state", "u2")])
+        return keyed(made[first : first + count])
+
+    def hints(self, worker: int, first: int, count: int) -> np.ndarray:
+        passed = [hint for one in self._of[worker] for hint in one.hints]
+        return keyed(passed[first : first + count])
+
+
+def keyed(rows: Accesses) -> np.ndarray:
+    wanted = [(key % (1 << 64), state) for key, state in rows]
+    return np.array(wanted, [("key", "u8"), ("state", "u2")])
 
 
 def rows_of(*workers: list[Made], sessions: int = 1) -> list[dict[str, Any]]:
@@ -120,6 +132,17 @@ def test_a_read_and_the_update_it_is_for_are_one_access() -> None:
 def test_what_two_transactions_do_to_a_row_is_not_one_access() -> None:
     rows = rows_of([Made(0, PAY, [(7, BOOK)]), Made(0, CLOSE, []), Made(1, PAY, [(7, BOOK)])])
     assert [len(row["accesses"]) for row in rows] == [1, 0, 1]
+
+
+def test_what_it_passed_are_its_parameters() -> None:
+    hints = [(7, LOOK), (8, BOOK), ((1 << 64) - 1, BOOK)]
+    workers = [[Made(0, PAY, [], hints=hints), Made(2, QUERY, [])], [Made(1, CLOSE, [])]]
+    rows = rows_of(*workers)
+    assert [row["parameters"] for row in rows] == [
+        [("look", "7"), ("book", f"8,{(1 << 64) - 1}")],
+        [],
+        [],
+    ]
 
 
 def test_what_a_query_read_is_not_known() -> None:
