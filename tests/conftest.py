@@ -1,11 +1,16 @@
-"""How `make test-python` spreads the tests over processes; `pytest` alone has one for all."""
+"""For all tests; how `make test-python` spreads them over processes (`pytest` alone has one)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
+
+# Machines are shared and slow at times; a time limit an example would fail tests for no fault.
+settings.register_profile("heddle", deadline=None)
+settings.load_profile("heddle")
 
 RAY = "tests/trainer/on_ray/"
 """All tests that start a Ray runtime, which takes all cores for its own: one at a time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE_S = 300.0
+PATIENCE_S = 600.0
 """Longer than anything that the tests wait for takes on a slow machine that others use, too."""
 
 

@@ -25,6 +25,7 @@ from envs import (
     subject_of,
 )
 from envs.trial import Trial, run_trial
+from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 VIRTUAL = {"kind": "virtual"}
@@ -66,12 +67,12 @@ def test_a_trial_on_the_loaded_database_is_that_on_one_of_its_own(
 ) -> None:
     subject = subject_of(name, virtual_engine.signature, lambda: 1.0)
     trial = Trial(virtual_engine.workload, 16, 1, VIRTUAL, subject, 0.0005)
-    verdict = virtual_engine.run_trial(trial, patience_s=120.0)
+    verdict = virtual_engine.run_trial(trial, patience_s=PATIENCE_S)
     assert verdict == run_trial(trial)
     assert verdict.findings == ()
     assert verdict.transactions > 0
     assert virtual_engine.grown_bytes == 0
-    assert virtual_engine.run_trial(trial, patience_s=120.0) == verdict
+    assert virtual_engine.run_trial(trial, patience_s=PATIENCE_S) == verdict
 
 
 def test_a_trial_that_hangs_has_found_something(virtual_engine: Evaluator) -> None:

@@ -11,6 +11,7 @@ from envs import Evaluator, Subject, of_policy, scheduled
 from envs.engine_interface import load_engine
 from envs.trial import Trial
 from policies import build_seed, to_json
+from tests.waiting import PATIENCE_S
 
 SCHEDULE = {"policy": "smf", "window": 4, "rules": "occ", "unscheduled": ["balance"]}
 
@@ -57,7 +58,7 @@ def test_who_gives_the_engine_a_policy_alone_gets_its_schedule(evaluator: Evalua
 
 def test_its_check_is_made_under_its_schedule(evaluator: Evaluator) -> None:
     trial = Trial(evaluator.workload, 4, 1, evaluator.machine, policy(evaluator), 0.001)
-    verdict = evaluator.run_trial(trial, patience_s=60)
+    verdict = evaluator.run_trial(trial, patience_s=PATIENCE_S)
     assert verdict.findings == ()
     plain = replace(trial, subject=replace(trial.subject, schedule={"policy": "fifo"}))
-    assert evaluator.run_trial(plain, patience_s=60).report != verdict.report
+    assert evaluator.run_trial(plain, patience_s=PATIENCE_S).report != verdict.report

@@ -47,7 +47,7 @@ def plan(workload: dict[str, str], cores: int, schedule: str, seconds: float) ->
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     number=st.integers(0, 1_000_000),
     cores=st.integers(1, 12),
@@ -84,7 +84,7 @@ def small_traces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str,
 
 
 @pytest.mark.parametrize("name", sorted(set(SMALL) & set(workloads())))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(number=st.integers(0, 1_000_000), schedule=st.sampled_from(SCHEDULES))
 def test_random_tables_for_every_workload(
     small_traces: dict[str, Path], name: str, number: int, schedule: str

@@ -1,13 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import settings
 
 from policies import Signature, workload_signature
-
-# Machines are shared and slow at times; a time limit an example would fail tests for no fault.
-settings.register_profile("heddle", deadline=None)
-settings.load_profile("heddle")
 
 WORKLOADS = ("micro", "tpcc", "ycsb")
 

@@ -81,9 +81,7 @@ def counters() -> Iterator[dict[int, HourCounter]]:
         }
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(requests, max_size=30), st.sampled_from([5, 30, 60]))
 def test_as_every_pair_of_requests_says(tmp_path: Path, drawn: list[Request], minutes: int) -> None:
     path = write_day(drawn, tmp_path / "part-0.parquet")

@@ -13,7 +13,8 @@ from tests.trainer.tiny_training import TINY, found, run_of, start_training
 from tests.waiting import PATIENCE_S, wait_until
 from trainer.checkpoint import Checkpoint
 
-pytestmark = [pytest.mark.ray, pytest.mark.slow]
+# Starting Ray takes minutes where others have the cores.
+pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(1800)]
 RAY = [setting for setting in TINY if not setting.startswith("evaluation.backend")]
 
 

@@ -14,10 +14,11 @@ from envs import MeasuringError, finished, of_policy, static_silo
 from envs.trial import Trial
 from policies import Encoding, to_json
 from tests.trainer.fake_run import MODULE
+from tests.waiting import PATIENCE_S
 from trainer.config import EvaluationConfig
 from trainer.evaluation import Backend, MachineSpec, build_backend
 
-pytestmark = [pytest.mark.ray, pytest.mark.slow]
+pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(1800)]
 ROOT = Path(__file__).resolve().parents[3]
 SPEC = MachineSpec({"name": "tpcc"}, 2, 1, 1 << 30, engine_module=MODULE)
 VIRTUAL = replace(SPEC, cores=48, machine={"kind": "virtual"})
@@ -76,10 +77,10 @@ def test_a_trial_is_run_by_a_worker(virtual_pool: Backend, encoding: Encoding) -
         subject = of_policy(name, table(name, encoding))
         return Trial({"name": "tpcc"}, 48, 1, machine, subject, 0.001)
 
-    verdict = virtual_pool.run_trial(trial("occ"), patience_s=60.0)
+    verdict = virtual_pool.run_trial(trial("occ"), patience_s=PATIENCE_S)
     assert (verdict.findings, verdict.transactions) == ((), 10)
     with pytest.raises(MeasuringError, match="die: its worker was lost twice"):
-        virtual_pool.run_trial(trial("die"), patience_s=60.0)
+        virtual_pool.run_trial(trial("die"), patience_s=PATIENCE_S)
 
 
 def test_it_measures_as_the_backend_in_process_does(pool: Backend, encoding: Encoding) -> None:

@@ -36,7 +36,7 @@ def test_worked_examples(
     assert [naive.makespan(batch, order, protocol) for protocol in PROTOCOLS] == expected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(batches, st.sampled_from(PROTOCOLS), st.randoms(use_true_random=False))
 def test_placing_one_by_one_is_what_the_whole_prefix_says(
     batch: list[list[Operation]], protocol: str, random: object
@@ -48,7 +48,7 @@ def test_placing_one_by_one_is_what_the_whole_prefix_says(
     assert problem.makespan(order) == naive.makespan(batch, order, protocol)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(batches, st.sampled_from(PROTOCOLS))
 def test_part_of_an_order_can_be_placed(batch: list[list[Operation]], protocol: str) -> None:
     problem = make_batch(batch).problem(protocol)
