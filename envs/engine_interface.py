@@ -89,7 +89,9 @@ class EngineModule(Protocol):
     def check_machine(self, machine: Mapping[str, str]) -> None:
         """Refuse a machine that there is not, or that can't be so: ValueError."""
 
-    def check_schedule(self, schedule: Mapping[str, str]) -> None:
+    def check_schedule(
+        self, schedule: Mapping[str, str], signature: Mapping[str, Any] | None = None
+    ) -> None:
         """Refuse options of an admission policy that there is not, or can't be so: ValueError."""
 
     def run_trial(self, *arguments: Any) -> dict[str, Any]:

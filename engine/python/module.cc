@@ -22,6 +22,7 @@
 #include "python/recorded_trace.h"
 #include "python/schedule.h"
 #include "schedule/admission/options.h"
+#include "schedule/classifier/classifier.h"
 
 namespace py = pybind11;
 
@@ -402,10 +403,16 @@ PYBIND11_MODULE(_engine, module) {
   module.def("machines", &machine_names, "The machines this build can run on.");
   module.def(
       "check_schedule",
-      [](const OptionMap& schedule) { (void)admission::Options::parse(schedule); },
-      py::arg("schedule"),
-      "Reads an admission policy's options without using them.\n\nRaises:\n    ValueError: one is "
-      "unknown or out of range.");
+      [](const OptionMap& schedule, const py::object& signature) {
+        const auto options = admission::Options::parse(schedule);
+        if (options.classifier.empty() || signature.is_none()) return;
+        (void)classifier::Classifier::parse(options.classifier,
+                                            parse_signature(dump_json(signature)));
+      },
+      py::arg("schedule"), py::arg("signature") = py::none(),
+      "Reads an admission policy's options without using them; with the signature of a workload "
+      "its "
+      "classifier, too.\n\nRaises:\n    ValueError: one is unknown or out of range.");
   module.def(
       "check_machine", [](const OptionMap& machine) { (void)parse_machine(machine); },
       py::arg("machine"),

@@ -123,7 +123,7 @@ def schedule_options(config: ScheduleConfig, signature: Signature) -> dict[str, 
         )
     options = config.options()
     try:
-        load_engine().check_schedule(options)
+        load_engine().check_schedule(options, signature.to_dict())
     except ValueError as error:
         raise UsageError(str(error)) from None
     return options
