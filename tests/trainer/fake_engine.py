@@ -84,9 +84,7 @@ def check_machine(machine: Mapping[str, str]) -> None:
         raise ValueError(f"machine: option 'kind' is {machine['kind']!r}")
 
 
-def check_schedule(
-    schedule: Mapping[str, str], signature: Mapping[str, Any] | None = None
-) -> None:
+def check_schedule(schedule: Mapping[str, str], signature: Mapping[str, Any] | None = None) -> None:
     if schedule["policy"] not in {"fifo", "smf", "tsdefer", "partition"}:
         raise ValueError(f"schedule: option 'policy' is {schedule['policy']!r}")
 

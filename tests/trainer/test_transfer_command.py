@@ -134,7 +134,7 @@ def test_violations_are_told_with_their_place(elsewhere: ModuleType) -> None:
         (("policy=",), "policy= names no policy"),
         (("policy=sill",), "did you mean silo?"),
         (("reference=sill",), "reference=sill: no such policy"),
-        (("seed=1,2",), "only settings of workload, machine and case may have them"),
+        (("seed=1,2",), "only settings of workload, machine, schedule and case may have them"),
         (("workload.warehouses=range(1,9000000)",), "over 1000 combinations"),
         (("workload.warehouses=1,x",), "workload.warehouses=x: must be a whole number"),
         (("machine.cores=glob(*)",), "write the values with commas, such as machine.cores=1,4"),

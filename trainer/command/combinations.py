@@ -13,7 +13,7 @@ from hydra.errors import HydraException
 from trainer.command.errors import UsageError
 from trainer.command.settings import parse_overrides, swept_by_config
 
-SWEPT = ("workload", "machine", "case")
+SWEPT = ("workload", "machine", "schedule", "case")
 """The groups whose settings may have several values."""
 
 COMBINATIONS_MAX = 1000
@@ -86,7 +86,7 @@ def _values(override: Override) -> list[str]:
     if group not in SWEPT:
         raise UsageError(
             f"{override.input_line}: takes one value; several make columns, and only settings of "
-            "workload, machine and case may have them"
+            "workload, machine, schedule and case may have them"
         )
     try:
         # A range may be endless work to list: no more of it is than would be refused.

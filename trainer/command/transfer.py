@@ -46,9 +46,10 @@ from trainer.transfer_plot import plot_transfer
 def transfer(settings: tuple[str, ...], show: bool) -> None:
     r"""Measure each policy in each place: how good is a table where it was not trained?
 
-    Settings of workload, machine and case may have several values; each combination of them is a
-    column, measured by interleaved repeats as in heddle evaluate. A cell says how a policy compares
-    with the reference there, and with the best there. Ctrl-C keeps what was measured.
+    Settings of workload, machine, schedule and case may have several values; each combination of
+    them is a column, measured by interleaved repeats as in heddle evaluate. A cell says how a
+    policy compares with the reference there, and with the best there. Ctrl-C keeps what was
+    measured.
 
     \b
     Examples:
