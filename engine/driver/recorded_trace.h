@@ -30,7 +30,8 @@ struct TracedAccess {
   AccessId state = 0;
 };
 
-/// One worker's transactions, and what they passed before they began, in the order in which it made them.
+/// One worker's transactions, and what they passed before they began, in the order in which it made
+/// them.
 struct TraceLog {
   check::Chunked<TracedTransaction> transactions;
   check::Chunked<TracedAccess> accesses;
@@ -75,6 +76,7 @@ class RecordedTrace {
       if (again_) return;
       sizes_.tell(worker_, log_.bytes());
       first_ = log_.accesses.size();
+      first_hint_ = log_.hints.size();
       one_ = {.began_us = static_cast<std::uint64_t>(M::microseconds(M::now() - trace_began_)),
               .type = static_cast<std::uint16_t>(type),
               .of_the_past = of_the_past};
@@ -111,7 +113,7 @@ class RecordedTrace {
     }
 
    private:
-    /// What it passes, it passes before it begins, once.
+    /// What it passes before it begins, which is the same however often it is tried.
     template <class W>
     void add_hints(const W& workload, const typename W::Input& input) {
       Hints hints;
@@ -122,7 +124,12 @@ class RecordedTrace {
 
     void end(Outcome outcome) {
       again_ = outcome == Outcome::abort;
-      if (again_) return log_.accesses.truncate(first_);
+      if (again_) {
+        log_.accesses.truncate(first_);
+        log_.hints.truncate(first_hint_);
+        one_.hints = 0;
+        return;
+      }
       one_.accesses = static_cast<std::uint32_t>(log_.accesses.size() - first_);
       one_.rolled_back = outcome == Outcome::rollback;
       log_.transactions.push_back(one_);
@@ -132,8 +139,9 @@ class RecordedTrace {
     LogSizes& sizes_;
     int worker_;
     std::uint64_t trace_began_;
-    std::size_t first_ = 0;  ///< of its accesses
-    bool again_ = false;     ///< the transaction was aborted, and will be tried once more
+    std::size_t first_ = 0;       ///< of its accesses
+    std::size_t first_hint_ = 0;  ///< likewise
+    bool again_ = false;          ///< the transaction was aborted, and will be tried once more
     TracedTransaction one_;
   };
 
