@@ -29,10 +29,14 @@ from policies.document import (
 )
 from policies.errors import PolicyFileError
 from policies.schedule import (
+    CLASSIFIER,
     FIFO,
+    HOT,
+    NO_CLASSIFIER,
     PARAMETERS,
     POLICY,
     UNSCHEDULED,
+    NamedClassifier,
     schedule_of,
     schedule_values,
     schedules,
@@ -49,7 +53,7 @@ CellKind = Literal[
     "admission",
     "unscheduled",
 ]
-Choice = int | float | str | bool | None
+Choice = int | float | str | bool | None | NamedClassifier
 
 
 @dataclass(frozen=True)
@@ -96,15 +100,20 @@ class Encoding:
     Attributes:
         signature: the workload.
         scheduled: whether the schedule is in the vector; where it is not, a policy has none.
+        classifiers: what may foretell the hot keys of a schedule, besides its hints; where there
+            are any, the last cell says which does.
     """
 
     signature: Signature
     scheduled: bool = False
+    classifiers: tuple[NamedClassifier, ...] = ()
 
     @classmethod
     def of(cls, document: PolicyDocument) -> Encoding:
         """The shortest that has all of a document."""
-        return cls(document.signature, schedules(document.schedule))
+        own = (document.schedule or {}).get(CLASSIFIER)
+        classifiers = () if own is None else (NamedClassifier.of("its own", own),)
+        return cls(document.signature, schedules(document.schedule), classifiers)
 
     @classmethod
     def of_vector(cls, signature: Signature, vector: Sequence[int]) -> Encoding:
@@ -122,7 +131,7 @@ class Encoding:
         for name in self.signature.type_names:
             cells.extend(_backoff_cells(name))
         if self.scheduled:
-            cells.extend(_schedule_cells(self.signature))
+            cells.extend(_schedule_cells(self.signature, self.classifiers))
         return tuple(cells)
 
     @property
@@ -233,7 +242,9 @@ class Encoding:
             abort, commit = tuple(alphas[:PRIOR_ABORTS]), tuple(alphas[PRIOR_ABORTS:])
             backoff[kind.name] = BackoffRow(initial, abort, commit)  # type: ignore[arg-type]
         if self.scheduled:
-            schedule = schedule_of(list(values), self.signature.type_names)  # type: ignore[arg-type]
+            rest = list(values)
+            classifier = rest.pop() if self.classifiers else NO_CLASSIFIER
+            schedule = schedule_of(rest, self.signature.type_names, classifier)  # type: ignore[arg-type]
         return PolicyDocument(
             name, self.signature, tuple(cc), backoff, schedule, dict(provenance or {})
         )
@@ -254,6 +265,9 @@ class Encoding:
             if policy == FIFO:
                 for cell in others[len(PARAMETERS) :]:
                     table[cell] = 0
+            if self.classifiers and table[others[-1]]:
+                hot = others[HOT_PLACE]
+                table[hot] = self.cells[hot].default
         return tuple(table)
 
     def allowed(self, groups: Iterable[str]) -> tuple[tuple[int, ...], ...]:
@@ -317,7 +331,15 @@ class Encoding:
             row_of_type = document.backoff[name]
             choices += [row_of_type.initial_us, *row_of_type.abort, *row_of_type.commit]
         if self.scheduled:
-            choices.extend(schedule_values(document.schedule, self.signature.type_names))
+            *values, classifier = schedule_values(document.schedule, self.signature.type_names)
+            choices.extend(values)
+            if self.classifiers:
+                choices.append(classifier)
+            elif classifier != NO_CLASSIFIER:
+                raise PolicyFileError(
+                    f"policy {document.name!r} carries a classifier, which would be lost here; "
+                    "have the search know it (search.classifiers), or take it out of the file"
+                )
         return choices
 
 
@@ -330,6 +352,9 @@ ACTION_GROUPS: dict[str, str] = {
     "backoff": "learn how long an aborted transaction waits",
 }
 """The action groups of a table, by which a search can be narrowed, and what each adds."""
+
+HOT_PLACE = next(place for place, one in enumerate(PARAMETERS) if one.name == HOT)
+"""Where the threshold is among the parameters."""
 
 SCHEDULE = "schedule"
 """The group of the schedule: which transaction starts next, beside how it is executed."""
@@ -381,7 +406,7 @@ def _backoff_cells(type_name: str) -> list[Cell]:
     return cells
 
 
-def _schedule_cells(signature: Signature) -> list[Cell]:
+def _schedule_cells(signature: Signature, classifiers: Sequence[NamedClassifier]) -> list[Cell]:
     cells = [
         Cell(f"schedule.{one.name}", "admission", one.choices, one.choices.index(one.default))
         for one in (POLICY, *PARAMETERS)
@@ -390,4 +415,6 @@ def _schedule_cells(signature: Signature) -> list[Cell]:
         Cell(f"schedule.{UNSCHEDULED}.{name}", "unscheduled", (False, True), type=name)
         for name in signature.type_names
     ]
+    if classifiers:
+        cells.append(Cell(f"schedule.{CLASSIFIER}", "admission", (NO_CLASSIFIER, *classifiers)))
     return cells

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 FIFO = "fifo"
@@ -35,6 +35,37 @@ class Parameter:
     users: frozenset[str]
 
 
+@dataclass(frozen=True)
+class NamedClassifier:
+    """What foretells hot keys, as a search may choose it.
+
+    Attributes:
+        name: for people.
+        text: as a policy's file has it, in JSON; "" for none.
+    """
+
+    name: str = field(compare=False)
+    text: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    def of(cls, name: str, classifier: Any) -> NamedClassifier:
+        """The one that a policy's file or a file of its own has."""
+        return cls(name, json.dumps(classifier))
+
+
+NO_CLASSIFIER = NamedClassifier("none", "")
+"""The hints alone foretell."""
+
+CLASSIFIER = "classifier"
+HOT = "hot"
+"""The field that has no say where there is a classifier."""
+
+Value = str | int | float | bool | NamedClassifier
+"""What a cell of the schedule stands for."""
+
 _SMF = frozenset({"smf"})
 _BOTH = frozenset({"smf", "tsdefer"})
 
@@ -59,10 +90,8 @@ def schedules(schedule: Mapping[str, Any] | None) -> bool:
     return schedule is not None and schedule.get("policy", FIFO) != FIFO
 
 
-def schedule_values(
-    schedule: Mapping[str, Any] | None, types: Sequence[str]
-) -> list[str | int | float | bool]:
-    """What the cells stand for under a schedule: the policy, the parameters, each type's exclusion.
+def schedule_values(schedule: Mapping[str, Any] | None, types: Sequence[str]) -> list[Value]:
+    """What the cells stand for under a schedule: policy, parameters, types left out, classifier.
 
     A field that is missing, or that its admission policy does not go by, is as by default.
 
@@ -71,17 +100,21 @@ def schedule_values(
         types: the workload's, in order.
     """
     if schedule is None or not schedules(schedule):
-        return [FIFO, *(one.default for one in PARAMETERS), *(False for _ in types)]
+        parameters = (one.default for one in PARAMETERS)
+        return [FIFO, *parameters, *(False for _ in types), NO_CLASSIFIER]
     policy = schedule["policy"]
-    found: list[str | int | float | bool] = [policy]
+    found: list[Value] = [policy]
     for one in PARAMETERS:
-        value = schedule.get(one.name, one.default) if policy in one.users else one.default
+        has_say = policy in one.users and not (one.name == HOT and CLASSIFIER in schedule)
+        value = schedule.get(one.name, one.default) if has_say else one.default
         found.append(one.default if value == "auto" else value)
-    return [*found, *(name in schedule.get(UNSCHEDULED, ()) for name in types)]
+    classifier = schedule.get(CLASSIFIER)
+    named = NO_CLASSIFIER if classifier is None else NamedClassifier.of("one", classifier)
+    return [*found, *(name in schedule.get(UNSCHEDULED, ()) for name in types), named]
 
 
 def schedule_of(
-    values: Sequence[str | int | float | bool], types: Sequence[str]
+    values: Sequence[Value], types: Sequence[str], classifier: NamedClassifier = NO_CLASSIFIER
 ) -> dict[str, Any] | None:
     """The section for cells that stand for these values; None if nothing is scheduled.
 
@@ -92,8 +125,10 @@ def schedule_of(
         return None
     section: dict[str, Any] = {"policy": policy}
     for one, value in zip(PARAMETERS, parameters, strict=True):
-        if policy in one.users:
+        if policy in one.users and not (classifier.text and one.name == HOT):
             section[one.name] = value
+    if classifier.text:
+        section[CLASSIFIER] = json.loads(classifier.text)
     excluded = zip(types, values[1 + len(PARAMETERS) :], strict=True)
     section[UNSCHEDULED] = [name for name, is_excluded in excluded if is_excluded]
     return section

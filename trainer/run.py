@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from envs import (
@@ -29,6 +32,7 @@ from policies.homes import MEMBERS
 from policies.policy_digest import policy_digest
 from trainer.champion import choose_champion, stages
 from trainer.checkpoint import Best, Checkpoint, GenerationRecord, WritingError
+from trainer.classifier.document import read_classifier
 from trainer.config import RunConfig, TrainConfig
 from trainer.evaluation import Backend, Ledger, Race
 from trainer.evaluation.backend import check_backend, rounds_of
@@ -181,6 +185,9 @@ def measuring_settings(config: TrainConfig, members: Sequence[Member] = ()) -> d
         settings["robust.objective"] = config.robust.objective
     if config.search.base is not None:
         settings["search.base"] = _content_named(config.search.base)
+    if config.search.classifiers:
+        named = (_classifier_named(name) for name in config.search.classifiers)
+        settings["search.classifiers"] = ", ".join(named)
     slices = config.evaluation
     return settings | {
         "evaluation.slice_seconds": str(slices.slice_seconds),
@@ -654,6 +661,12 @@ def _content_named(policy: str) -> str:
     if is_seed(policy):
         return policy
     return f"{policy} ({policy_digest(open_policy(policy))[:DIGITS]})"
+
+
+def _classifier_named(name: str) -> str:
+    content = json.dumps(read_classifier(Path(name)), sort_keys=True)
+    digest = hashlib.blake2b(content.encode(), digest_size=DIGITS // 2).hexdigest()
+    return f"{name} ({digest})"
 
 
 def _base(space: Space, name: str | None) -> list[Candidate]:

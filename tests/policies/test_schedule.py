@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policies import Encoding, PolicyFileError, Signature, build_seed, from_json, to_json, validate
-from policies.schedule import schedule_options
+from policies.schedule import NamedClassifier, schedule_options
 
 SMF = {
     "policy": "smf",
@@ -135,3 +136,44 @@ def test_a_settled_vector_comes_back_as_it_is(signature: Signature, data: st.Dat
     plain = Encoding(signature)
     assert plain.settled(vector[: plain.size]) == tuple(vector[: plain.size])
     assert Encoding.of_vector(signature, vector[: plain.size]) == plain
+
+
+CLASSIFIERS = tuple(
+    NamedClassifier.of(name, {"neighbours": neighbours, "hot_keys": {}, "types": []})
+    for name, neighbours in (("first", 1), ("second", 3))
+)
+
+
+@given(data=st.data())
+def test_a_classifier_is_one_more_cell(signature: Signature, data: st.DataObject) -> None:
+    encoding = Encoding(signature, scheduled=True, classifiers=CLASSIFIERS)
+    assert encoding.size == Encoding(signature, scheduled=True).size + 1
+    assert [str(choice) for choice in encoding.cells[-1].choices] == ["none", "first", "second"]
+    draw = Random(data.draw(st.integers(0, 2**64 - 1)))
+    vector = [draw.randrange(choices) for choices in encoding.nvec]
+    settled = encoding.settled(vector)
+    document = encoding.decode(vector, "any")
+    assert tuple(encoding.encode(document)) == settled
+    assert encoding.decode(settled, "any") == document
+    if document.schedule is None:
+        assert settled[-1] == 0
+        return
+    chosen = encoding.cells[-1].choices[vector[-1]]
+    assert isinstance(chosen, NamedClassifier)
+    assert ("hot" in document.schedule) == (not chosen.text)
+    assert json.dumps(document.schedule.get("classifier")) == (chosen.text or "null")
+    again = from_json(to_json(document))
+    assert tuple(encoding.encode(again)) == settled
+
+
+def test_a_classifier_that_is_not_known_is_not_lost_in_silence(tpcc: Signature) -> None:
+    classifier = json.loads(CLASSIFIERS[0].text)
+    document = replace(
+        build_seed("occ", tpcc), schedule={"policy": "smf", "classifier": classifier}
+    )
+    own = Encoding.of(document)
+    assert own.decode(own.encode(document), document.name).schedule is not None
+    with pytest.raises(PolicyFileError, match=r"search\.classifiers"):
+        Encoding(tpcc, scheduled=True).encode(document)
+    with pytest.raises(PolicyFileError, match="a search has one of none, second"):
+        Encoding(tpcc, scheduled=True, classifiers=CLASSIFIERS[1:]).encode(document)

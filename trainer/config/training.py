@@ -34,6 +34,7 @@ class SearchConfig:
         seconds: stop after this many seconds of searching; null = no bound.
         actions: action groups that may be used, see `policies.ACTION_GROUPS`; and `schedule`.
         base: the policy that the actions change; null = OCC under binary exponential backoff.
+        classifiers: files of what may foretell the hot keys of a schedule, besides its hints.
         start: policies that the search starts from besides the seeds: names, paths, or `library`,
             the tables of the library whose workloads and cores are nearest.
     """
@@ -44,6 +45,7 @@ class SearchConfig:
     seconds: float | None = None
     actions: list[str] = field(default_factory=lambda: list(ACTION_GROUPS))
     base: str | None = None
+    classifiers: list[str] = field(default_factory=list)
     start: list[str] = field(default_factory=list)
 
 

@@ -13,6 +13,7 @@ from trainer.config import TrainConfig, workload_options
 from trainer.evaluation import Ledger
 from trainer.run_folder import RunFolder
 from trainer.search import Candidate
+from trainer.search.space import space_of
 from trainer.sweep_folder import Sweep, SweepRun
 
 SEARCH, SEED, CASES = "search", "seed", ("case", "workload")
@@ -120,7 +121,11 @@ def _read(run: SweepRun, folder: RunFolder, compose: Compose) -> Entrant | None:
     champion = Candidate(tuple(last.vector), last.origin)
     ledger = Ledger()
     ledger.load_state_dict(state.ledger)
-    encoding = Encoding.of_vector(signature, last.vector)
+    encoding = (
+        space_of(config.search, signature).encoding
+        if config.search.classifiers
+        else Encoding.of_vector(signature, last.vector)
+    )
     shipped = Candidate(tuple(encoding.encode(load(folder.policy, signature))), champion.origin)
     if ledger.slices(shipped):
         champion = shipped

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 from random import Random
 
+from envs.engine_interface import load_engine
 from policies import (
     ACTION_GROUPS,
     SCHEDULE,
@@ -20,7 +22,8 @@ from policies import (
     action_group,
     resolve,
 )
-from policies.schedule import schedules
+from policies.schedule import NamedClassifier, schedules
+from trainer.classifier.document import read_classifier
 from trainer.config import SearchConfig
 
 
@@ -116,17 +119,38 @@ def space_of(config: SearchConfig, signature: Signature) -> Space:
 
     Raises:
         ValueError: `search.actions` names no action group.
-        PolicyFileError: `search.base` is no policy for the workload.
+        PolicyFileError: `search.base` is no policy for the workload, or one of `search.classifiers`
+            no classifier for it.
     """
+    classifiers = _classifiers(config, signature)
     if config.base is None:
-        return Space(Encoding(signature, SCHEDULE in config.actions), config.actions)
+        encoding = Encoding(signature, SCHEDULE in config.actions, classifiers)
+        return Space(encoding, config.actions)
     try:
         document = resolve(config.base, signature)
-        encoding = Encoding(signature, SCHEDULE in config.actions or schedules(document.schedule))
+        scheduled = SCHEDULE in config.actions or schedules(document.schedule)
+        encoding = Encoding(signature, scheduled, classifiers)
         base = encoding.encode(document)
     except PolicyFileError as error:
         raise PolicyFileError(f"search.base: {error}") from error
     return Space(encoding, config.actions, base)
+
+
+def _classifiers(config: SearchConfig, signature: Signature) -> tuple[NamedClassifier, ...]:
+    if config.classifiers and SCHEDULE not in config.actions:
+        raise PolicyFileError(
+            "search.classifiers: have a say in a schedule alone; add schedule to search.actions"
+        )
+    found: dict[NamedClassifier, None] = {}
+    for name in config.classifiers:
+        try:
+            one = NamedClassifier.of(Path(name).stem, read_classifier(Path(name)))
+            options = {"policy": "smf", "classifier": one.text}
+            load_engine().check_schedule(options, signature.to_dict())
+        except (PolicyFileError, ValueError) as error:
+            raise PolicyFileError(f"search.classifiers: {name}: {error}") from error
+        found.setdefault(one)
+    return tuple(found)
 
 
 def _changes(cell: Cell, actions: Collection[str]) -> bool:

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from policies.format import load, save
 from policies.seeds import build_seed
 from policies.signature import workload_signature
+from trainer.checkpoint import FILE_NAME
 from trainer.classifier.document import read_classifier
 from trainer.command.main import heddle
 
@@ -147,3 +148,57 @@ def test_a_run_refuses_what_is_none(text: str, named: str, tmp_path: Path) -> No
     assert named in done.stderr
     with pytest.raises(Exception, match=r"there is no such file"):
         read_classifier(tmp_path / "none.json")
+
+
+TRAINING = [
+    *PLACE,
+    *("machine=virtual", "machine.cores=4", "search=random", "search.evaluations=4"),
+    *("search.proposals=4", "search.actions=[schedule]", "evaluation.slice_seconds=0.001"),
+    *("evaluation.warmup_seconds=0", "evaluation.backend=in_process", "evaluation.settled=null"),
+    *("tuning.rounds=1", "tuning.slice_seconds=0.001", "tuning.final_rounds=1"),
+    *("champion.finalists=1", "champion.rounds=1", "champion.slice_seconds=0.001"),
+    *("run.seconds=0.001", "run.repeats=1", "validation.enabled=false", "mlflow.enabled=false"),
+    "baselines=[silo]",
+]
+
+
+def test_a_search_chooses_among_classifiers(classifier: Path, tmp_path: Path) -> None:
+    done = run("train", *TRAINING, f"runs_dir={tmp_path}", f"search.classifiers=[{classifier}]")
+    assert done.exit_code == 0, done.output
+    (folder,) = (one for one in tmp_path.iterdir() if one.is_dir())
+    assert "search.classifiers" in (folder / FILE_NAME).read_text()
+    # The file is another than the run was begun with.
+    other = json.loads(classifier.read_text())
+    other["classifier"]["neighbours"] = 2
+    before = classifier.read_text()
+    try:
+        classifier.write_text(json.dumps(other))
+        resumed = run("train", f"resume={folder}", "search.evaluations=8")
+    finally:
+        classifier.write_text(before)
+    assert resumed.exit_code == 2, resumed.output
+    assert "search.classifiers" in resumed.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (
+            ["search.classifiers=[none.json]"],
+            "search.classifiers: none.json: none.json: there is no such",
+        ),
+        (
+            ["search.classifiers=[{classifier}]", "search.actions=[backoff]"],
+            "add schedule to search.actions",
+        ),
+        (["search.classifiers=[{classifier}]", "workload=ycsb"], "ycsb has USERTABLE"),
+    ],
+)
+def test_a_search_refuses_what_is_none(
+    words: list[str], named: str, classifier: Path, tmp_path: Path
+) -> None:
+    training = [word for word in TRAINING if word not in PLACE]
+    said = [word.format(classifier=classifier) for word in words]
+    done = run("train", *training, f"runs_dir={tmp_path}", *said)
+    assert done.exit_code == 2, done.output
+    assert named in done.stderr
