@@ -18,6 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLongestShown = 60;
+constexpr int kMostLevels = 16;  // a classifier has seven
 
 [[noreturn]] void fail(const std::string& at, const std::string& what) {
   throw std::invalid_argument("schedule: the classifier" + (at.empty() ? at : "'s " + at) + ": " +
@@ -203,7 +204,12 @@ Classifier::Type read_type(const Json& json, const Signature& signature) {
 }  // namespace
 
 Classifier Classifier::parse(std::string_view json, const Signature& signature) {
-  const Json document = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  // What is nested deeply could not be shown: the library's writer recurses once a level.
+  const Json::parser_callback_t watch = [](int depth, Json::parse_event_t, Json&) {
+    if (depth > kMostLevels) fail("", "lists and objects are nested too deeply");
+    return true;
+  };
+  const Json document = Json::parse(json, watch, /*allow_exceptions=*/false);
   if (document.is_discarded()) fail("", "it is not JSON");
   expect_object(document, {"neighbours", "hot_keys", "types"}, "");
   Classifier classifier;

@@ -145,6 +145,8 @@ TEST(Classifier, WhatIsWrongIsNamed) {
   }
   expect(refusal(large), "1000 of 2 numbers are too many");
   EXPECT_THROW((void)Classifier::parse("{", signature()), std::invalid_argument);
+  const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  EXPECT_THROW((void)Classifier::parse(deep, signature()), std::invalid_argument);
 }
 
 TEST_F(Predicting, TheHintsLeadToTheClustersRows) {
