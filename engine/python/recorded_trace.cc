@@ -31,7 +31,11 @@ struct AccessRow {
 };
 
 TransactionRow row_of(const TracedTransaction& one) {
-  return {one.began_us, one.accesses, one.type, one.hints, static_cast<std::uint8_t>(one.rolled_back),
+  return {one.began_us,
+          one.accesses,
+          one.type,
+          one.hints,
+          static_cast<std::uint8_t>(one.rolled_back),
           static_cast<std::uint8_t>(one.of_the_past)};
 }
 AccessRow row_of(const TracedAccess& one) { return {one.key, one.state}; }

@@ -122,11 +122,12 @@ class ReadyClassifier {
   [[nodiscard]] const Cluster* cluster(std::size_t type, const Hints& hints,
                                        Scratch& scratch) const {
     // A snapshot type is in no signature.
-    if (type >= types_.size() || !types_[type]) return nullptr;
-    const Type& found = *types_[type];
-    describe(hints, found.rows.columns(), scratch);
-    const int label = found.rows.label(scratch.vector, scratch.distances);
-    return &found.clusters[static_cast<std::size_t>(label)];
+    if (type >= types_.size()) return nullptr;
+    const std::optional<Type>& found = types_[type];
+    if (!found) return nullptr;
+    describe(hints, found->rows.columns(), scratch);
+    const int label = found->rows.label(scratch.vector, scratch.distances);
+    return &found->clusters[static_cast<std::size_t>(label)];
   }
 
  private:

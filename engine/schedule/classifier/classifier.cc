@@ -49,9 +49,9 @@ void expect_object(const Json& value, std::initializer_list<std::string_view> fi
   }
 }
 
-const Json& list(const Json& value, const std::string& at) {
+const Json::array_t& list(const Json& value, const std::string& at) {
   if (!value.is_array()) fail(at, "must be a list, not " + shown(value));
-  return value;
+  return value.get_ref<const Json::array_t&>();
 }
 
 int integer(const Json& value, int lo, int hi, const std::string& at) {
