@@ -21,7 +21,7 @@ not stay at the top. Generations are small: what one has shown decides what the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -58,6 +58,7 @@ class GuidedConfig(SearchConfig):
         proposals: candidates at a time.
         elites: tables that children are made from.
         alike: elites with the same publication points, and the same schedule, at most.
+        scheduled_alike: elites with the same admission policy, at most, where it is searched for.
         again: elites that are measured again beside their children, at most …
         sure: … unless they have had so many slices.
         moves: of a child, at most.
@@ -70,6 +71,7 @@ class GuidedConfig(SearchConfig):
     proposals: int = 16
     elites: int = 6
     alike: int = 2
+    scheduled_alike: int = 3
     again: int = 2
     sure: int = 20
     moves: int = 3
@@ -125,6 +127,8 @@ class Guided:
         self._random = Random(seed)
         self._space = space
         self._moves = Moves(space, self._random)
+        schedule = self._moves.layout.schedule
+        self._choices_of_admission = len(space.values[schedule[0]]) if schedule else 1
         self._credit = Credit(
             [name for name in self._moves.names if name not in config.without], config.discount
         )
@@ -170,7 +174,7 @@ class Guided:
         self._seen |= {candidate.key for candidate in candidates}
         self._seen |= {self._effective(candidate.vector).key for candidate in candidates}
         self._unmeasured = [one for one in self._unmeasured if one not in candidates]
-        self._elites = self._best(elites.values())
+        self._elites = self._best(list(elites.values()))
 
     def state_dict(self) -> dict[str, Any]:
         """The elites, the moves' credit, the gains, the tables seen, and the random generator."""
@@ -194,7 +198,7 @@ class Guided:
 
     def _child(self) -> Child:
         """A table one or more moves away from an elite, the better ones more often."""
-        parent = self._elites[self._rank(len(self._elites), FAVOUR)]
+        parent = self._parent()
         others = [one.candidate.vector for one in self._elites if one is not parent]
         vector = parent.candidate.vector
         made = []
@@ -207,21 +211,43 @@ class Guided:
                 vector = moved
         return Child(self._effective(vector, ", ".join(made)), parent, tuple(made))
 
+    def _parent(self) -> Elite:
+        """An elite of one admission policy or of another, the better ones more often."""
+        by_policy: dict[int, list[Elite]] = {}
+        for one in self._elites:
+            by_policy.setdefault(self._admission(one), []).append(one)
+        niches = list(by_policy.values())
+        niche = niches[0] if len(niches) == 1 else niches[self._rank(len(niches), FAVOUR)]
+        return niche[self._rank(len(niche), FAVOUR)]
+
+    def _admission(self, elite: Elite) -> int:
+        """Which admission policy its vector has; 0 where none is searched for."""
+        schedule = self._moves.layout.schedule
+        return elite.candidate.vector[schedule[0]] if schedule else 0
+
     def _effective(self, vector: tuple[int, ...], origin: str = "") -> Candidate:
         if self._config.effective:
             vector = self._space.fit(effective(self._moves.layout, vector))
         return Candidate(vector, origin)
 
-    def _best(self, elites: Iterable[Elite]) -> list[Elite]:
-        """The best, no more than so many of them alike: or all soon descend from one table."""
+    def _best(self, elites: Sequence[Elite]) -> list[Elite]:
+        """The best, no more than so many of them alike: or all soon descend from one table.
+
+        A schedule is found at once and a table late, and one may gain what the other does. So some
+        elites are under another admission policy, or under none, however far behind.
+        """
         chosen: list[Elite] = []
         met: Counter[tuple[frozenset[int], tuple[int, ...]]] = Counter()
+        most = self._config.scheduled_alike if self._choices_of_admission > 1 else len(elites)
+        under: Counter[int] = Counter()
         for one in sorted(elites, key=lambda one: -one.fitness):
             vector = one.candidate.vector
             schedule = tuple(vector[cell] for cell in self._moves.layout.schedule)
             kind = (points(self._moves.layout, vector), schedule)
             met[kind] += 1
-            if met[kind] <= self._config.alike:
+            admission = self._admission(one)
+            if met[kind] <= self._config.alike and under[admission] < most:
+                under[admission] += 1
                 chosen.append(one)
         return chosen[: self._config.elites]
 
@@ -243,7 +269,7 @@ class Guided:
 
 def _check(config: GuidedConfig) -> None:
     check_proposals(config.proposals, least=2)
-    for name in ("elites", "alike", "moves", "sure"):
+    for name in ("elites", "alike", "scheduled_alike", "moves", "sure"):
         check_proposals(getattr(config, name), name=name)
     check_proposals(config.again, least=0, name="again")
     check_shares(even=config.even, discount=config.discount)
