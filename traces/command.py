@@ -12,22 +12,31 @@ from typing import Any, TypeVar
 import click
 
 from traces.errors import TraceError
-from traces.lazy_group import LazyGroup
+from traces.lazy_group import LazyGroup, Place
 
 BAD_INPUT = 2
 INTERRUPTED = 130
 
 COMMANDS = {
-    "import": "traces.import_command:import_trace",
-    "show": "traces.show_command:show",
-    "stats": "traces.statistics.command:stats",
-    "peaks": "traces.statistics.command:peaks",
-    "predict": "traces.statistics.command:predict",
-    "synth": "traces.synthesis.command:synth",
-    "replay": "traces.replay.command:replay",
-    "record": "trainer.command.record:record",
+    "import": Place("traces.import_command:import_trace", "Make a trace out of a log."),
+    "show": Place("traces.show_command:show", "Say what a trace is, and how much there is."),
+    "stats": Place(
+        "traces.statistics.command:stats",
+        "Requests by type, day by day, with each day's peak hour.",
+    ),
+    "peaks": Place("traces.statistics.command:peaks", "The peak hour of each day."),
+    "predict": Place(
+        "traces.statistics.command:predict",
+        "How well a day's peak hour foretells the next day's.",
+    ),
+    "synth": Place("traces.synthesis.command:synth", "Make up the trace of a shop."),
+    "replay": Place("traces.replay.command:replay", "Make a part of a trace ready to be replayed."),
+    "record": Place(
+        "trainer.command.record:record",
+        "Run a workload, and write a trace of what it did.",
+    ),
 }
-"""The commands below `heddle trace`, and where each is. To add one, write it and name it here."""
+"""The commands below `heddle trace`, in the order of the help. To add one, name it here."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

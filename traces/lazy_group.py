@@ -4,33 +4,52 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 
-class LazyGroup(click.Group):
-    """Imports a command when it is used: `--help` and `--version` need not load every library.
+@dataclass(frozen=True)
+class Place:
+    """Where a command is.
 
-    Args:
-        places: where each command is, as `module:attribute`, by name, in the order of the help.
+    Attributes:
+        where: `module:attribute`.
+        summary: what the group's help says of it: one line, so that nobody need load it for that.
     """
 
-    def __init__(self, *arguments: Any, places: Mapping[str, str], **named: Any) -> None:
+    where: str
+    summary: str
+
+
+class LazyGroup(click.Group):
+    """Imports a command when it is used: `--help` and `--version` load none of the libraries.
+
+    Args:
+        places: where each command is, by name, in the order of the help.
+    """
+
+    def __init__(self, *arguments: Any, places: Mapping[str, Place], **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._places = places
+        self.places = places
 
     def list_commands(self, context: click.Context) -> list[str]:
         """The commands, in their order."""
-        return list(self._places)
+        return list(self.places)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """Import a command."""
-        place = self._places.get(name)
+        place = self.places.get(name)
         if place is None:
             return None
-        module, _, attribute = place.partition(":")
+        module, _, attribute = place.where.partition(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
         # Click's mark of lines to be left as they are is a backspace, which a raw docstring spells.
         command.help = (command.help or "").replace("\\b", "\b")
         return command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands and their summaries, none of them imported."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, place.summary) for name, place in self.places.items()])

@@ -8,29 +8,71 @@ from types import FrameType
 import click
 
 from policies.sources import add_source
-from traces.lazy_group import LazyGroup
+from traces.lazy_group import LazyGroup, Place
 
 COMMANDS = {
-    "train": "trainer.command.train:train",
-    "report": "trainer.command.report:report",
-    "evaluate": "trainer.command.evaluate:evaluate",
-    "transfer": "trainer.command.transfer:transfer",
-    "contest": "trainer.command.contest:contest",
-    "nightly": "trainer.command.nightly:nightly",
-    "backtest": "trainer.command.backtest:backtest",
-    "serve": "trainer.command.serve:serve",
-    "switch": "trainer.command.switch:switch",
-    "check": "trainer.command.check:check",
-    "history": "trainer.command.history:history",
-    "policy": "trainer.command.policy:policy",
-    "library": "trainer.command.policy_library:library",
-    "trace": "traces.command:trace",
-    "schedule": "trainer.command.schedule:schedule",
-    "calibrate": "trainer.command.calibrate:calibrate",
-    "fidelity": "trainer.command.fidelity:fidelity",
-    "timeline": "trainer.command.timeline:timeline",
+    "train": Place(
+        "trainer.command.train:train",
+        "Learn a policy, and compare it with the baselines.",
+    ),
+    "report": Place("trainer.command.report:report", "Make one HTML page of runs, for people."),
+    "evaluate": Place(
+        "trainer.command.evaluate:evaluate",
+        "Measure protocols and policies side by side.",
+    ),
+    "transfer": Place(
+        "trainer.command.transfer:transfer",
+        "Measure policies on other workloads and machines.",
+    ),
+    "contest": Place(
+        "trainer.command.contest:contest",
+        "Compare search methods by the runs of a sweep.",
+    ),
+    "nightly": Place(
+        "trainer.command.nightly:nightly",
+        "Retrain on the last day's peak hour, if it moved.",
+    ),
+    "backtest": Place(
+        "trainer.command.backtest:backtest",
+        "Retrain on past days, and see what it would have brought.",
+    ),
+    "serve": Place(
+        "trainer.command.serve:serve",
+        "Run a workload under a policy file, and switch when it changes.",
+    ),
+    "switch": Place(
+        "trainer.command.switch:switch",
+        "Measure going over from one table to another.",
+    ),
+    "check": Place("trainer.command.check:check", "Look for histories that are not serializable."),
+    "history": Place(
+        "trainer.command.history:history",
+        "Write a recorded history as an outside checker reads it.",
+    ),
+    "policy": Place(
+        "trainer.command.policy:policy",
+        "Show, validate, compare and convert policies.",
+    ),
+    "library": Place(
+        "trainer.command.policy_library:library",
+        "The tables that are shipped: list, verify, add.",
+    ),
+    "trace": Place("traces.command:trace", "Make traces of workloads and look at them."),
+    "schedule": Place(
+        "trainer.command.schedule:schedule",
+        "Order transactions that are known; learn hot keys.",
+    ),
+    "calibrate": Place(
+        "trainer.command.calibrate:calibrate",
+        "Measure this machine, and write costs of virtual cores.",
+    ),
+    "fidelity": Place("trainer.command.fidelity:fidelity", "Compare virtual cores with real ones."),
+    "timeline": Place(
+        "trainer.command.timeline:timeline",
+        "Record what happens when, on virtual cores.",
+    ),
 }
-"""The commands, and where each is. To add one, write it and name it here."""
+"""The commands, in the order of the help. To add one, write it and name it here."""
 
 
 def show_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:

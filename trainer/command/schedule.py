@@ -7,16 +7,31 @@ from __future__ import annotations
 
 import click
 
-from traces.lazy_group import LazyGroup
+from traces.lazy_group import LazyGroup, Place
 
 COMMANDS = {
-    "makespan": "trainer.schedule.commands:makespan",
-    "compare": "trainer.schedule.commands:compare_policies",
-    "classify": "trainer.classifier.command:classify",
-    "sample": "trainer.schedule.sampling_command:sample",
-    "generate": "trainer.schedule.generators.command:generate_workload",
+    "makespan": Place(
+        "trainer.schedule.commands:makespan",
+        "Print how many time units a schedule takes.",
+    ),
+    "compare": Place(
+        "trainer.schedule.commands:compare_policies",
+        "Order a workload by every policy, and compare them.",
+    ),
+    "classify": Place(
+        "trainer.classifier.command:classify",
+        "Learn from a trace which hot keys transactions touch.",
+    ),
+    "sample": Place(
+        "trainer.schedule.sampling_command:sample",
+        "Draw serializable schedules uniformly.",
+    ),
+    "generate": Place(
+        "trainer.schedule.generators.command:generate_workload",
+        "Draw a workload: tpcc, ycsb, smallbank and others.",
+    ),
 }
-"""The commands below `heddle schedule`. To add one, write it and name it here."""
+"""The commands below `heddle schedule`, in the order of the help. To add one, name it here."""
 
 
 @click.group(

@@ -1,0 +1,39 @@
+"""What the groups say of their commands, without loading them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from traces.command import trace
+from traces.lazy_group import LazyGroup
+from trainer.command.main import heddle
+from trainer.command.schedule import schedule
+
+LINE = 80 - 14
+"""What a line of the help has room for beside a command's name."""
+
+
+@pytest.mark.parametrize("group", [heddle, trace, schedule], ids=lambda group: group.name)
+def test_every_command_is_where_its_place_says(group: LazyGroup) -> None:
+    context = click.Context(group)
+    for name, place in group.places.items():
+        assert group.get_command(context, name) is not None
+        assert place.summary[0].isupper()
+        assert place.summary.endswith(".")
+        assert len(place.summary) <= LINE
+
+
+def test_help_loads_no_command() -> None:
+    program = (
+        "import sys\n"
+        "from click.testing import CliRunner\n"
+        "from trainer.command.main import heddle\n"
+        "assert 'fidelity' in CliRunner().invoke(heddle, ['--help']).output\n"
+        "print(sorted({'numpy', 'scipy', 'engine', 'hydra', 'mlflow', 'ray'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr
