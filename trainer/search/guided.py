@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from policies.schedule import FIFO, POLICY
 from trainer.config import SearchConfig
 from trainer.search.base import Candidate, Measured
 from trainer.search.blame import Blame, blame_of
@@ -58,7 +59,8 @@ class GuidedConfig(SearchConfig):
         proposals: candidates at a time.
         elites: tables that children are made from.
         alike: elites with the same publication points, and the same schedule, at most.
-        scheduled_alike: elites with the same admission policy, at most, where it is searched for.
+        either: elites that are scheduled, and that are not, at most, where the schedule is searched
+            for, too.
         again: elites that are measured again beside their children, at most …
         sure: … unless they have had so many slices.
         moves: of a child, at most.
@@ -71,7 +73,7 @@ class GuidedConfig(SearchConfig):
     proposals: int = 16
     elites: int = 6
     alike: int = 2
-    scheduled_alike: int = 3
+    either: int = 3
     again: int = 2
     sure: int = 20
     moves: int = 3
@@ -128,7 +130,8 @@ class Guided:
         self._space = space
         self._moves = Moves(space, self._random)
         schedule = self._moves.layout.schedule
-        self._choices_of_admission = len(space.values[schedule[0]]) if schedule else 1
+        rows = range(self._moves.layout.backoff(0).start)
+        self._searches_both = bool(self._moves.open(schedule[:1]) and self._moves.open(rows))
         self._credit = Credit(
             [name for name in self._moves.names if name not in config.without], config.discount
         )
@@ -212,18 +215,17 @@ class Guided:
         return Child(self._effective(vector, ", ".join(made)), parent, tuple(made))
 
     def _parent(self) -> Elite:
-        """An elite of one admission policy or of another, the better ones more often."""
-        by_policy: dict[int, list[Elite]] = {}
-        for one in self._elites:
-            by_policy.setdefault(self._admission(one), []).append(one)
-        niches = list(by_policy.values())
-        niche = niches[0] if len(niches) == 1 else niches[self._rank(len(niches), FAVOUR)]
+        """An elite, the better ones more often; scheduled ones as often as others."""
+        niche = self._elites
+        if self._searches_both:
+            chosen = self._random.random() < 0.5
+            niche = [one for one in niche if self._is_scheduled(one) == chosen] or niche
         return niche[self._rank(len(niche), FAVOUR)]
 
-    def _admission(self, elite: Elite) -> int:
-        """Which admission policy its vector has; 0 where none is searched for."""
-        schedule = self._moves.layout.schedule
-        return elite.candidate.vector[schedule[0]] if schedule else 0
+    def _is_scheduled(self, elite: Elite) -> bool:
+        """Only where there are cells of a schedule."""
+        policy = self._moves.layout.schedule[0]
+        return elite.candidate.vector[policy] != POLICY.choices.index(FIFO)
 
     def _effective(self, vector: tuple[int, ...], origin: str = "") -> Candidate:
         if self._config.effective:
@@ -234,21 +236,24 @@ class Guided:
         """The best, no more than so many of them alike: or all soon descend from one table.
 
         A schedule is found at once and a table late, and one may gain what the other does. So some
-        elites are under another admission policy, or under none, however far behind.
+        elites are not scheduled, and some are, however far behind.
         """
         chosen: list[Elite] = []
         met: Counter[tuple[frozenset[int], tuple[int, ...]]] = Counter()
-        most = self._config.scheduled_alike if self._choices_of_admission > 1 else len(elites)
-        under: Counter[int] = Counter()
+        either: Counter[bool] = Counter()
         for one in sorted(elites, key=lambda one: -one.fitness):
             vector = one.candidate.vector
             schedule = tuple(vector[cell] for cell in self._moves.layout.schedule)
             kind = (points(self._moves.layout, vector), schedule)
             met[kind] += 1
-            admission = self._admission(one)
-            if met[kind] <= self._config.alike and under[admission] < most:
-                under[admission] += 1
-                chosen.append(one)
+            if met[kind] > self._config.alike:
+                continue
+            if self._searches_both:
+                scheduled = self._is_scheduled(one)
+                either[scheduled] += 1
+                if either[scheduled] > self._config.either:
+                    continue
+            chosen.append(one)
         return chosen[: self._config.elites]
 
     def _learn(self, child: Child, fitness: float) -> None:
@@ -269,7 +274,7 @@ class Guided:
 
 def _check(config: GuidedConfig) -> None:
     check_proposals(config.proposals, least=2)
-    for name in ("elites", "alike", "scheduled_alike", "moves", "sure"):
+    for name in ("elites", "alike", "either", "moves", "sure"):
         check_proposals(getattr(config, name), name=name)
     check_proposals(config.again, least=0, name="again")
     check_shares(even=config.even, discount=config.discount)
