@@ -72,15 +72,14 @@ _BOTH = frozenset({"smf", "tsdefer"})
 # `partition` is left out: it leaves transactions with other workers, so that over a short look the
 # mix that commits is not the mix that is drawn, and the fitness of the two can't be compared.
 POLICY = Parameter("policy", (FIFO, "smf", "tsdefer"), FIFO, _BOTH)
-# Of policy tables, whose writes may be seen before the commit, `auto` is `mvtso`.
-RULES = Parameter("rules", ("occ", "lock", "mvtso"), "mvtso", _BOTH)
 PARAMETERS = (
     Parameter("window", (2, 4, 8, 16, 32), 8, _BOTH),
     Parameter("k", (2, 3, 5, 8, 16), 5, _SMF),
     Parameter("barrier", (4, 8, 16, 32, 64, 128), 32, _BOTH),
     Parameter("hot", (0.003, 0.01, 0.03, 0.1, 0.3), 0.01, _BOTH),
     Parameter("defer", (0.2, 0.4, 0.6, 0.8), 0.6, frozenset({"tsdefer"})),
-    RULES,
+    # Of policy tables `auto` is `occ`.
+    Parameter("rules", ("occ", "lock", "mvtso"), "occ", _BOTH),
     # A span should be long beside a transaction, and those of a slow store take milliseconds.
     Parameter("probe_us", (0, 1000, 30000), 1000, _BOTH),
 )

@@ -74,7 +74,6 @@ class Admission {
     if (state == nullptr) return;
     const admission::Options& options = state->options;
     predictor_ = state->make_predictor();
-    last_.resize(options.wrong_hints > 0 ? static_cast<std::size_t>(types) : 0);
     // Not the stream of the inputs: which transactions are drawn is the same under every policy.
     policy_ = admission::make_policy<M>(
         options, state->times, Random::stream(seed, kStream + static_cast<std::uint64_t>(worker)));
@@ -262,19 +261,19 @@ class Admission {
   void predict(Entry& entry) {
     M::on_control();
     entry.operations.clear();
-    if (!last_.empty()) mistake(entry);
+    if (state_->options.wrong_hints > 0) mistake(entry);
     if (!state_->schedules(W::type_of(entry.input))) return predictor_->pass();
     hints_.clear();
     hint(entry);
     predictor_->predict(type_of(entry), hints_, entry.operations);
   }
 
-  /// Takes some transactions for the one of their type that came before them.
+  /// Takes some transactions for another of their type, of any worker.
   void mistake(Entry& entry) {
-    std::optional<Input>& last = last_[type_of(entry)];
-    entry.mistaken = last && mistakes_.unit() < state_->options.wrong_hints;
-    if (entry.mistaken) entry.hinting = *last;
-    last = entry.input;
+    const std::optional<Input> other =
+        state_->recent.exchange(type_of(entry), entry.input, mistakes_);
+    entry.mistaken = other && mistakes_.unit() < state_->options.wrong_hints;
+    if (entry.mistaken) entry.hinting = *other;
   }
 
   /// What a transaction tells of itself, right or wrong.
@@ -308,7 +307,6 @@ class Admission {
   bool routes_ = false;
   std::unique_ptr<admission::Predictor> predictor_;
   Random mistakes_;
-  std::vector<std::optional<Input>> last_;  ///< by type, where mistakes are made
   std::unique_ptr<admission::Policy<M>> policy_;
   std::optional<admission::Probe<M>> probe_;
   std::vector<Ticks> durations_;  ///< by type; 0: none has ended yet

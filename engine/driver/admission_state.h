@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "driver/mailbox.h"
+#include "driver/recent_inputs.h"
 #include "protocol/outcome.h"
 #include "schedule/admission/hinted_states.h"
 #include "schedule/admission/key_times.h"
@@ -75,6 +76,7 @@ struct AdmissionState {
   std::string classifier_summary;
   admission::KeyTimes<M> times;
   admission::ProbeCounts<M> probe;
+  RecentInputs<typename W::Input> recent;       ///< where mistakes are made
   std::deque<Mailbox<M, Parcel>> mailboxes;  ///< one a worker, where the policy routes
 };
 

@@ -93,11 +93,7 @@ std::vector<bool> Options::scheduled_types(const Signature& signature) const {
 }
 
 Rules rules_of(std::string_view protocol) {
-  if (protocol == "two_phase_locking") return Rules::lock;
-  if (protocol == "policy_table" || protocol == "mvto" || protocol == "mvschedo") {
-    return Rules::mvtso;
-  }
-  return Rules::occ;
+  return protocol == "two_phase_locking" ? Rules::lock : Rules::occ;
 }
 
 }  // namespace heddle::admission
