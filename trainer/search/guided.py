@@ -21,8 +21,9 @@ not stay at the top. Generations are small: what one has shown decides what the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from random import Random
 from typing import Any
 
@@ -33,7 +34,7 @@ from trainer.search.blame import Blame, blame_of
 from trainer.search.credit import Credit
 from trainer.search.effect import effective, points
 from trainer.search.limits import check_proposals, check_shares
-from trainer.search.moves import MOVES, Change, Context, Moves
+from trainer.search.moves import MOVES, SCHEDULE_MOVES, Change, Context, Moves
 from trainer.search.random_state import load_random, random_state
 from trainer.search.space import Space
 from trainer.search.warm_start import fitted
@@ -46,6 +47,9 @@ GAINS_MAX = 24
 
 FAVOUR = 0.6
 """How likely an elite is to be a parent, beside the one before it."""
+
+(SCHEDULE,) = SCHEDULE_MOVES
+"""The move that changes the schedule."""
 
 ANOTHER = 0.5
 """How likely it is that a child has so many moves, beside one fewer."""
@@ -154,12 +158,12 @@ class Guided:
         unsure = [one.candidate for one in self._elites if one.slices < self._config.sure]
         again = unsure[: min(self._config.again, n - 1)]
         self._children = {}
-        for _ in range(n * ATTEMPTS):
-            if len(again) + len(self._children) == n:
-                break
-            child = self._child()
+        drawn = (self._child() for _ in range(n * ATTEMPTS))
+        for child in chain(self._both_best(), drawn):
             if child.candidate.key not in self._seen:
                 self._children.setdefault(child.candidate.key, child)
+            if len(again) + len(self._children) == n:
+                break
         found = [*again, *(child.candidate for child in self._children.values())]
         return found or [self._elites[0].candidate]
 
@@ -205,8 +209,9 @@ class Guided:
         others = [one.candidate.vector for one in self._elites if one is not parent]
         vector = parent.candidate.vector
         made = []
+        of_schedule = self._moves_schedule(parent)
         for _ in range(1 + self._rank(self._config.moves, ANOTHER)):
-            name = self._credit.choose(self._random)
+            name = SCHEDULE if of_schedule else self._credit.choose(self._random)
             context = Context(vector, parent.blame, others, self._gains)
             moved = self._moves.make(name, context)
             if moved != vector:
@@ -221,6 +226,28 @@ class Guided:
             chosen = self._random.random() < 0.5
             niche = [one for one in niche if self._is_scheduled(one) == chosen] or niche
         return niche[self._rank(len(niche), FAVOUR)]
+
+    def _moves_schedule(self, parent: Elite) -> bool:
+        """Whether a child differs in its schedule alone: half of those of a scheduled table do."""
+        return (
+            self._searches_both
+            and SCHEDULE not in self._config.without
+            and self._is_scheduled(parent)
+            and self._random.random() < 0.5
+        )
+
+    def _both_best(self) -> Iterator[Child]:
+        """The best table without a schedule, under the best schedule, if both are searched for."""
+        if not self._searches_both or SCHEDULE in self._config.without:
+            return
+        scheduled = next((one for one in self._elites if self._is_scheduled(one)), None)
+        table = next((one for one in self._elites if not self._is_scheduled(one)), None)
+        if scheduled is None or table is None:
+            return
+        vector = list(table.candidate.vector)
+        for cell in self._moves.layout.schedule:
+            vector[cell] = scheduled.candidate.vector[cell]
+        yield Child(self._effective(tuple(vector), SCHEDULE), table, (SCHEDULE,))
 
     def _is_scheduled(self, elite: Elite) -> bool:
         """Only where there are cells of a schedule."""

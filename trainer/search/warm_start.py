@@ -9,15 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from policies import INITIAL_US, SEEDS, BackoffRow, Encoding, build_seed
-from policies.schedule import FIFO, PARAMETERS, POLICY, RULES
+from policies.schedule import FIFO, POLICY
 from trainer.search.base import Candidate
 from trainer.search.space import Space
 
 CONSTANT = (0.0, 0.0, 0.0)
-
-RULES_TRIED = ("occ", "mvtso")
-"""When conflicts may be taken to end: it depends on whether a table shows its writes early, and the
-wrong one of the two can cost all that a schedule gains."""
 
 
 def warm_start(
@@ -48,22 +44,18 @@ def warm_start(
             found.append(Candidate(vector, f"{name}, constant backoff {INITIAL_US[index]:g} µs"))
             to_schedule += [found[-1]] if index in tuned else []
     if encoding.scheduled:
-        found += [_scheduled(one, encoding, rules) for one in to_schedule for rules in RULES_TRIED]
+        found += [_scheduled(one, encoding) for one in to_schedule]
     return _different(found)
 
 
-def _scheduled(candidate: Candidate, encoding: Encoding, rules: str) -> Candidate:
-    """The same under SMF with these rules, and else the engine's own parameters.
-
-    As it is, if it has a schedule.
-    """
-    policy, *parameters = encoding.schedule_cells
+def _scheduled(candidate: Candidate, encoding: Encoding) -> Candidate:
+    """The same under SMF with the engine's own parameters; as it is, if it has a schedule."""
+    policy = encoding.schedule_cells[0]
     if candidate.vector[policy] != POLICY.choices.index(FIFO):
         return candidate
     vector = list(candidate.vector)
     vector[policy] = POLICY.choices.index("smf")
-    vector[parameters[PARAMETERS.index(RULES)]] = RULES.choices.index(rules)
-    return Candidate(tuple(vector), f"{candidate.origin}, scheduled by smf, rules {rules}")
+    return Candidate(tuple(vector), f"{candidate.origin}, scheduled by smf")
 
 
 def _nearest(us: float) -> int:
