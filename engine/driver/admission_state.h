@@ -76,7 +76,7 @@ struct AdmissionState {
   std::string classifier_summary;
   admission::KeyTimes<M> times;
   admission::ProbeCounts<M> probe;
-  RecentInputs<typename W::Input> recent;       ///< where mistakes are made
+  RecentInputs<typename W::Input> recent;    ///< where mistakes are made
   std::deque<Mailbox<M, Parcel>> mailboxes;  ///< one a worker, where the policy routes
 };
 

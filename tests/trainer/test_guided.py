@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from envs import Result
-from policies import Encoding, Signature
+from policies import ACTION_GROUPS, SCHEDULE, Encoding, Signature
 from tests.trainer.test_searches import make, noise, play, separable
 from trainer.search import Candidate, Measured, Search
 from trainer.search.blame import Blame, blame_of
@@ -123,6 +123,56 @@ def test_tables_that_differ_in_their_schedule_are_not_alike(encoding: Encoding) 
     play(search, noise, 120)
     elites = search.state_dict()["elites"]
     assert len(elites) > 4  # of those that publish after the same accesses there are two at most
+
+
+@pytest.fixture
+def both(encoding: Encoding) -> Encoding:
+    """Of a policy with its schedule."""
+    return Encoding(encoding.signature, scheduled=True)
+
+
+def is_scheduled(candidate: Candidate, encoding: Encoding) -> bool:
+    return candidate.vector[encoding.schedule_cells[0]] != 0
+
+
+def play_both(search: Search, encoding: Encoding) -> list[list[Candidate]]:
+    """Where whatever is scheduled is better than whatever is not."""
+    worth = separable(encoding, 3)
+    return play(search, lambda one: worth(one) + 2 * is_scheduled(one, encoding), 200)
+
+
+def elites_of(search: Search) -> list[Candidate]:
+    return [Candidate(tuple(one[0]), one[1]) for one in search.state_dict()["elites"]]
+
+
+def test_a_joint_search_goes_on_with_tables_that_are_not_scheduled(both: Encoding) -> None:
+    search = make("guided", both, actions=[*ACTION_GROUPS, SCHEDULE])
+    asked = play_both(search, both)
+    late = [one for batch in asked[len(asked) // 2 :] for one in batch]
+    scheduled = sum(is_scheduled(one, both) for one in late)
+    assert 0.3 < scheduled / len(late) < 0.8
+    assert sum(is_scheduled(one, both) for one in elites_of(search)) == 3
+
+
+def test_where_the_schedule_alone_is_searched_for_the_best_are_elites(both: Encoding) -> None:
+    search = make("guided", both, actions=[SCHEDULE])
+    play_both(search, both)
+    assert all(is_scheduled(one, both) for one in elites_of(search))
+
+
+def test_the_best_table_is_tried_under_the_best_schedule(both: Encoding) -> None:
+    search = make("guided", both, actions=[*ACTION_GROUPS, SCHEDULE])
+    play_both(search, both)
+    elites = elites_of(search)
+    cells = both.schedule_cells
+    (with_it, without) = (
+        next(one for one in elites if is_scheduled(one, both) == wanted).vector
+        for wanted in (True, False)
+    )
+    composed = (*without[: cells.start], *with_it[cells.start :])
+    seen = set(search.state_dict()["seen"])
+    first = search.ask(search.batch)
+    assert composed in {one.vector for one in first} or Candidate(composed, "").key in seen
 
 
 def test_a_move_that_is_left_out_is_not_made(encoding: Encoding) -> None:

@@ -26,8 +26,8 @@ struct Options {
   /// What predicts a transaction's hot keys, as in a policy's file (classifier::Classifier); "":
   /// its hints alone do.
   std::string classifier;
-  /// What share of the transactions is taken for another of its type, of any worker, so that what is
-  /// predicted is wrong: for finding out what errors cost (SMF, VLDB 2024, §5.3).
+  /// What share of the transactions is taken for another of its type, of any worker, so that what
+  /// is predicted is wrong: for finding out what errors cost (SMF, VLDB 2024, §5.3).
   double wrong_hints = 0;
   double defer = 0.6;  ///< with what probability tsdefer puts off what would conflict
   Rules rules = Rules::occ;
@@ -54,9 +54,9 @@ struct Options {
 };
 
 /// The rules by which a protocol's transactions are best scheduled: `lock` for two-phase locking,
-/// `occ` for all others. That goes for policy tables, mvto and mvschedo, too, though their writes may
-/// be seen before the commit: whoever sees them must wait for it, and taken to be through before,
-/// transactions are begun too early (measured: docs/admission.md).
+/// `occ` for all others. That goes for policy tables, mvto and mvschedo, too, though their writes
+/// may be seen before the commit: whoever sees them must wait for it, and taken to be through
+/// before, transactions are begun too early (measured: docs/admission.md).
 [[nodiscard]] Rules rules_of(std::string_view protocol);
 
 }  // namespace heddle::admission
