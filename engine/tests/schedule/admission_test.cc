@@ -160,6 +160,13 @@ TEST(AdmissionOptions, AreReadBack) {
   EXPECT_FALSE(options({}).schedules());
 }
 
+TEST(AdmissionOptions, WhatIsSeenBeforeTheCommitIsWaitedForAllTheSame) {
+  EXPECT_EQ(rules_of("two_phase_locking"), Rules::lock);
+  for (const char* protocol : {"silo", "policy_table", "mvto", "mvschedo"}) {
+    EXPECT_EQ(rules_of(protocol), Rules::occ) << protocol;
+  }
+}
+
 /// A policy and transactions for it.
 struct Waiting {
   explicit Waiting(const OptionMap& given, std::uint64_t seed = 1)
