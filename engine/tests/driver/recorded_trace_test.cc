@@ -159,7 +159,7 @@ Result run(Session& session, const session_runs::Way& way, std::size_t bytes) {
   RunOptions options = way.options;
   options.seconds = 0.1;
   options.trace_bytes = bytes;
-  return session_runs::run(session, options);
+  return session_runs::run_until(session_runs::has_commits, session, options);
 }
 
 /// The trace and the result are two accounts of one run.
@@ -167,6 +167,7 @@ void expect_to_add_up(const Result& result, const Signature& signature) {
   ASSERT_NE(result.trace, nullptr);
   std::map<std::size_t, std::uint64_t> commits;
   std::map<std::size_t, std::uint64_t> rollbacks;
+  std::size_t hints = 0;  // of all: a worker may get no time on a machine with other things to do
   for (const TraceLog& log : result.trace->logs()) {
     std::size_t access = 0;
     std::size_t hint = 0;
@@ -188,8 +189,9 @@ void expect_to_add_up(const Result& result, const Signature& signature) {
     }
     EXPECT_EQ(access, log.accesses.size()) << "accesses of nobody";
     EXPECT_EQ(hint, log.hints.size()) << "hints of nobody";
-    EXPECT_GT(hint, 0U);
+    hints += hint;
   }
+  EXPECT_GT(hints, 0U);
   for (std::size_t type = 0; type < result.types.size(); ++type) {
     EXPECT_EQ(commits[type], result.types[type].commits) << result.types[type].name;
     EXPECT_EQ(rollbacks[type], result.types[type].rollbacks) << result.types[type].name;
