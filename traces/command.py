@@ -12,26 +12,28 @@ from typing import Any, TypeVar
 import click
 
 from traces.errors import TraceError
-from traces.lazy_group import LazyGroup, Place
+from traces.lazy_group import LazyCommand, LazyGroup
 
 BAD_INPUT = 2
 INTERRUPTED = 130
 
 COMMANDS = {
-    "import": Place("traces.import_command:import_trace", "Make a trace out of a log."),
-    "show": Place("traces.show_command:show", "Say what a trace is, and how much there is."),
-    "stats": Place(
+    "import": LazyCommand("traces.import_command:import_trace", "Make a trace out of a log."),
+    "show": LazyCommand("traces.show_command:show", "Say what a trace is, and how much there is."),
+    "stats": LazyCommand(
         "traces.statistics.command:stats",
         "Requests by type, day by day, with each day's peak hour.",
     ),
-    "peaks": Place("traces.statistics.command:peaks", "The peak hour of each day."),
-    "predict": Place(
+    "peaks": LazyCommand("traces.statistics.command:peaks", "The peak hour of each day."),
+    "predict": LazyCommand(
         "traces.statistics.command:predict",
         "How well a day's peak hour foretells the next day's.",
     ),
-    "synth": Place("traces.synthesis.command:synth", "Make up the trace of a shop."),
-    "replay": Place("traces.replay.command:replay", "Make a part of a trace ready to be replayed."),
-    "record": Place(
+    "synth": LazyCommand("traces.synthesis.command:synth", "Make up the trace of a shop."),
+    "replay": LazyCommand(
+        "traces.replay.command:replay", "Make a part of a trace ready to be replayed."
+    ),
+    "record": LazyCommand(
         "trainer.command.record:record",
         "Run a workload, and write a trace of what it did.",
     ),
@@ -44,7 +46,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 @click.group(
     "trace",
     cls=LazyGroup,
-    places=COMMANDS,
+    lazy=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 def trace() -> None:

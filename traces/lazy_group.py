@@ -11,7 +11,7 @@ import click
 
 
 @dataclass(frozen=True)
-class Place:
+class LazyCommand:
     """Where a command is.
 
     Attributes:
@@ -27,20 +27,20 @@ class LazyGroup(click.Group):
     """Imports a command when it is used: `--help` and `--version` load none of the libraries.
 
     Args:
-        places: where each command is, by name, in the order of the help.
+        lazy: where each command is, by name, in the order of the help.
     """
 
-    def __init__(self, *arguments: Any, places: Mapping[str, Place], **named: Any) -> None:
+    def __init__(self, *arguments: Any, lazy: Mapping[str, LazyCommand], **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self.places = places
+        self.lazy = lazy
 
     def list_commands(self, context: click.Context) -> list[str]:
         """The commands, in their order."""
-        return list(self.places)
+        return list(self.lazy)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """Import a command."""
-        place = self.places.get(name)
+        place = self.lazy.get(name)
         if place is None:
             return None
         module, _, attribute = place.where.partition(":")
@@ -52,4 +52,4 @@ class LazyGroup(click.Group):
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands and their summaries, none of them imported."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, place.summary) for name, place in self.places.items()])
+            formatter.write_dl([(name, one.summary) for name, one in self.lazy.items()])

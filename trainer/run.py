@@ -27,9 +27,19 @@ from envs import (
     static_silo,
     subject_of,
 )
-from policies import SEEDS, PolicyFileError, Signature, is_seed, open_policy, save, to_json
+from policies import (
+    SCHEDULE,
+    SEEDS,
+    PolicyFileError,
+    Signature,
+    is_seed,
+    open_policy,
+    save,
+    to_json,
+)
 from policies.homes import MEMBERS
 from policies.policy_digest import policy_digest
+from policies.schedule import PARAMETERS, POLICY
 from trainer.champion import choose_champion, stages
 from trainer.checkpoint import Best, Checkpoint, GenerationRecord, WritingError
 from trainer.classifier.document import read_classifier
@@ -188,6 +198,10 @@ def measuring_settings(config: TrainConfig, members: Sequence[Member] = ()) -> d
     if config.search.classifiers:
         named = (_classifier_named(name) for name in config.search.classifiers)
         settings["search.classifiers"] = ", ".join(named)
+    if SCHEDULE in config.search.actions:
+        # What a vector means hangs on these.
+        cells = (f"{one.name} {one.choices} {one.default}" for one in (POLICY, *PARAMETERS))
+        settings["the schedule's cells"] = ", ".join(cells)
     slices = config.evaluation
     return settings | {
         "evaluation.slice_seconds": str(slices.slice_seconds),

@@ -125,12 +125,15 @@ class TableCheck:
 
 def _trial(member: Member, subject: Subject) -> Trial:
     config = member.config
+    seconds = config.check.seconds or (VIRTUAL_SECONDS if member.virtual else REAL_SECONDS)
+    # Whoever checks for longer has transactions that take longer.
+    watchdog_s = max(VIRTUAL_WATCHDOG_S, seconds) if member.virtual else REAL_WATCHDOG_S
     return Trial(
         workload=member.workload,
         cores=config.machine.cores or len(os.sched_getaffinity(0)),
         seed=config.seed,
         machine=config.machine.options(),
         subject=subject,
-        seconds=config.check.seconds or (VIRTUAL_SECONDS if member.virtual else REAL_SECONDS),
-        watchdog_s=VIRTUAL_WATCHDOG_S if member.virtual else REAL_WATCHDOG_S,
+        seconds=seconds,
+        watchdog_s=watchdog_s,
     )

@@ -8,66 +8,72 @@ from types import FrameType
 import click
 
 from policies.sources import add_source
-from traces.lazy_group import LazyGroup, Place
+from traces.lazy_group import LazyCommand, LazyGroup
 
 COMMANDS = {
-    "train": Place(
+    "train": LazyCommand(
         "trainer.command.train:train",
         "Learn a policy, and compare it with the baselines.",
     ),
-    "report": Place("trainer.command.report:report", "Make one HTML page of runs, for people."),
-    "evaluate": Place(
+    "report": LazyCommand(
+        "trainer.command.report:report", "Make one HTML page of runs, for people."
+    ),
+    "evaluate": LazyCommand(
         "trainer.command.evaluate:evaluate",
         "Measure protocols and policies side by side.",
     ),
-    "transfer": Place(
+    "transfer": LazyCommand(
         "trainer.command.transfer:transfer",
         "Measure policies on other workloads and machines.",
     ),
-    "contest": Place(
+    "contest": LazyCommand(
         "trainer.command.contest:contest",
         "Compare search methods by the runs of a sweep.",
     ),
-    "nightly": Place(
+    "nightly": LazyCommand(
         "trainer.command.nightly:nightly",
         "Retrain on the last day's peak hour, if it moved.",
     ),
-    "backtest": Place(
+    "backtest": LazyCommand(
         "trainer.command.backtest:backtest",
         "Retrain on past days, and see what it would have brought.",
     ),
-    "serve": Place(
+    "serve": LazyCommand(
         "trainer.command.serve:serve",
         "Run a workload under a policy file, and switch when it changes.",
     ),
-    "switch": Place(
+    "switch": LazyCommand(
         "trainer.command.switch:switch",
         "Measure going over from one table to another.",
     ),
-    "check": Place("trainer.command.check:check", "Look for histories that are not serializable."),
-    "history": Place(
+    "check": LazyCommand(
+        "trainer.command.check:check", "Look for histories that are not serializable."
+    ),
+    "history": LazyCommand(
         "trainer.command.history:history",
         "Write a recorded history as an outside checker reads it.",
     ),
-    "policy": Place(
+    "policy": LazyCommand(
         "trainer.command.policy:policy",
         "Show, validate, compare and convert policies.",
     ),
-    "library": Place(
+    "library": LazyCommand(
         "trainer.command.policy_library:library",
         "The tables that are shipped: list, verify, add.",
     ),
-    "trace": Place("traces.command:trace", "Make traces of workloads and look at them."),
-    "schedule": Place(
+    "trace": LazyCommand("traces.command:trace", "Make traces of workloads and look at them."),
+    "schedule": LazyCommand(
         "trainer.command.schedule:schedule",
         "Order transactions that are known; learn hot keys.",
     ),
-    "calibrate": Place(
+    "calibrate": LazyCommand(
         "trainer.command.calibrate:calibrate",
         "Measure this machine, and write costs of virtual cores.",
     ),
-    "fidelity": Place("trainer.command.fidelity:fidelity", "Compare virtual cores with real ones."),
-    "timeline": Place(
+    "fidelity": LazyCommand(
+        "trainer.command.fidelity:fidelity", "Compare virtual cores with real ones."
+    ),
+    "timeline": LazyCommand(
         "trainer.command.timeline:timeline",
         "Record what happens when, on virtual cores.",
     ),
@@ -84,9 +90,7 @@ def show_version(context: click.Context, parameter: click.Parameter, wanted: boo
         context.exit()
 
 
-@click.group(
-    cls=LazyGroup, places=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
-)
+@click.group(cls=LazyGroup, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
     is_flag=True,

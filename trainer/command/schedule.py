@@ -7,26 +7,26 @@ from __future__ import annotations
 
 import click
 
-from traces.lazy_group import LazyGroup, Place
+from traces.lazy_group import LazyCommand, LazyGroup
 
 COMMANDS = {
-    "makespan": Place(
+    "makespan": LazyCommand(
         "trainer.schedule.commands:makespan",
         "Print how many time units a schedule takes.",
     ),
-    "compare": Place(
+    "compare": LazyCommand(
         "trainer.schedule.commands:compare_policies",
         "Order a workload by every policy, and compare them.",
     ),
-    "classify": Place(
+    "classify": LazyCommand(
         "trainer.classifier.command:classify",
         "Learn from a trace which hot keys transactions touch.",
     ),
-    "sample": Place(
+    "sample": LazyCommand(
         "trainer.schedule.sampling_command:sample",
         "Draw serializable schedules uniformly.",
     ),
-    "generate": Place(
+    "generate": LazyCommand(
         "trainer.schedule.generators.command:generate_workload",
         "Draw a workload: tpcc, ycsb, smallbank and others.",
     ),
@@ -37,7 +37,7 @@ COMMANDS = {
 @click.group(
     "schedule",
     cls=LazyGroup,
-    places=COMMANDS,
+    lazy=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 def schedule() -> None:

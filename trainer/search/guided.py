@@ -21,7 +21,7 @@ not stay at the top. Generations are small: what one has shown decides what the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from random import Random
@@ -63,8 +63,8 @@ class GuidedConfig(SearchConfig):
         proposals: candidates at a time.
         elites: tables that children are made from.
         alike: elites with the same publication points, and the same schedule, at most.
-        either: elites that are scheduled, and that are not, at most, where the schedule is searched
-            for, too.
+        each_half: elites that are scheduled, and as many that are not, however far behind, where
+            schedule and table are both searched for; no more than half of all, each.
         again: elites that are measured again beside their children, at most …
         sure: … unless they have had so many slices.
         moves: of a child, at most.
@@ -77,7 +77,7 @@ class GuidedConfig(SearchConfig):
     proposals: int = 16
     elites: int = 6
     alike: int = 2
-    either: int = 3
+    each_half: int = 3
     again: int = 2
     sure: int = 20
     moves: int = 3
@@ -133,9 +133,11 @@ class Guided:
         self._random = Random(seed)
         self._space = space
         self._moves = Moves(space, self._random)
-        schedule = self._moves.layout.schedule
+        policy = self._moves.layout.schedule[:1]
         rows = range(self._moves.layout.backoff(0).start)
-        self._searches_both = bool(self._moves.open(schedule[:1]) and self._moves.open(rows))
+        self._searches_both = bool(
+            self._moves.open(policy) and self._moves.open(rows) and SCHEDULE not in config.without
+        )
         self._credit = Credit(
             [name for name in self._moves.names if name not in config.without], config.discount
         )
@@ -181,7 +183,7 @@ class Guided:
         self._seen |= {candidate.key for candidate in candidates}
         self._seen |= {self._effective(candidate.vector).key for candidate in candidates}
         self._unmeasured = [one for one in self._unmeasured if one not in candidates]
-        self._elites = self._best(list(elites.values()))
+        self._elites = self._best(elites.values())
 
     def state_dict(self) -> dict[str, Any]:
         """The elites, the moves' credit, the gains, the tables seen, and the random generator."""
@@ -209,45 +211,49 @@ class Guided:
         others = [one.candidate.vector for one in self._elites if one is not parent]
         vector = parent.candidate.vector
         made = []
-        of_schedule = self._moves_schedule(parent)
+        # Half of the children of a scheduled table differ in the schedule alone. Those of others
+        # are not scheduled, or nobody would be left who is not: `_both_best` brings them together.
+        is_scheduled = self._searches_both and self._is_scheduled(parent)
+        of_schedule = is_scheduled and self._random.random() < 0.5
+        of_table = self._searches_both and not is_scheduled and bool(self._halves(self._elites)[0])
         for _ in range(1 + self._rank(self._config.moves, ANOTHER)):
             name = SCHEDULE if of_schedule else self._credit.choose(self._random)
             context = Context(vector, parent.blame, others, self._gains)
             moved = self._moves.make(name, context)
+            if of_table:
+                moved = self._scheduled_as(parent, moved)
             if moved != vector:
                 made.append(name)
                 vector = moved
-        return Child(self._effective(vector, ", ".join(made)), parent, tuple(made))
+        candidate = self._effective(vector, ", ".join(made))
+        return Child(candidate, parent, () if of_schedule else tuple(made))
 
     def _parent(self) -> Elite:
         """An elite, the better ones more often; scheduled ones as often as others."""
         niche = self._elites
         if self._searches_both:
-            chosen = self._random.random() < 0.5
-            niche = [one for one in niche if self._is_scheduled(one) == chosen] or niche
+            scheduled, others = self._halves(niche)
+            niche = (scheduled if self._random.random() < 0.5 else others) or niche
         return niche[self._rank(len(niche), FAVOUR)]
-
-    def _moves_schedule(self, parent: Elite) -> bool:
-        """Whether a child differs in its schedule alone: half of those of a scheduled table do."""
-        return (
-            self._searches_both
-            and SCHEDULE not in self._config.without
-            and self._is_scheduled(parent)
-            and self._random.random() < 0.5
-        )
 
     def _both_best(self) -> Iterator[Child]:
         """The best table without a schedule, under the best schedule, if both are searched for."""
-        if not self._searches_both or SCHEDULE in self._config.without:
+        if not self._searches_both:
             return
-        scheduled = next((one for one in self._elites if self._is_scheduled(one)), None)
-        table = next((one for one in self._elites if not self._is_scheduled(one)), None)
-        if scheduled is None or table is None:
-            return
-        vector = list(table.candidate.vector)
-        for cell in self._moves.layout.schedule:
-            vector[cell] = scheduled.candidate.vector[cell]
-        yield Child(self._effective(tuple(vector), SCHEDULE), table, (SCHEDULE,))
+        scheduled, others = self._halves(self._elites)
+        if scheduled and others:
+            vector = self._scheduled_as(scheduled[0], others[0].candidate.vector)
+            # No move is to be credited: it is a matter of course.
+            yield Child(self._effective(vector, "the best of both"), others[0], ())
+
+    def _scheduled_as(self, elite: Elite, vector: tuple[int, ...]) -> tuple[int, ...]:
+        cells = self._moves.layout.schedule
+        return (*vector[: cells.start], *elite.candidate.vector[cells.start :])
+
+    def _halves(self, elites: Sequence[Elite]) -> tuple[list[Elite], list[Elite]]:
+        """Those that are scheduled, and those that are not."""
+        scheduled = [one for one in elites if self._is_scheduled(one)]
+        return scheduled, [one for one in elites if not self._is_scheduled(one)]
 
     def _is_scheduled(self, elite: Elite) -> bool:
         """Only where there are cells of a schedule."""
@@ -259,29 +265,27 @@ class Guided:
             vector = self._space.fit(effective(self._moves.layout, vector))
         return Candidate(vector, origin)
 
-    def _best(self, elites: Sequence[Elite]) -> list[Elite]:
+    def _best(self, elites: Iterable[Elite]) -> list[Elite]:
         """The best, no more than so many of them alike: or all soon descend from one table.
 
         A schedule is found at once and a table late, and one may gain what the other does. So some
         elites are not scheduled, and some are, however far behind.
         """
-        chosen: list[Elite] = []
+        different: list[Elite] = []
         met: Counter[tuple[frozenset[int], tuple[int, ...]]] = Counter()
-        either: Counter[bool] = Counter()
-        for one in sorted(elites, key=lambda one: -one.fitness):
+        for one in sorted(elites, key=_by_fitness):
             vector = one.candidate.vector
             schedule = tuple(vector[cell] for cell in self._moves.layout.schedule)
             kind = (points(self._moves.layout, vector), schedule)
             met[kind] += 1
-            if met[kind] > self._config.alike:
-                continue
-            if self._searches_both:
-                scheduled = self._is_scheduled(one)
-                either[scheduled] += 1
-                if either[scheduled] > self._config.either:
-                    continue
-            chosen.append(one)
-        return chosen[: self._config.elites]
+            if met[kind] <= self._config.alike:
+                different.append(one)
+        if not self._searches_both:
+            return different[: self._config.elites]
+        most = min(self._config.each_half, self._config.elites // 2)
+        kept = [one for half in self._halves(different) for one in half[:most]]
+        kept += [one for one in different if one not in kept]
+        return sorted(kept[: self._config.elites], key=_by_fitness)
 
     def _learn(self, child: Child, fitness: float) -> None:
         better = fitness > child.parent.fitness
@@ -299,11 +303,16 @@ class Guided:
         return rank
 
 
+def _by_fitness(elite: Elite) -> float:
+    return -elite.fitness
+
+
 def _check(config: GuidedConfig) -> None:
     check_proposals(config.proposals, least=2)
-    for name in ("elites", "alike", "either", "moves", "sure"):
+    for name in ("elites", "alike", "moves", "sure"):
         check_proposals(getattr(config, name), name=name)
-    check_proposals(config.again, least=0, name="again")
+    for name in ("again", "each_half"):
+        check_proposals(getattr(config, name), least=0, name=name)
     check_shares(even=config.even, discount=config.discount)
     if unknown := [name for name in config.without if name not in MOVES]:
         raise ValueError(

@@ -9,11 +9,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from policies import INITIAL_US, SEEDS, BackoffRow, Encoding, build_seed
-from policies.schedule import FIFO, POLICY
+from policies.schedule import FIFO, PARAMETERS, POLICY
 from trainer.search.base import Candidate
 from trainer.search.space import Space
 
 CONSTANT = (0.0, 0.0, 0.0)
+
+PROBES_TRIED_US = (1000, 30000)
+"""Spans in which it is found out whether scheduling pays: long beside a transaction of an engine in
+memory, and of a slow store."""
 
 
 def warm_start(
@@ -44,18 +48,23 @@ def warm_start(
             found.append(Candidate(vector, f"{name}, constant backoff {INITIAL_US[index]:g} µs"))
             to_schedule += [found[-1]] if index in tuned else []
     if encoding.scheduled:
-        found += [_scheduled(one, encoding) for one in to_schedule]
+        found += [_scheduled(one, encoding, us) for one in to_schedule for us in PROBES_TRIED_US]
     return _different(found)
 
 
-def _scheduled(candidate: Candidate, encoding: Encoding) -> Candidate:
-    """The same under SMF with the engine's own parameters; as it is, if it has a schedule."""
-    policy = encoding.schedule_cells[0]
+def _scheduled(candidate: Candidate, encoding: Encoding, probe_us: int) -> Candidate:
+    """The same under SMF, with the engine's own parameters but for `probe_us`.
+
+    As it is, if it has a schedule.
+    """
+    policy, *parameters = encoding.schedule_cells
     if candidate.vector[policy] != POLICY.choices.index(FIFO):
         return candidate
     vector = list(candidate.vector)
     vector[policy] = POLICY.choices.index("smf")
-    return Candidate(tuple(vector), f"{candidate.origin}, scheduled by smf")
+    (place,) = (place for place, one in enumerate(PARAMETERS) if one.name == "probe_us")
+    vector[parameters[place]] = PARAMETERS[place].choices.index(probe_us)
+    return Candidate(tuple(vector), f"{candidate.origin}, scheduled by smf, probe {probe_us} µs")
 
 
 def _nearest(us: float) -> int:
