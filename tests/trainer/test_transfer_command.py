@@ -199,7 +199,10 @@ def test_an_experiment_has_places_of_its_own() -> None:
         with_swept("transfer", ["experiment=none"])
 
 
-@pytest.mark.parametrize("name", ["smf_applications", "smf_contention", "smf_warehouses"])
+@pytest.mark.parametrize(
+    "name",
+    ["smf_applications", "smf_contention", "smf_errors", "smf_slow_store", "smf_warehouses"],
+)
 def test_experiments_of_the_smf_paper_are_whole(name: str) -> None:
     for one in combinations(with_swept("transfer", [f"experiment={name}"])):
         config = compose_settings("transfer", one.overrides, TransferConfig)

@@ -130,9 +130,11 @@ class ScheduleConfig:
         hot: a key is hot that this share of the transactions names; 0 = every hint is.
         classifier: the file of what foretells hot keys (`heddle schedule classify`); null = the
             hints alone do.
-        wrong_hints: the share of the transactions that is taken for another of its type.
+        wrong_hints: the share of the transactions that is taken for another of its type, of any
+            worker.
         defer: with what probability tsdefer puts off what would conflict.
-        rules: when conflicts end: `occ`, `lock`, `mvtso`, or `auto`: as the protocol has it.
+        rules: when conflicts end: `occ`, `lock`, `mvtso`, or `auto`: `lock` under
+            `two_phase_locking` and `occ` under all others.
         probe_us: how long the spans are in which it is found out whether scheduling pays, µs; 0 =
             that is taken for granted.
         unscheduled: types whose transactions start as they are drawn.

@@ -53,10 +53,10 @@ struct Options {
   [[nodiscard]] std::vector<bool> scheduled_types(const Signature& signature) const;
 };
 
-/// The rules by which a protocol's transactions are best scheduled: `lock` for two-phase locking,
-/// `occ` for all others. That goes for policy tables, mvto and mvschedo, too, though their writes
-/// may be seen before the commit: whoever sees them must wait for it, and taken to be through
-/// before, transactions are begun too early (measured: docs/admission.md).
+/// The rules by which a protocol's transactions are scheduled unless told otherwise: `lock` for
+/// two-phase locking, `occ` for all others. That goes for policy tables, mvto and mvschedo, too,
+/// though their writes may be seen before the commit: whoever sees them must wait for it, and taken
+/// to be through before, transactions are begun too early (measured: docs/admission.md).
 [[nodiscard]] Rules rules_of(std::string_view protocol);
 
 }  // namespace heddle::admission
