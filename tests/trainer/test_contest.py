@@ -176,7 +176,7 @@ def test_the_picture_says_of_how_many_runs_it_is(monkeypatch: pytest.MonkeyPatch
 
     def words(case: CaseStanding) -> tuple[str, list[str]]:
         figure = case_figure(case, "4 virtual cores")
-        legend = figure.axes[1].get_legend()
+        legend = figure.axes[0].get_legend()
         assert legend is not None
         return figure.get_suptitle(), [text.get_text() for text in legend.get_texts()]
 
