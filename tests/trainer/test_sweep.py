@@ -18,6 +18,7 @@ from tests.waiting import wait_until
 from trainer.checkpoint import Checkpoint
 from trainer.command.main import heddle
 from trainer.command.settings import swept_by_config
+from trainer.command.sweep import split_axes
 from trainer.search import SEARCHES
 from trainer.sweep_folder import Sweep, find_sweep, new_sweep
 
@@ -164,7 +165,7 @@ def test_a_run_that_fails_keeps_no_other_from_being_made(
         (["-m", "seed=interval(1,5)"], "name the values"),
         (["-m", "seed=1,2", "search=evolution,nosuch"], "nosuch"),
         (["experiment=factor_analysis"], "is a sweep over search.actions; add -m"),
-        (["experiment=search_contest"], "is a sweep over case, search, seed; add -m"),
+        (["experiment=search_contest"], "is a sweep over seed, case, search; add -m"),
     ],
 )
 def test_what_makes_no_sweep_is_refused(arguments: list[str], words: str) -> None:
@@ -192,6 +193,22 @@ def test_the_contest_has_every_method_on_every_workload() -> None:
     assert set(swept["search"].split(",")) == set(SEARCHES)
     assert len(swept["case"].split(",")) == 5
     assert len(swept["seed"].split(",")) >= 5
+
+
+def test_a_contest_is_made_seed_by_seed_also_of_single_values() -> None:
+    """Ended early it has as many runs of every method, whatever of it is typed in which order."""
+    contest = ["experiment=search_contest", "search=local,random", "case=tpcc_1"]
+    for typed in (["seed=1"], ["seed=1,2"]):
+        _, axes = split_axes([*contest, *typed])
+        values = typed[0].removeprefix("seed=").split(",")
+        assert list(axes.items()) == [
+            ("seed", values),
+            ("case", ["tpcc_1"]),
+            ("search", ["local", "random"]),
+        ]
+    _, single = split_axes(["experiment=search_contest", "search=random", "case=tpcc_1", "seed=3"])
+    assert single == {"seed": ["3"], "case": ["tpcc_1"], "search": ["random"]}
+    assert split_axes(["seed=1", "search=random"])[1] == {}, "nothing sweeps these"
 
 
 @pytest.mark.slow

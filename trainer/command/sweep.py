@@ -82,7 +82,7 @@ def refuse_sweep(settings: Sequence[str]) -> None:
 
 
 def _begun(runs_dir: Path, name: str | None, typed: Sequence[str]) -> Sweep:
-    shared, axes = _split(typed)
+    shared, axes = split_axes(typed)
     if not axes and name is not None:
         there = ", ".join(sweep_names(runs_dir)[-5:]) or "none"
         raise UsageError(
@@ -99,7 +99,7 @@ def _begun(runs_dir: Path, name: str | None, typed: Sequence[str]) -> Sweep:
 
 def _gone_on(sweep: Sweep, typed: Sequence[str]) -> Sweep:
     """The sweep with what may be typed for it anew."""
-    shared, axes = _split([text for text in typed if not text.startswith("runs_dir=")])
+    shared, axes = split_axes([text for text in typed if not text.startswith("runs_dir=")])
     for text in list(shared):  # one value of what is swept
         key, _, value = text.partition("=")
         if key in sweep.axes:
@@ -120,7 +120,7 @@ def _gone_on(sweep: Sweep, typed: Sequence[str]) -> Sweep:
     return sweep
 
 
-def _split(typed: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
+def split_axes(typed: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
     """What all runs share, and the values of what is swept, by the settings or by what is typed."""
     first = first_of_sweep(typed)
     swept = swept_by_config("train", first) if first else {}
@@ -134,12 +134,15 @@ def _split(typed: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
                 shared[key] = str(override.input_line)
                 continue
             raise UsageError(f"{override.input_line}: can't be set for a sweep")
-        shared.pop(key, None)
-        axes.pop(key, None)
-        if not override.is_sweep_override():
-            shared[key] = str(override.input_line)
-        else:
+        # What the configuration sweeps keeps its place: the last one's values change first.
+        if override.is_sweep_override():
+            shared.pop(key, None)
             axes[key] = list(dict.fromkeys(override.sweep_string_iterator()))
+        elif key in swept:  # one value now; there may be more later
+            axes[key] = [str(override.get_value_element_as_str())]
+        else:
+            axes.pop(key, None)
+            shared[key] = str(override.input_line)
     return list(shared.values()), axes
 
 
