@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstddef>
@@ -11,6 +12,7 @@
 
 #include "driver/admission_state.h"
 #include "driver/measurements.h"
+#include "schedule/admission/durations.h"
 #include "schedule/admission/partition.h"
 #include "schedule/admission/policy.h"
 #include "schedule/admission/predictor.h"
@@ -38,12 +40,12 @@ namespace heddle {
 /// - None is dropped for an easier one: once `barrier` others have overtaken it, a transaction goes
 ///   as soon as the worker is free. That is the paper's barrier (§5.1), placed
 ///   behind each transaction instead of behind every so many.
-/// - Where that does not pay, transactions begin as they are drawn (Probe). `partition` is not put
-///   to the test: it does not delay transactions but moves them.
+/// - Where that does not pay, transactions begin as they are drawn, and nobody is held for longer
+///   than it was tried (Probe). `partition` is not put to the test: it does not delay transactions
+///   but moves them.
 /// - Latency counts from the drawing, or the arrival, so what a transaction waits in a window is
 ///   seen.
-/// - How long a transaction takes is a moving mean of its type's attempts that committed, without
-///   waiting, the worker's own.
+/// - How long a transaction takes is what the worker's own of its type have taken (Durations).
 /// - One that is aborted keeps its worker, is scheduled again behind those that were meanwhile, and
 ///   starts when they let it, after its backoff.
 template <class M, class W>
@@ -59,6 +61,7 @@ class Admission {
     Ticks arrived = 0;
     Ticks start = 0;        ///< not before then
     int overtaken = 0;      ///< by how many that were drawn later
+    std::size_t keys = 0;   ///< how many it names; 0: none, or nobody has asked
     bool mistaken = false;  ///< for another, `hinting`, whose hints it passes
     Input hinting;
   };
@@ -70,7 +73,8 @@ class Admission {
         workload_(workload),
         worker_(worker),
         workers_(workers),
-        mistakes_(Random::stream(seed, 2 * kStream + static_cast<std::uint64_t>(worker))) {
+        mistakes_(Random::stream(seed, 2 * kStream + static_cast<std::uint64_t>(worker))),
+        durations_(state == nullptr ? 0 : static_cast<std::size_t>(types)) {
     if (state == nullptr) return;
     const admission::Options& options = state->options;
     predictor_ = state->make_predictor();
@@ -79,7 +83,6 @@ class Admission {
         options, state->times, Random::stream(seed, kStream + static_cast<std::uint64_t>(worker)));
     probe_.emplace(state->probe, M::ticks(options.probe_us));
     routes_ = !state->mailboxes.empty();
-    durations_.assign(static_cast<std::size_t>(types), 0);
     entries_.resize(static_cast<std::size_t>(options.window) + 2);
     for (Entry& entry : entries_) free_.push_back(&entry);
     candidates_.reserve(entries_.size());
@@ -108,7 +111,7 @@ class Admission {
   /// When the transaction that `next` gave, and that was aborted, may start again.
   [[nodiscard]] Ticks start_again(Ticks now) {
     if (current_ == nullptr || current_->operations.empty()) return now;
-    return policy_->again(*current_, now);
+    return std::min(policy_->again(*current_, now), std::max(now, probe_->waits_until()));
   }
 
   /// Which rows the transaction that `next` gave is expected to touch.
@@ -122,8 +125,12 @@ class Admission {
   /// @param took in the attempt that committed, without waiting for others
   void ended(int type, Ticks took) {
     if (!active()) return;
-    Ticks& mean = durations_[static_cast<std::size_t>(type)];
-    mean = mean == 0 ? took : mean - mean / kMeanOf + took / kMeanOf;
+    if (current_->keys == 0) {
+      hints_.clear();
+      hint(*current_);
+      current_->keys = hints_.size();
+    }
+    durations_.ended(static_cast<std::size_t>(type), current_->keys, took);
   }
 
   /// Tells of every transaction that is in flight and not begun: each(input).
@@ -139,7 +146,6 @@ class Admission {
  private:
   using Parcel = typename AdmissionState<M, W>::Parcel;
 
-  static constexpr Ticks kMeanOf = 4;
   static constexpr std::uint64_t kStream = std::uint64_t{1} << 32;
 
   /// As if nothing were scheduled. Those that wait in the window go first, the oldest at first; but
@@ -179,7 +185,7 @@ class Admission {
     overtake(choice.index);
     waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(choice.index));
     candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(choice.index));
-    chosen->start = choice.start;
+    chosen->start = std::min(choice.start, probe_->waits_until());
     ++counts.hot;
     counts.forced += forced ? 1 : 0;
     counts.overtaking += choice.index != 0 ? 1 : 0;
@@ -199,6 +205,7 @@ class Admission {
       entry->arrived = parcel.arrived;
       entry->start = 0;
       entry->mistaken = false;
+      entry->keys = 0;
       ++counts.hot;
       return entry;
     }
@@ -244,6 +251,7 @@ class Admission {
     entry->start = 0;
     entry->overtaken = 0;
     entry->mistaken = false;
+    entry->keys = 0;
     return entry;
   }
 
@@ -265,6 +273,7 @@ class Admission {
     if (!state_->schedules(W::type_of(entry.input))) return predictor_->pass();
     hints_.clear();
     hint(entry);
+    entry.keys = hints_.size();
     predictor_->predict(type_of(entry), hints_, entry.operations);
   }
 
@@ -287,7 +296,9 @@ class Admission {
     return static_cast<std::size_t>(W::type_of(entry.input));
   }
 
-  [[nodiscard]] Ticks duration_of(const Entry& entry) const { return durations_[type_of(entry)]; }
+  [[nodiscard]] Ticks duration_of(const Entry& entry) const {
+    return durations_.expected(type_of(entry), entry.keys);
+  }
 
   Mailbox<M, Parcel>& mailbox(int worker) {
     return state_->mailboxes[static_cast<std::size_t>(worker)];
@@ -309,7 +320,7 @@ class Admission {
   Random mistakes_;
   std::unique_ptr<admission::Policy<M>> policy_;
   std::optional<admission::Probe<M>> probe_;
-  std::vector<Ticks> durations_;  ///< by type; 0: none has ended yet
+  admission::Durations<Ticks> durations_;
   std::vector<Entry> entries_;
   std::vector<Entry*> free_;
   std::vector<Entry*> waiting_;                             ///< the oldest first

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,6 +12,7 @@ from click.testing import CliRunner, Result
 from omegaconf import OmegaConf
 
 from policies import ACTION_GROUPS, Signature, build_seed, save
+from policies.schedule import PARAMETERS
 from trainer.checkpoint import Checkpoint
 from trainer.command.main import heddle
 
@@ -204,6 +206,21 @@ def test_a_base_that_became_another_policy_is_not_gone_on_with(tpcc: Signature) 
     assert done.exit_code == 2
     assert "search.base is base.json (" in done.output
     assert ", and was base.json (" in done.output
+
+
+def test_a_run_whose_cells_have_come_to_mean_something_else_is_not_gone_on_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its vectors would be other schedules."""
+    chosen = (*VIRTUAL, "search.actions=[backoff,schedule]", "validation.enabled=false")
+    assert run("train", *chosen).exit_code == 0
+    folder = only_run()
+    another = replace(PARAMETERS[0], choices=(1, 2, 4, 8, 16))
+    monkeypatch.setattr("trainer.run.PARAMETERS", (another, *PARAMETERS[1:]))
+    done = run("train", f"resume={folder.name}", "search.generations=3")
+    assert done.exit_code == 2, done.output
+    assert "the schedule's cells is policy" in done.output
+    assert "or start a new run" in done.output
 
 
 def test_a_schedule_is_searched_for_only_where_keys_are_named() -> None:

@@ -284,3 +284,22 @@ def test_what_is_searched_for_by_the_experiments_of_schedules() -> None:
     assert set(joint.search.actions) == {*table, "backoff", "schedule"}
     swept = swept_by_config("train", ["experiment=schedule_factors"])
     assert set(swept) == {"case", "search.actions", "seed"}
+
+
+def test_on_a_slow_store_everything_is_as_long_as_its_transactions() -> None:
+    slow = train("experiment=joint_slow_store", "case=ycsb_b")
+    assert set(slow.search.actions) == set(train("experiment=joint").search.actions)
+    assert workload_options(slow.workload)["read"] == "95"
+    assert isinstance(slow.machine, VirtualConfig)
+    assert slow.machine.costs.lookup_ns == 30_000
+    transaction_s = 0.002
+    for seconds in (
+        slow.check.seconds,
+        slow.evaluation.slice_seconds,
+        slow.tuning.slice_seconds,
+        slow.champion.slice_seconds,
+        slow.run.seconds,
+    ):
+        assert seconds is not None
+        assert seconds >= 20 * transaction_s
+    assert not slow.validation.enabled, "real cores have no slow store"

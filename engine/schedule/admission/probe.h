@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 
 #include "machine/shared.h"
 
@@ -77,6 +78,14 @@ class Probe {
 
   /// Whether what begins now is counted.
   [[nodiscard]] bool measures() const { return measures(current_); }
+
+  /// When those that are scheduled now need wait no longer: transactions begin as they are drawn
+  /// then, in the next span that is there to measure that.
+  [[nodiscard]] Ticks waits_until() const {
+    if (span_ == 0) return std::numeric_limits<Ticks>::max();
+    const std::uint64_t place = current_ % kRound;
+    return (current_ - place + (place < kDrawn ? kDrawn : kRound + kDrawn)) * span_;
+  }
 
  private:
   void begin(std::uint64_t span) {

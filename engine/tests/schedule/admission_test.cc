@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "machine/threads.h"
+#include "schedule/admission/durations.h"
 #include "schedule/admission/frequent_keys.h"
 #include "schedule/admission/key_times.h"
 #include "schedule/admission/options.h"
@@ -33,6 +34,34 @@ Operations operations(std::initializer_list<Operation> all) {
 Operation reads(std::uint32_t slot, float place = 0) { return {.slot = slot, .place = place}; }
 Operation writes(std::uint32_t slot, float place = 0) {
   return {.slot = slot, .place = place, .writes = true};
+}
+
+TEST(Durations, AreMovingMeansOfEachType) {
+  Durations<Ticks> durations(2);
+  EXPECT_EQ(durations.expected(0, 3), 0u);
+  durations.ended(0, 2, 800);
+  EXPECT_EQ(durations.expected(0, 2), 800u);
+  EXPECT_EQ(durations.expected(1, 2), 0u);
+  for (const Ticks expected : {700u, 625u, 569u}) {
+    durations.ended(0, 2, 400);
+    EXPECT_EQ(durations.expected(0, 2), expected);
+  }
+}
+
+TEST(Durations, AreTheLongerTheMoreKeysAreNamed) {
+  Durations<Ticks> durations(1);
+  for (int i = 0; i < 100; ++i) {
+    durations.ended(0, 2, 200);
+    durations.ended(0, 6, 600);
+  }
+  EXPECT_NEAR(static_cast<double>(durations.expected(0, 1)), 100, 2);
+  EXPECT_NEAR(static_cast<double>(durations.expected(0, 60)), 6000, 60);
+}
+
+TEST(Durations, OfTransactionsThatNameNothingAreAllAlike) {
+  Durations<Ticks> durations(1);
+  durations.ended(0, 0, 500);
+  EXPECT_EQ(durations.expected(0, 0), 500u);
 }
 
 TEST(KeyTimes, ReadersShareAndWritersComeOneAfterTheOther) {
@@ -315,6 +344,20 @@ TEST(Probe, AllMeasureAndChangeAtTheSameTime) {
     if (!one.measures()) continue;
     EXPECT_EQ(scheduled, now / kSpan % Probe<Machine>::kRound == 0);
   }
+}
+
+TEST(Probe, NobodyIsHeldIntoASpanThatMeasuresWhatIsDrawn) {
+  ProbeCounts<Machine> counts;
+  Probe<Machine> probe(counts, kSpan);
+  (void)probe.schedules(kSpan / 2);
+  EXPECT_EQ(probe.waits_until(), kSpan);
+  (void)probe.schedules(5 * kSpan);
+  EXPECT_EQ(probe.waits_until(), kRound + kSpan);
+  (void)probe.schedules(kRound + 1);
+  EXPECT_EQ(probe.waits_until(), kRound + kSpan);
+  Probe<Machine> granted(counts, 0);
+  (void)granted.schedules(kSpan / 2);
+  EXPECT_GT(granted.waits_until(), 1000 * kRound);
 }
 
 TEST(Probe, WithoutSpansEverythingIsScheduled) {
