@@ -32,11 +32,26 @@ class Latency:
 
 @dataclass(frozen=True)
 class TypeResult:
-    """What one transaction type did: counts, throughput (commits a second) and latency (µs)."""
+    """What one transaction type did.
+
+    Attributes:
+        commits: transactions that ended, rollbacks included.
+        rollbacks: those that ended as they were to: without a change.
+        aborts: attempts that were aborted.
+        unfinished: transactions drawn, and not committed when the run ended; where they are
+            scheduled, some were not begun.
+        time_s: seconds of the workers' time, summed over workers, from the beginning of a
+            transaction to its end: all attempts and backoffs, unfinished transactions included. In
+            an open loop from its arrival.
+        throughput: commits a second.
+        latency_us: µs.
+    """
 
     commits: int = 0
     rollbacks: int = 0
     aborts: int = 0
+    unfinished: int = 0
+    time_s: float = 0.0
     throughput: float = 0.0
     latency_us: Latency = field(default_factory=Latency)
 
@@ -47,6 +62,8 @@ class TypeResult:
             commits=int(source.get("commits", 0)),
             rollbacks=int(source.get("rollbacks", 0)),
             aborts=int(source.get("aborts", 0)),
+            unfinished=int(source.get("unfinished", 0)),
+            time_s=float(source.get("time_s", 0.0)),
             throughput=float(source.get("throughput", 0.0)),
             latency_us=Latency.from_dict(source.get("latency_us", {})),
         )

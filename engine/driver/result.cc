@@ -24,6 +24,8 @@ std::string Result::to_json() const {
     types_json[type.name] = {{"commits", type.commits},
                              {"rollbacks", type.rollbacks},
                              {"aborts", type.aborts},
+                             {"unfinished", type.unfinished},
+                             {"time_s", type.time_s},
                              {"throughput", type.throughput},
                              {"latency_us",
                               {{"mean", latency.mean},

@@ -25,6 +25,8 @@ struct TypeResult {
   std::uint64_t commits = 0;  ///< includes rollbacks: the transaction did what it is specified to
   std::uint64_t rollbacks = 0;
   std::uint64_t aborts = 0;
+  std::uint64_t unfinished = 0;  ///< drawn, and not committed when the run ended
+  double time_s = 0;      ///< of the workers' time, arrival (or beginning) to end, unfinished too
   double throughput = 0;  ///< commits a second
   LatencyResult latency_us;
 };

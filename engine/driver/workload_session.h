@@ -609,6 +609,8 @@ class WorkloadSession final : public Session {
       result.types[type].commits += counts.commits;
       result.types[type].rollbacks += counts.rollbacks;
       result.types[type].aborts += counts.aborts;
+      result.types[type].unfinished += counts.unfinished;
+      result.types[type].time_s += M::microseconds(counts.time) / 1e6;
       if (seconds > 0) {
         // Each worker's own window: they enter and leave it at their own transaction boundaries.
         result.types[type].throughput += static_cast<double>(counts.commits) / seconds;

@@ -235,6 +235,8 @@ class Session:
                     "commits": share,
                     "rollbacks": 0,
                     "aborts": share // 9,
+                    "unfinished": 1,
+                    "time_s": self.workers * seconds / len(types),
                     "throughput": throughput / len(types),
                     "latency_us": latency,
                 }

@@ -53,6 +53,26 @@ TEST(SessionVirtual, EveryWayCommitsAndStaysConsistent) {
   }
 }
 
+TEST(SessionVirtual, MixedThroughputIsMadeOfWhatTheTypesTake) {
+  const auto session = open_virtual(tpcc(), 16);
+  for (const Way& way : ways(session->signature())) {
+    SCOPED_TRACE(way.name);
+    const Result result = run_once(*session, way);
+    double begun = 0;
+    double all_s = 0;
+    double mean_s = 0;  // a transaction, times `begun`
+    for (const TypeResult& type : result.types) {
+      const auto of_type = static_cast<double>(type.commits + type.unfinished);
+      begun += of_type;
+      all_s += type.time_s;
+      if (of_type > 0) mean_s += of_type * type.time_s / static_cast<double>(type.commits);
+    }
+    const double expected = 16 * begun / mean_s;  // 0 where a type has no commit
+    EXPECT_NEAR(result.mixed_throughput, expected, 1e-6 * expected);
+    EXPECT_NEAR(all_s, 16 * kSeconds, 0.2 * 16 * kSeconds);
+  }
+}
+
 /// What each of some runs gave, one after the other, in a database of its own.
 std::vector<std::string> series(const OptionMap& workload, int cores) {
   const auto session = open_virtual(workload, cores);
