@@ -257,6 +257,7 @@ def test_few_elites_are_alike(encoding: Encoding) -> None:
         ({"proposals": 1}, r"search\.proposals=1: must be at least 2"),
         ({"even": 1.5}, r"search\.even=1\.5: must be from 0 to 1"),
         ({"discount": -0.1}, r"search\.discount=-0\.1: must be from 0 to 1"),
+        ({"specialists": 1.5}, r"search\.specialists=1\.5: must be from 0 to 1"),
         ({"without": ["marge"]}, r"search\.without=\[marge\]: no such move; there are publish,"),
         ({"without": list(MOVES)}, r"search\.without: must leave some moves"),
         ({"without": [m for m in MOVES if m != "merge"]}, r"search\.without: must leave some"),

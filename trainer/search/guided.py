@@ -10,6 +10,10 @@ publication point, the backoff of all types. Three things guide them:
   was made from, of late (`trainer.search.credit`).
 - *Merging.* Changes that made one table better are tried on others, as one more move.
 
+Not all children descend from elites. A table may do one type of transaction in no time, at the
+expense of another, and one change more may be all that it takes; as much as such tables promise,
+children are made from them, where they are slow (`trainer.search.specialists`).
+
 Two things keep it from going round in circles: what differs only in actions without effect is not
 measured (`trainer.search.effect`), and of tables with the same publication points only a few are
 elites. An elite that rests on few slices is measured again beside its children, so that luck does
@@ -22,7 +26,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from random import Random
 from typing import Any
@@ -30,13 +34,16 @@ from typing import Any
 from policies.schedule import FIFO, POLICY
 from trainer.config import SearchConfig
 from trainer.search.base import Candidate, Measured
-from trainer.search.blame import Blame, blame_of
+from trainer.search.blame import blame_of
 from trainer.search.credit import Credit
 from trainer.search.effect import effective, points
+from trainer.search.elite import Elite
 from trainer.search.limits import check_proposals, check_shares
 from trainer.search.moves import MOVES, SCHEDULE_MOVES, Change, Context, Moves
+from trainer.search.pace import pace_of
 from trainer.search.random_state import load_random, random_state
 from trainer.search.space import Space
+from trainer.search.specialists import Specialists, blame_of_others
 from trainer.search.warm_start import fitted
 
 ATTEMPTS = 50
@@ -71,6 +78,8 @@ class GuidedConfig(SearchConfig):
         effective: whether children lose the actions that have no effect.
         even: share of the blame that is spread evenly; 1 = moves strike anywhere.
         discount: what a trial of a move counts for after another trial; 0 = all moves alike.
+        specialists: share of the children that descend from tables that are quick at one type,
+            if these promise to save all of the time; if half, half of it, and so on.
         without: moves that are not made; for all of them see `trainer.search.moves.MOVES`.
     """
 
@@ -84,37 +93,18 @@ class GuidedConfig(SearchConfig):
     effective: bool = True
     even: float = 0.4
     discount: float = 0.98
+    specialists: float = 0.5
     without: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Elite:
-    """A table that children are made from, with what is known of it."""
-
-    candidate: Candidate
-    fitness: float
-    slices: int
-    blame: Blame
-
-    def as_json(self) -> list[Any]:
-        """As JSON values."""
-        one = self.candidate
-        return [list(one.vector), one.origin, self.fitness, self.slices, self.blame.as_json()]
-
-    @classmethod
-    def from_json(cls, state: list[Any]) -> Elite:
-        """From JSON values."""
-        vector, origin, fitness, slices, blame = state
-        return cls(Candidate(tuple(vector), origin), fitness, slices, Blame.from_json(blame))
-
-
-@dataclass(frozen=True)
 class Child:
-    """A table and how it came about."""
+    """A table and how it came about. Its moves have paid if it is fitter than the bar."""
 
     candidate: Candidate
     parent: Elite
     moves: tuple[str, ...]
+    bar: float
 
 
 class Guided:
@@ -141,6 +131,7 @@ class Guided:
         self._credit = Credit(
             [name for name in self._moves.names if name not in config.without], config.discount
         )
+        self._specialists = Specialists(len(self._signature.types), self._kind)
         self._unmeasured = fitted(start, space) or [Candidate(space.base, "base")]
         self._elites: list[Elite] = []
         self._children: dict[str, Child] = {}
@@ -174,7 +165,10 @@ class Guided:
         elites = {one.candidate.key: one for one in self._elites}
         for candidate, measured in zip(candidates, results, strict=True):
             blame = blame_of(self._signature, measured.results, self._config.even)
-            elite = Elite(candidate, measured.cautious, measured.slices, blame)
+            # Where the fitness hangs on the worst of several members, paces are of different ones.
+            whole = len(measured.results) == len(measured.scores)
+            pace = pace_of(self._signature, measured.results) if whole else None
+            elite = Elite(candidate, measured.cautious, measured.slices, blame, pace)
             elites[candidate.key] = elite
             child = self._children.get(candidate.key)
             if child is not None:
@@ -184,15 +178,18 @@ class Guided:
         self._seen |= {self._effective(candidate.vector).key for candidate in candidates}
         self._unmeasured = [one for one in self._unmeasured if one not in candidates]
         self._elites = self._best(elites.values())
+        measured_now = [elites[candidate.key] for candidate in candidates]
+        self._specialists.tell(measured_now, self._elites[0])
 
     def state_dict(self) -> dict[str, Any]:
-        """The elites, the moves' credit, the gains, the tables seen, and the random generator."""
+        """All that it has learned, the tables seen, and the random generator."""
         return {
             "unmeasured": [[list(one.vector), one.origin] for one in self._unmeasured],
             "elites": [one.as_json() for one in self._elites],
             "credit": self._credit.state_dict(),
             "gains": [[[cell, value] for cell, value in gain.items()] for gain in self._gains],
             "seen": sorted(self._seen),
+            "specialists": self._specialists.state_dict(),
             "random": random_state(self._random),
         }
 
@@ -203,19 +200,44 @@ class Guided:
         self._credit.load_state_dict(state["credit"])
         self._gains = [dict(gain) for gain in state["gains"]]
         self._seen = set(state["seen"])
+        if "specialists" in state:
+            self._specialists.load_state_dict(state["specialists"])
         load_random(self._random, state["random"])
 
     def _child(self) -> Child:
-        """A table one or more moves away from an elite, the better ones more often."""
+        """A table some moves away from a specialist, where these promise much, or from an elite."""
+        promises = self._specialists.promises(self._elites[0]) if self._config.specialists else []
+        most = max((promise.gain for promise in promises), default=0.0)
+        if most and self._random.random() < self._config.specialists * most:
+            gains = [promise.gain for promise in promises]
+            return self._of_specialist(self._random.choices(promises, weights=gains)[0].elite)
         parent = self._parent()
-        others = [one.candidate.vector for one in self._elites if one is not parent]
+        # Half of the children of a scheduled table differ in the schedule alone.
+        is_scheduled = self._searches_both and self._is_scheduled(parent)
+        return self._made_of(parent, of_schedule=is_scheduled and self._random.random() < 0.5)
+
+    def _of_specialist(self, parent: Elite) -> Child:
+        """A table that differs where the specialist is slower than the best."""
+        even, best = self._config.even, self._elites[0]
+        blame = blame_of_others(self._moves.layout, parent, best, even)
+        child = self._made_of(replace(parent, blame=blame))
+        # To be better than a table that is bad by itself is no merit: it is, to become an elite.
+        half = [one for one in self._elites if self._is_like(one, parent)]
+        return replace(child, bar=max([parent.fitness, *(one.fitness for one in half[-1:])]))
+
+    def _made_of(self, parent: Elite, of_schedule: bool = False) -> Child:
+        """A table one or more moves away from another, or one of its schedule alone."""
+        here = parent.candidate.key
+        others = [one.candidate.vector for one in self._elites if one.candidate.key != here]
         vector = parent.candidate.vector
         made = []
-        # Half of the children of a scheduled table differ in the schedule alone. Those of others
-        # are not scheduled, or nobody would be left who is not: `_both_best` brings them together.
-        is_scheduled = self._searches_both and self._is_scheduled(parent)
-        of_schedule = is_scheduled and self._random.random() < 0.5
-        of_table = self._searches_both and not is_scheduled and bool(self._halves(self._elites)[0])
+        # Children of tables that are not scheduled are not either, or nobody would be left who is
+        # not: `_both_best` brings them together.
+        of_table = (
+            self._searches_both
+            and not self._is_scheduled(parent)
+            and bool(self._halves(self._elites)[0])
+        )
         for _ in range(1 + self._rank(self._config.moves, ANOTHER)):
             name = SCHEDULE if of_schedule else self._credit.choose(self._random)
             context = Context(vector, parent.blame, others, self._gains)
@@ -226,7 +248,7 @@ class Guided:
                 made.append(name)
                 vector = moved
         candidate = self._effective(vector, ", ".join(made))
-        return Child(candidate, parent, () if of_schedule else tuple(made))
+        return Child(candidate, parent, () if of_schedule else tuple(made), parent.fitness)
 
     def _parent(self) -> Elite:
         """An elite, the better ones more often; scheduled ones as often as others."""
@@ -243,8 +265,9 @@ class Guided:
         scheduled, others = self._halves(self._elites)
         if scheduled and others:
             vector = self._scheduled_as(scheduled[0], others[0].candidate.vector)
+            bar = others[0].fitness
             # No move is to be credited: it is a matter of course.
-            yield Child(self._effective(vector, "the best of both"), others[0], ())
+            yield Child(self._effective(vector, "the best of both"), others[0], (), bar)
 
     def _scheduled_as(self, elite: Elite, vector: tuple[int, ...]) -> tuple[int, ...]:
         cells = self._moves.layout.schedule
@@ -260,10 +283,19 @@ class Guided:
         policy = self._moves.layout.schedule[0]
         return elite.candidate.vector[policy] != POLICY.choices.index(FIFO)
 
+    def _is_like(self, elite: Elite, other: Elite) -> bool:
+        """Whether they are of the same half, where there are two."""
+        return not self._searches_both or self._is_scheduled(elite) == self._is_scheduled(other)
+
     def _effective(self, vector: tuple[int, ...], origin: str = "") -> Candidate:
         if self._config.effective:
             vector = self._space.fit(effective(self._moves.layout, vector))
         return Candidate(vector, origin)
+
+    def _kind(self, candidate: Candidate) -> tuple[frozenset[int], tuple[int, ...]]:
+        """Tables that publish after the same accesses, and are scheduled alike, are alike."""
+        layout, vector = self._moves.layout, candidate.vector
+        return points(layout, vector), tuple(vector[cell] for cell in layout.schedule)
 
     def _best(self, elites: Iterable[Elite]) -> list[Elite]:
         """The best, no more than so many of them alike: or all soon descend from one table.
@@ -274,9 +306,7 @@ class Guided:
         different: list[Elite] = []
         met: Counter[tuple[frozenset[int], tuple[int, ...]]] = Counter()
         for one in sorted(elites, key=_by_fitness):
-            vector = one.candidate.vector
-            schedule = tuple(vector[cell] for cell in self._moves.layout.schedule)
-            kind = (points(self._moves.layout, vector), schedule)
+            kind = self._kind(one.candidate)
             met[kind] += 1
             if met[kind] <= self._config.alike:
                 different.append(one)
@@ -288,7 +318,7 @@ class Guided:
         return sorted(kept[: self._config.elites], key=_by_fitness)
 
     def _learn(self, child: Child, fitness: float) -> None:
-        better = fitness > child.parent.fitness
+        better = fitness > child.bar
         self._credit.tell(child.moves, better)
         if better:
             old, new = child.parent.candidate.vector, child.candidate.vector
@@ -313,7 +343,7 @@ def _check(config: GuidedConfig) -> None:
         check_proposals(getattr(config, name), name=name)
     for name in ("again", "each_half"):
         check_proposals(getattr(config, name), least=0, name=name)
-    check_shares(even=config.even, discount=config.discount)
+    check_shares(even=config.even, discount=config.discount, specialists=config.specialists)
     if unknown := [name for name in config.without if name not in MOVES]:
         raise ValueError(
             f"search.without=[{','.join(unknown)}]: no such move; there are {', '.join(MOVES)}"
