@@ -35,8 +35,8 @@ void arriving([[maybe_unused]] void* fake_stack, [[maybe_unused]] const void** f
 }
 
 /// Boost enters a fiber once as it makes it, and that frame never returns. While this lives, the
-/// address sanitizer keeps frames where they are: else it would count that one among the maker's for
-/// good, and after some ten thousand fibers look for a free place among them at every call.
+/// address sanitizer keeps frames where they are: else it would count that one among the maker's
+/// for good, and after some ten thousand fibers look for a free place among them at every call.
 class Making {
  public:
   Making(const void* stack, std::size_t bytes) { leaving(&fake_stack_, stack, bytes); }
