@@ -77,18 +77,18 @@ void smf_ycsb(benchmark::State& state) {
 
 void composite_tpcc(benchmark::State& state) {
   order(state, tpcc(static_cast<std::size_t>(state.range(0))),
-        [](const Problem& problem) { return composite_dispatching(problem, 24, {}, 1); });
+        [](const Problem& problem) { return composite_dispatching(problem, 48, {}, 1); });
 }
 
 void composite_ycsb(benchmark::State& state) {
   order(state, ycsb(static_cast<std::size_t>(state.range(0)), 1'000'000),
-        [](const Problem& problem) { return composite_dispatching(problem, 24, {}, 1); });
+        [](const Problem& problem) { return composite_dispatching(problem, 48, {}, 1); });
 }
 
 /// As hot as it gets: nearly every operation meets another.
 void composite_hot_ycsb(benchmark::State& state) {
   order(state, ycsb(static_cast<std::size_t>(state.range(0)), 1'000),
-        [](const Problem& problem) { return composite_dispatching(problem, 24, {}, 1); });
+        [](const Problem& problem) { return composite_dispatching(problem, 48, {}, 1); });
 }
 
 void insertion_tpcc(benchmark::State& state) {

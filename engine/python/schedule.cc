@@ -159,14 +159,14 @@ void bind_problem(py::module_& module) {
       .def(
           "composite_dispatching",
           [](const Problem& problem, std::size_t samples, double delay, double work, double length,
-             std::uint64_t seed, const py::function& proceed) {
+             double bound, std::uint64_t seed, const py::function& proceed) {
             return ordered([&] {
-              return schedule::composite_dispatching(problem, samples, {delay, work, length}, seed,
-                                                     asking(proceed));
+              return schedule::composite_dispatching(problem, samples, {delay, work, length, bound},
+                                                     seed, asking(proceed));
             });
           },
-          py::arg("samples"), py::arg("delay"), py::arg("work"), py::arg("length"), py::arg("seed"),
-          py::arg("proceed"),
+          py::arg("samples"), py::arg("delay"), py::arg("work"), py::arg("length"),
+          py::arg("bound"), py::arg("seed"), py::arg("proceed"),
           "The order of a rule that looks ahead at whom a choice holds up; its weights and what "
           "they weigh: engine/schedule/composite.h. Otherwise as `shortest_makespan_first`.\n\n"
           "Raises:\n    ValueError: a weight is negative, or no number.")

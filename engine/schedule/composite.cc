@@ -30,7 +30,10 @@ class CompositeRule {
         demand_(touches),
         delay_(static_cast<float>(weights.delay) / static_cast<float>(touches.size())),
         work_(static_cast<float>(weights.work) / static_cast<float>(touches.size())),
-        length_(static_cast<float>(weights.length)) {}
+        length_(static_cast<float>(weights.length)),
+        bound_(static_cast<float>(weights.bound)) {
+    for (const KeyDemand& demand : demand_.keys()) reaches(reach_of<R>({}, demand));
+  }
 
   /// The score of a candidate, the less the better; at least `bound` if it is no better.
   float score(std::uint32_t transaction, float bound) const {
@@ -44,28 +47,41 @@ class CompositeRule {
     const float found = static_cast<float>(start) - work_ * work - length_ * length;
     if (found >= bound) return found;  // what it imposes can only add to it
     const Slot end = start + touches_.length(transaction) - 1;
-    float imposed = 0;
+    float delay = 0;
+    float reach = least_makespan_;
     for (const Touch& touch : touches_[transaction]) {
-      imposed += delay_imposed<R>(placement_.key(touch.key), touch, demand_[touch.key], start, end,
-                                  present_);
+      const Imposed imposed =
+          imposed_by<R>(placement_.key(touch.key), touch, demand_[touch.key], start, end, present_);
+      delay += imposed.delay;
+      // Others may read beside a reader: whom it holds up is counted as the delay.
+      if (touch.writes()) reach = std::max(reach, imposed.reach);
     }
-    return found + delay_ * imposed;
+    return found + delay_ * delay + bound_ * (reach - least_makespan_);
   }
 
   void place(std::uint32_t transaction) {
     const Slot start = placement_.place(transaction);
     demand_.leave(transaction);
+    for (const Touch& touch : touches_[transaction]) {
+      reaches(reach_of<R>(placement_.key(touch.key), demand_[touch.key]));
+    }
     present_ += kFade * (static_cast<float>(start) - present_);
   }
 
  private:
+  /// The writers who wait for a key reach so far, and what is placed takes at least the slots that
+  /// were queued: the latest of all can only grow.
+  void reaches(float slot) { least_makespan_ = std::max(least_makespan_, slot); }
+
   const Touches& touches_;
   Placement<R> placement_;
   Demand demand_;
   float delay_;
   float work_;
   float length_;
+  float bound_;
   float present_ = 0;
+  float least_makespan_ = 0;  ///< that the writers who wait for any one key allow
 };
 
 }  // namespace
@@ -76,6 +92,7 @@ Order composite_dispatching(const Problem& problem, std::size_t samples,
   check("delay", weights.delay);
   check("work", weights.work);
   check("length", weights.length);
+  check("bound", weights.bound);
   return with_rules(problem.protocol, [&]<Rules R>() {
     Random random(seed);
     return dispatch(problem.touches, {.samples = samples},

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "schedule/batch.h"
@@ -14,8 +16,13 @@ namespace heddle::schedule {
 struct KeyDemand {
   float readers = 0;  ///< transactions that only read it
   float writers = 0;
-  float work = 0;  ///< slots from its writers' first touch to their last
+  float work = 0;  ///< slots of queued work (`queued_work`)
 };
+
+/// For how many slots a transaction keeps others from writing a key, if it writes it itself.
+inline float queued_work(const Touch& touch) {
+  return touch.writes() ? static_cast<float>(touch.last - touch.first() + 1) : 0.0F;
+}
 
 /// Who wants which key, as transactions come and are placed.
 class Demand {
@@ -29,6 +36,7 @@ class Demand {
   void leave(std::size_t transaction) { count(transaction, -1); }
 
   [[nodiscard]] const KeyDemand& operator[](std::uint32_t key) const { return keys_[key]; }
+  [[nodiscard]] std::span<const KeyDemand> keys() const { return keys_; }
 
  private:
   void count(std::size_t transaction, float sign) {
@@ -36,7 +44,7 @@ class Demand {
       KeyDemand& demand = keys_[touch.key];
       if (touch.writes()) {
         demand.writers += sign;
-        demand.work += sign * static_cast<float>(touch.last - touch.first() + 1);
+        demand.work += sign * queued_work(touch);
       } else {
         demand.readers += sign;
       }
@@ -59,17 +67,29 @@ Slot writer_start(const typename R::Key& key) {
   return R::earliest(key, {0, kNever, 1, 1, 1});
 }
 
-/// By how much those who want a key would have to start later, all together, if a transaction that
-/// touches it were placed.
+/// What placing a transaction that touches a key would do to those who wait for it.
+struct Imposed {
+  float delay = 0;  ///< by how much they would have to start later, all together
+  float reach = 0;  ///< when the last of its writers would let go at the earliest
+};
+
 /// @param present when transactions start at present: nobody is held up before
 template <Rules R>
-float delay_imposed(typename R::Key key, const Touch& touch, const KeyDemand& demand, Slot start,
-                    Slot end, float present) {
+Imposed imposed_by(typename R::Key key, const Touch& touch, const KeyDemand& demand, Slot start,
+                   Slot end, float present) {
   const float readers = std::max(present, static_cast<float>(reader_start<R>(key)));
   const float writers = std::max(present, static_cast<float>(writer_start<R>(key)));
   R::place(key, touch, start, end);
-  return demand.readers * std::max(0.0F, static_cast<float>(reader_start<R>(key)) - readers) +
-         demand.writers * std::max(0.0F, static_cast<float>(writer_start<R>(key)) - writers);
+  const auto after = static_cast<float>(writer_start<R>(key));
+  return {demand.readers * std::max(0.0F, static_cast<float>(reader_start<R>(key)) - readers) +
+              demand.writers * std::max(0.0F, after - writers),
+          after + demand.work - queued_work(touch)};
+}
+
+/// When the last of those who wait to write a key can let go of it at the earliest.
+template <Rules R>
+float reach_of(const typename R::Key& key, const KeyDemand& demand) {
+  return static_cast<float>(writer_start<R>(key)) + demand.work;
 }
 
 }  // namespace heddle::schedule

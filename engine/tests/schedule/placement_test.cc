@@ -227,8 +227,8 @@ TEST(ShortestMakespanFirst, TheSeedDecides) {
 TEST(CompositeDispatching, KeepsReadersOfAKeyTogetherBeforeItsWriters) {
   const Problem problem(batch_of({"r1 *", "w1", "r1 *", "w1", "r1 *", "w1"}), Protocol::kMvtso);
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    EXPECT_EQ(makespan(problem, composite_dispatching(problem, 0, {.work = 0, .length = 0}, seed)),
-              4);
+    const CompositeWeights delay_alone{.work = 0, .length = 0, .bound = 0};
+    EXPECT_EQ(makespan(problem, composite_dispatching(problem, 0, delay_alone, seed)), 4);
   }
 }
 
@@ -236,8 +236,23 @@ TEST(CompositeDispatching, BeginsTheLongestChainFirst) {
   // The first reads what the others write, which holds them up by one.
   const Problem problem(batch_of({"r2 *", "w1 * w2", "w1 * w2", "w1 * w2"}), Protocol::kOcc);
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    EXPECT_NE(composite_dispatching(problem, 0, {.delay = 0, .length = 0}, seed)[0], 0U);
+    const CompositeWeights work_alone{.delay = 0, .length = 0, .bound = 0};
+    EXPECT_NE(composite_dispatching(problem, 0, work_alone, seed)[0], 0U);
   }
+}
+
+TEST(CompositeDispatching, LeavesNoGapInTheLongestQueue) {
+  // The last one writes late: begun first, it has the others wait for nothing.
+  const Problem problem(batch_of({"w1", "w1", "w1", "* * * w1"}), Protocol::kMvtso);
+  int longest = 0;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    CompositeWeights weights{.delay = 0, .work = 0, .length = 0, .bound = 4};
+    EXPECT_EQ(makespan(problem, composite_dispatching(problem, 0, weights, seed)), 4);
+    weights.bound = 0;
+    longest =
+        std::max(longest, makespan(problem, composite_dispatching(problem, 0, weights, seed)));
+  }
+  EXPECT_GT(longest, 4);
 }
 
 TEST(Dispatching, AppendsTheRestWhenItIsStopped) {

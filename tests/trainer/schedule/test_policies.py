@@ -158,7 +158,7 @@ def test_ts_kd_leaves_over_what_fits_no_partition() -> None:
 
 
 @pytest.mark.parametrize("weight", [-0.001, float("nan"), float("inf")])
-@pytest.mark.parametrize("name", ["delay", "work", "length"])
+@pytest.mark.parametrize("name", ["delay", "work", "length", "bound"])
 def test_weights_that_make_no_sense_are_refused(name: str, weight: float) -> None:
     order = composite(**{name: weight})
     with pytest.raises(ValueError, match=f"{name} is .*must be 0 or more"):
@@ -167,8 +167,9 @@ def test_weights_that_make_no_sense_are_refused(name: str, weight: float) -> Non
 
 def test_the_weights_of_the_composite_rule_count() -> None:
     batch = drawn_batch(60)
-    orders = [
-        composite(samples=0, delay=delay, work=work, length=length)(Task(batch)).tolist()
-        for delay, work, length in ((1, 8, 1), (0, 8, 1), (1, 0, 1), (1, 8, 0))
-    ]
-    assert all(order != orders[0] for order in orders[1:])
+    weights = {"delay": 1, "work": 8, "length": 1, "bound": 1}
+
+    def order(**changes: float) -> list[int]:
+        return composite(samples=0, **(weights | changes))(Task(batch)).tolist()
+
+    assert all(order(**{name: 0}) != order() for name in weights)
