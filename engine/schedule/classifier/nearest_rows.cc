@@ -5,13 +5,12 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
-#include <experimental/simd>
+#include <cstring>
+#include <limits>
 
 namespace heddle::classifier {
 
 namespace {
-
-namespace simd = std::experimental;
 
 /// Where the rows are that fill the last block: no vector comes near, and the square is a number.
 constexpr float kFarAway = 1e18F;
@@ -25,6 +24,68 @@ std::uint64_t hash_of(std::span<const float> vector) {
   }
   return hash;
 }
+
+constexpr std::size_t kBlock = NearestRows::kBlock;
+
+using FourLanes [[gnu::vector_size(4 * sizeof(float))]] = float;
+using EightLanes [[gnu::vector_size(8 * sizeof(float))]] = float;
+
+/// The squares of a vector's distances to all rows, a block of them side by side in registers at a
+/// time, and the least of each block.
+/// @tparam Lanes the numbers of a register
+template <class Lanes>
+[[gnu::always_inline]] inline void measure_blocks(std::span<const float> vector,
+                                                  std::span<const float> by_block, float* squares,
+                                                  float* least) {
+  constexpr std::size_t kLanes = sizeof(Lanes) / sizeof(float);
+  const std::size_t columns = vector.size();
+  const float* const end = by_block.data() + by_block.size();
+  for (const float* block = by_block.data(); block != end; block += columns * kBlock) {
+    Lanes least_of_all = Lanes{} + std::numeric_limits<float>::max();
+    for (std::size_t first = 0; first < kBlock; first += kLanes) {
+      Lanes sums{};
+      for (std::size_t column = 0; column < columns; ++column) {
+        Lanes difference;
+        std::memcpy(&difference, block + column * kBlock + first, sizeof(difference));
+        difference -= vector[column];
+        sums += difference * difference;
+      }
+      std::memcpy(squares, &sums, sizeof(sums));
+      squares += kLanes;
+      least_of_all = sums < least_of_all ? sums : least_of_all;
+    }
+    float one = least_of_all[0];
+    for (std::size_t lane = 1; lane < kLanes; ++lane) one = std::min(one, least_of_all[lane]);
+    *least++ = one;
+  }
+}
+
+using Measure = void (*)(std::span<const float>, std::span<const float>, float*, float*);
+
+void measure_plainly(std::span<const float> vector, std::span<const float> by_block, float* squares,
+                     float* least) {
+  measure_blocks<FourLanes>(vector, by_block, squares, least);
+}
+
+#if defined(__x86_64__)
+/// The sums are the same: they are of small integers.
+[[gnu::target("avx2")]] void measure_widely(std::span<const float> vector,
+                                            std::span<const float> by_block, float* squares,
+                                            float* least) {
+  measure_blocks<EightLanes>(vector, by_block, squares, least);
+}
+#endif
+
+/// Builds are for any processor of the family, so which it is is asked as the program starts. (Not
+/// by `target_clones`: whoever resolves those runs before the sanitizers are ready.)
+Measure fastest_measure() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return measure_widely;
+#endif
+  return measure_plainly;
+}
+
+const Measure measure = fastest_measure();
 
 }  // namespace
 
@@ -91,22 +152,11 @@ std::int32_t NearestRows::equal_row(std::span<const float> vector) const {
 
 void NearestRows::find_nearest(std::span<const float> vector, std::vector<float>& distances,
                                std::span<Neighbour> nearest) const {
-  // First the distances, a block of rows side by side in registers at a time, and the least of each
-  // block; then only the blocks that hold a neighbour are looked into.
+  // First the distances and the least of each block; then only the blocks that hold a neighbour are
+  // looked into.
   distances.resize(blocks_ * (kBlock + 1));
-  using Lanes = simd::fixed_size_simd<float, kBlock>;
   float* const least = distances.data() + blocks_ * kBlock;
-  const float* values = by_block_.data();
-  for (std::size_t block = 0; block < blocks_; ++block) {
-    Lanes sums = 0;
-    for (const float value : vector) {
-      const Lanes difference = Lanes(values, simd::element_aligned) - value;
-      sums += difference * difference;
-      values += kBlock;
-    }
-    sums.copy_to(distances.data() + block * kBlock, simd::element_aligned);
-    least[block] = simd::hmin(sums);
-  }
+  measure(vector, by_block_, distances.data(), least);
   // As many rows as vote are no farther than the last of as many blocks.
   std::array<Neighbour, kMostNeighbours> first{};
   Nearest blocks({first.data(), std::min(neighbours_, blocks_)});
@@ -117,7 +167,7 @@ void NearestRows::find_nearest(std::span<const float> vector, std::vector<float>
     if (least[block] > bound) continue;
     const std::size_t end = std::min(size(), (block + 1) * kBlock);
     for (std::size_t row = block * kBlock; row < end; ++row) {
-      found.add({distances[row], labels_[row]});
+      if (distances[row] <= bound) found.add({distances[row], labels_[row]});
     }
   }
 }

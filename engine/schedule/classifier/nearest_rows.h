@@ -18,6 +18,9 @@ class NearestRows {
  public:
   using Row = std::vector<int>;
 
+  /// Rows whose distances are found side by side.
+  static constexpr std::size_t kBlock = 16;
+
   /// @param rows all of one length, none twice; at least one
   /// @param labels one a row, from 0
   /// @param neighbours how many vote, 1 to kMostNeighbours; if there are fewer rows, all do
@@ -32,9 +35,6 @@ class NearestRows {
   [[nodiscard]] int label(std::span<const float> vector, std::vector<float>& distances) const;
 
  private:
-  /// Rows whose distances are found side by side.
-  static constexpr std::size_t kBlock = 16;
-
   struct Neighbour {
     float distance = 0;  ///< its square
     int label = 0;
