@@ -45,7 +45,8 @@ namespace heddle {
 ///   but moves them.
 /// - Latency counts from the drawing, or the arrival, so what a transaction waits in a window is
 ///   seen.
-/// - How long a transaction takes is what the worker's own of its type have taken (Durations).
+/// - How long a transaction takes is what the worker's own of its type have taken (Durations) while
+///   they were scheduled: of those that begin as they are drawn nothing is noted.
 /// - One that is aborted keeps its worker, is scheduled again behind those that were meanwhile, and
 ///   starts when they let it, after its backoff.
 template <class M, class W>
@@ -92,18 +93,31 @@ class Admission {
   [[nodiscard]] bool active() const { return state_ != nullptr; }
   [[nodiscard]] const admission::HintedStates& states() const { return state_->states; }
 
+  /// Whether what goes next is drawn, and begun at once: `next` is not to be asked then, and it
+  /// costs what it would if nothing were ever scheduled.
+  [[nodiscard]] bool passes(Ticks now) {
+    if (routes_ || probe_->schedules(now)) return false;
+    return waiting_.empty() || probe_->measures();  // what waits goes first, unless it would count
+  }
+
+  /// One that passes begins.
+  void pass(AdmissionCounts& counts) {
+    release();
+    probe_->began();
+    ++counts.cold;
+  }
+
   /// The transaction that goes next; nullptr: there is none yet. It stays until the next call.
   ///
   /// @param draw draws one if one has arrived: bool(Input&, Ticks& arrived)
   template <class Draw>
   Entry* next(Draw draw, Ticks now, AdmissionCounts& counts) {
-    if (current_ != nullptr) free_.push_back(current_);
+    release();
     if (routes_) {
       current_ = next_routed(draw, counts);
-    } else if (probe_->schedules(now)) {
-      current_ = next_of_window(draw, now, counts);
     } else {
-      current_ = next_drawn(draw, counts);
+      current_ = probe_->schedules(now) ? next_of_window(draw, now, counts) : next_put_off(counts);
+      if (current_ != nullptr) probe_->began();
     }
     return current_;
   }
@@ -124,7 +138,7 @@ class Admission {
 
   /// @param took in the attempt that committed, without waiting for others
   void ended(int type, Ticks took) {
-    if (!active()) return;
+    if (current_ == nullptr) return;  // it passed
     if (current_->keys == 0) {
       hints_.clear();
       hint(*current_);
@@ -148,17 +162,12 @@ class Admission {
 
   static constexpr std::uint64_t kStream = std::uint64_t{1} << 32;
 
-  /// As if nothing were scheduled. Those that wait in the window go first, the oldest at first; but
-  /// they are what was put off, so where it is measured what drawing is worth they wait on.
-  template <class Draw>
-  Entry* next_drawn(Draw draw, AdmissionCounts& counts) {
-    Entry* entry = waiting_.empty() || probe_->measures() ? fresh(draw) : nullptr;
-    if (entry == nullptr) {
-      if (waiting_.empty()) return nullptr;
-      entry = waiting_.front();
-      waiting_.erase(waiting_.begin());
-      candidates_.erase(candidates_.begin());
-    }
+  /// Nothing is scheduled any more: those that wait in the window go, the oldest first.
+  Entry* next_put_off(AdmissionCounts& counts) {
+    assert(!waiting_.empty());  // or the transaction would have passed
+    Entry* entry = waiting_.front();
+    waiting_.erase(waiting_.begin());
+    candidates_.erase(candidates_.begin());
     entry->operations.clear();
     ++counts.cold;
     return entry;
@@ -302,6 +311,11 @@ class Admission {
 
   Mailbox<M, Parcel>& mailbox(int worker) {
     return state_->mailboxes[static_cast<std::size_t>(worker)];
+  }
+
+  void release() {
+    if (current_ != nullptr) free_.push_back(current_);
+    current_ = nullptr;
   }
 
   Entry* take_free() {

@@ -296,13 +296,14 @@ double scheduled_share(Probe<Machine>& probe, Ticks from, Ticks to, Ticks schedu
   for (Ticks now = from; now < to; ++begun) {
     const bool is_scheduled = probe.schedules(now);
     count += is_scheduled ? 1 : 0;
+    probe.began();
     now += is_scheduled ? scheduled : drawn;
   }
   return static_cast<double>(count) / begun;
 }
 
 constexpr Ticks kSpan = 1000;
-constexpr Ticks kRound = kSpan * Probe<Machine>::kRound;
+constexpr Ticks kRound = kSpan * Round::kLeast;
 
 TEST(Probe, DoesWhatHasPaid) {
   ProbeCounts<Machine> counts;
@@ -315,6 +316,57 @@ TEST(Probe, DoesWhatHasPaid) {
   EXPECT_LT(scheduled_share(probe, 16 * kRound, 24 * kRound, 20, 10), 0.05);
   (void)scheduled_share(probe, 24 * kRound, 32 * kRound, 10, 20);
   EXPECT_GT(scheduled_share(probe, 32 * kRound, 40 * kRound, 10, 20), 0.95);
+}
+
+TEST(Probe, LooksTheMoreSeldomTheLongerItFindsTheSame) {
+  ProbeCounts<Machine> counts;
+  Probe<Machine> probe(counts, kSpan);
+  // Of short rounds a span of 16 is lost, and of the longest one of 128.
+  (void)scheduled_share(probe, 0, kRound, 20, 10);
+  const double at_first = scheduled_share(probe, kRound, 4 * kRound, 20, 10);
+  EXPECT_NEAR(at_first, 0.5 / 15.5, 0.001);
+  constexpr Ticks kLongest = kRound << Round::kMost;
+  Ticks now = 5 * kRound + 4 * (2 + 4) * kRound;
+  (void)scheduled_share(probe, 4 * kRound, now, 20, 10);
+  const double in_the_end = scheduled_share(probe, now, now + 10 * kLongest, 20, 10);
+  EXPECT_NEAR(in_the_end, 0.5 / 127.5, 0.001);
+  // And it goes back to short rounds once it finds otherwise.
+  now += 10 * kLongest;
+  (void)scheduled_share(probe, now, now + 3 * kLongest, 10, 20);
+  now += 3 * kLongest;
+  EXPECT_NEAR(scheduled_share(probe, now, now + 4 * kRound, 10, 20), 1 - 0.5 / 15.5, 0.01);
+}
+
+TEST(Probe, ARoundThatNobodyBeganIsLeftOut) {
+  ProbeCounts<Machine> counts;
+  Probe<Machine> probe(counts, kSpan);
+  (void)scheduled_share(probe, 0, 2 * kRound, 20, 10);
+  // All sleep, into the middle of another: nothing is measured until the next begins.
+  EXPECT_FALSE(probe.schedules(9 * kRound + 8 * kSpan));
+  EXPECT_FALSE(probe.measures());
+  EXPECT_EQ(probe.waits_until(), 10 * kRound + kSpan);
+  EXPECT_TRUE(probe.schedules(10 * kRound));
+  EXPECT_TRUE(probe.measures());
+}
+
+TEST(Probe, WhoTookTheTimeBeforeOthersBeganTheRoundDoesNotMeasure) {
+  ProbeCounts<Machine> counts;
+  Probe<Machine> one(counts, kSpan);
+  Probe<Machine> late(counts, kSpan);
+  (void)one.schedules(5 * kRound);
+  (void)late.schedules(5 * kRound - 1);
+  EXPECT_FALSE(late.measures());
+  EXPECT_EQ(late.waits_until(), 6 * kRound + kSpan);
+}
+
+TEST(Round, IsAWord) {
+  const Round round{
+      .start = 123'456'789'016, .alike = Round::kMost * Round::kPatience, .schedules = false};
+  const Round read = Round::unpack(round.pack());
+  EXPECT_EQ(read.start, round.start);
+  EXPECT_EQ(read.alike, round.alike);
+  EXPECT_EQ(read.schedules, round.schedules);
+  EXPECT_EQ(read.spans(), Round::kLeast << Round::kMost);
 }
 
 TEST(Probe, WorkersDecideTogether) {
@@ -340,9 +392,9 @@ TEST(Probe, AllMeasureAndChangeAtTheSameTime) {
   for (Ticks now = 0; now < 3 * kRound; now += 7) {
     const bool scheduled = one.schedules(now);
     EXPECT_EQ(other.schedules(now), scheduled);
-    EXPECT_EQ(one.measures(), now / kSpan % Probe<Machine>::kRound < 2);
+    EXPECT_EQ(one.measures(), now / kSpan % Round::kLeast < 2);
     if (!one.measures()) continue;
-    EXPECT_EQ(scheduled, now / kSpan % Probe<Machine>::kRound == 0);
+    EXPECT_EQ(scheduled, now / kSpan % Round::kLeast == 0);
   }
 }
 
