@@ -100,6 +100,9 @@ class Admission {
     return waiting_.empty() || probe_->measures();  // what waits goes first, unless it would count
   }
 
+  /// Whether some have been drawn that wait, of which `next` then gives one.
+  [[nodiscard]] bool holds_some() const { return !waiting_.empty(); }
+
   /// One that passes begins.
   void pass(AdmissionCounts& counts) {
     release();

@@ -238,7 +238,12 @@ class Worker {
     if constexpr (HasArrivals<W>) {
       if (open_loop_) {
         due_ = state_.arrivals.due(workload_.next_arrival_us(worker_));
-        if (now < due_) return nothing_until(await_arrival(now));
+        if (now < due_) {
+          if constexpr (Scheduling::kSchedules) {
+            if (scheduling_.active() && scheduling_.holds_some()) return next_scheduled(now);
+          }
+          return nothing_until(await_arrival(now));
+        }
         idle_from_ = kNotIdle;
       }
     }
