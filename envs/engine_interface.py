@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
+import hashlib
+import importlib.util
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 
@@ -102,6 +104,17 @@ class EngineModule(Protocol):
 
     def signature(self, workload: Mapping[str, str]) -> dict[str, Any]:
         """The workload's transaction types and accesses."""
+
+
+def engine_build(module: str = "engine") -> str:
+    """Names what was compiled: equal for the same file alone. "unknown" where there is no file."""
+    try:
+        found = importlib.util.find_spec(f"{module}._engine")
+    except (ImportError, ValueError):
+        found = None
+    if found is None or found.origin is None:
+        return "unknown"
+    return hashlib.sha256(Path(found.origin).read_bytes()).hexdigest()
 
 
 def load_engine(module: str = "engine") -> EngineModule:

@@ -37,14 +37,16 @@ class Evaluation:
     """What a candidate reached, relative to the reference.
 
     Attributes:
-        ratios: one a slice: its fitness ÷ the reference's.
-        results: the candidate's slices.
-        error: why it could not be measured, or None. Slices before the failure are kept.
+        ratios: one a run: its fitness ÷ the reference's.
+        results: the candidate's runs.
+        error: why it could not be measured, or None. Runs before the failure are kept.
+        slices: that each run is long: as one they are no independent samples.
     """
 
     ratios: list[float] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
     error: str | None = None
+    slices: int = 1
 
 
 class Evaluator:
@@ -338,7 +340,7 @@ class Evaluator:
         slices just before and after counts: A B A C A …, A the reference.
 
         On virtual cores nothing disturbs, and what makes a slice misleading is that it is short:
-        all slices are one run of their length together, whose ratio counts as often. The reference
+        all slices are one run of their length together (`Evaluation.slices`). The reference
         is no more than a unit: one long run, `REFERENCE_SLICES` slices on the inputs of the
         evaluator's own seed, which every evaluator makes once, with one result.
 
@@ -357,14 +359,14 @@ class Evaluator:
         Raises:
             MeasuringError: the reference itself failed.
         """
-        evaluations = [Evaluation() for _ in candidates]
+        evaluations = [Evaluation(slices=slices if self.repeatable else 1) for _ in candidates]
         if self.repeatable:
             unit = self._unit(reference, seconds * REFERENCE_SLICES, warmup)
             for candidate, evaluation in zip(candidates, evaluations, strict=True):
                 result = self._candidate(candidate, evaluation, seconds * slices, warmup, seed)
                 if result is not None:
                     evaluation.results.append(result)
-                    evaluation.ratios.extend([result.fitness / unit] * slices)
+                    evaluation.ratios.append(result.fitness / unit)
             return evaluations
         for turn in range(slices):
             before = self._reference(reference, seconds, warmup, seed + turn)

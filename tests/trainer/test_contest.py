@@ -15,9 +15,10 @@ from envs import Comparison
 from tests.trainer import fake_engine as stand_in
 from tests.trainer.fake_trials import FakeTrialPool
 from tests.trainer.test_sweep import SMALL
-from trainer.checkpoint import Checkpoint
+from trainer.checkpoint import Best, Checkpoint
 from trainer.command.main import heddle
 from trainer.contest.picture import case_figure
+from trainer.contest.runs import Entrant
 from trainer.contest.standing import CaseStanding
 
 FOLDER = Path("runs/sweeps/mine")
@@ -210,3 +211,50 @@ def test_a_contest_of_nothing_says_what_to_do() -> None:
         done = run(*arguments)
         assert done.exit_code == 2
         assert words in done.output
+
+
+def test_another_build_of_the_engine_measures_all_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or tables of one build would be divided by the reference of another."""
+    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    monkeypatch.setattr("trainer.command.contest.engine_build", lambda: "another")
+    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    samples = json.loads((FOLDER / "fresh.json").read_text())["samples"]
+    assert len(samples) == 2
+    first, second = samples.values()
+    assert first.keys() == second.keys()
+
+
+def test_the_member_that_was_trained_for_is_what_is_measured() -> None:
+    """One member, named as such: the workload that is set beside it was not trained for."""
+    path = FOLDER / "sweep.json"
+    content = json.loads(path.read_text())
+    member = ["robust.members=[{workload.warehouses:4}]"]
+    content["settings"] += member
+    path.write_text(json.dumps(content))
+    for overrides in FOLDER.glob("*/overrides.json"):
+        overrides.write_text(json.dumps(json.loads(overrides.read_text()) + member))
+    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    (conditions,) = json.loads((FOLDER / "fresh.json").read_text())["samples"]
+    assert json.loads(conditions)["workload"]["warehouses"] == "4"
+
+
+def test_a_reference_that_fails_is_told() -> None:
+    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    path = FOLDER / "fresh.json"
+    content = json.loads(path.read_text())
+    for samples in content["samples"].values():
+        samples["reference"] = [1.0, 0.0]
+    path.write_text(json.dumps(content))
+    done = run("contest", "sweep=mine", *FRESH)
+    assert done.exit_code == 1
+    assert "the reference silo_tuned failed, or committed nothing" in done.output
+
+
+def test_the_first_best_and_those_at_the_end_stand_for_a_curve() -> None:
+    """What is left out between them makes a curve lower, but for its beginning and its end."""
+    bests = [Best(n, 16 * n, n, float(n), 1.0 + n / 100, [n], "") for n in range(1, 101)]
+    one = Entrant.__new__(Entrant)
+    object.__setattr__(one, "bests", tuple(bests))
+    found = [best.evaluations // 16 for best in one.in_force(4, 800, 70.0)]
+    assert found == [1, 12, 25, 37, 50, 70, 100]
+    assert one.in_force(100, 800, 70.0) == bests

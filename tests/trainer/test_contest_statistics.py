@@ -9,6 +9,7 @@ from trainer.contest.statistics import (
     compare_runs,
     holm,
     smallest_p,
+    smallest_p_of_blocks,
 )
 
 CURVE = Curve(((10.0, 1.0), (30.0, 2.0)))
@@ -51,6 +52,18 @@ def test_methods_that_are_alike() -> None:
 def test_three_runs_are_never_significant() -> None:
     (pair,) = compare_runs({"good": [4, 5, 6], "bad": [1, 2, 3]})
     assert pair.p == pytest.approx(smallest_p(3, 3)) == pytest.approx(0.1)
+
+
+def test_few_blocks_are_never_significant() -> None:
+    blocks = [{"a": 2.0 + base, "b": 1.0} for base in range(4)]
+    assert compare_blocks(blocks)[0].p == pytest.approx(smallest_p_of_blocks(4))
+    assert smallest_p_of_blocks(4) == pytest.approx(0.125)
+
+
+def test_eight_runs_each_are_counted_out_even_if_two_are_tied() -> None:
+    good, bad = [float(x) for x in range(9, 17)], [1.0, *map(float, range(1, 8))]
+    (pair,) = compare_runs({"good": good, "bad": bad})
+    assert pair.p == pytest.approx(smallest_p(8, 8))
 
 
 def test_ties_do_not_make_few_runs_significant() -> None:

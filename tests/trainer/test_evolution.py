@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from policies import Encoding, Signature, build_seed
+from policies import ACTION_GROUPS, Encoding, Signature, build_seed
 from trainer.search import Candidate, Measured, warm_start
 from trainer.search.evolution import Evolution, EvolutionConfig
 from trainer.search.space import Space
@@ -157,3 +157,9 @@ def test_the_warm_start_has_the_seeds_and_silo_tuned_as_a_table(
         assert 16.0 in backoffs
         assert seed.backoff in [d.backoff for d in documents if d.cc == seed.cc]
     assert len({candidate.vector for candidate in start}) == len(start)
+
+
+def test_so_many_children_that_no_generation_ends_are_refused(encoding: Encoding) -> None:
+    message = r"search\.parents × \(1 \+ search\.children\)=100010000: must be at most 10000"
+    with pytest.raises(ValueError, match=message):
+        Evolution(Space(encoding, ACTION_GROUPS), EvolutionConfig(parents=10**4, children=10**4), [], 1)

@@ -261,6 +261,7 @@ def test_few_elites_are_alike(encoding: Encoding) -> None:
         ({"without": ["marge"]}, r"search\.without=\[marge\]: no such move; there are publish,"),
         ({"without": list(MOVES)}, r"search\.without: must leave some moves"),
         ({"without": [m for m in MOVES if m != "merge"]}, r"search\.without: must leave some"),
+        ({"without": [m for m in MOVES if m != "schedule"]}, r"there are publish,.*, merge$"),
     ],
 )
 def test_settings_out_of_range_are_named(

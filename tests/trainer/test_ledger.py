@@ -42,6 +42,43 @@ def test_more_samples_are_more_certain() -> None:
     assert ledger.best(1) == [A]
 
 
+def test_slices_of_one_run_are_no_samples_of_their_own() -> None:
+    """On virtual cores a look is one run: how far runs are apart tells the noise, no copies do."""
+    ledger = Ledger()
+    for ratio, slices in ((1.0, 1), (1.2, 1), (1.1, 5)):
+        ledger.add(A, [Evaluation([ratio], slices=slices)])
+    ledger.add(B, [Evaluation([1.3], slices=7)])
+    assert (ledger.slices(A), ledger.slices(B)) == (7, 7)
+    # Two runs of a slice are 0.1 off and the one of five is right: so is its share in the mean.
+    (noise,) = ledger.noise
+    assert noise == pytest.approx((2 * 0.1**2 / 2) ** 0.5)
+    known, once = ledger.measured([A, B])
+    assert known.error == once.error == pytest.approx(noise / 7**0.5)
+    assert known.fitness == pytest.approx(1.1)
+    again = Ledger()
+    again.load_state_dict(json.loads(json.dumps(ledger.state_dict())))
+    assert again.noise == ledger.noise
+    assert again.measured([A, B]) == ledger.measured([A, B])
+
+
+def test_looks_that_are_lengthened_count_as_the_settings_give_them() -> None:
+    """Or what asks for so many slices would be content with one look."""
+    ledger = Ledger()
+    ledger.add(A, [Evaluation([1.0], slices=15)], stretch=3)
+    assert ledger.slices(A) == 5
+
+
+def test_a_ledger_of_an_earlier_version_has_a_ratio_for_each_slice() -> None:
+    ledger = Ledger()
+    ledger.add(A, [Evaluation([1.0, 1.2, 1.1])])
+    state = ledger.state_dict()
+    for member in state[0]["members"]:
+        del member["lengths"]
+    again = Ledger()
+    again.load_state_dict(state)
+    assert again.measured([A]) == ledger.measured([A])
+
+
 def test_a_machine_without_noise_has_no_error() -> None:
     ledger = Ledger()
     ledger.add(A, [Evaluation(ratios=[1.0] * 4)])

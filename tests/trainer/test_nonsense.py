@@ -21,6 +21,7 @@ NUMBERS = {
         *("search.seconds", "search.probability", "search.crossover", "search.decay"),
         *("evaluation.slice_seconds", "evaluation.warmup_seconds", "evaluation.reference_every"),
         *("evaluation.keep", "tuning.rounds", "champion.finalists", "champion.slice_seconds"),
+        *("champion.warmup_seconds", "tuning.warmup_seconds", "evaluation.settled"),
         *("run.seconds", "run.repeats", "validation.warmup", "machine.costs.memory_ns"),
         *("machine.skew_ns", "workload.warehouses"),
     ],

@@ -161,6 +161,19 @@ def test_a_specialist_is_blamed_where_it_is_slower_than_the_best(encoding: Encod
     assert blame_of_others(layout, BEST, BEST, 0.2) == BEST.blame
 
 
+def test_a_slower_type_none_of_whose_accesses_lost_time_is_blamed_all_over(
+    encoding: Encoding,
+) -> None:
+    """Its accesses may just be many; with `search.even=0` nothing else blames them."""
+    layout = Layout(encoding)
+    waits = tuple(float(kind == 0) / layout.type_of.count(0) for kind in layout.type_of)
+    one = replace(elite(10, 20.0, 10.0, 460.0), blame=Blame(waits, (1 / 3,) * 3, 0.5))
+    blame = blame_of_others(layout, one, BEST, 0.0)
+    delivery = [part for part, kind in zip(blame.states, layout.type_of, strict=True) if kind == 2]
+    assert delivery == pytest.approx([1 / len(delivery)] * len(delivery))
+    assert sum(blame.states) == pytest.approx(1.0)
+
+
 class TwoSteps:
     """Where two steps make a table three times as good, and either alone makes it no better.
 

@@ -78,6 +78,14 @@ def test_a_run_for_every_combination_and_none_again() -> None:
     assert before.items() <= times().items()
 
 
+def test_a_mistake_in_the_last_run_is_told_before_the_first() -> None:
+    """Also one that only the search itself knows for a mistake."""
+    done = train("-m", *SMALL, "search=evolution", "search.decay=0.9,40", "sweep=mine")
+    assert done.exit_code == 2
+    assert "search.decay=40.0: must be above 0 and at most 1" in done.output
+    assert not SWEEP.exists()
+
+
 def test_sweeps_that_begin_at_once_have_a_folder_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

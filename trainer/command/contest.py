@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import click
@@ -20,17 +21,19 @@ from envs import (
     static_silo,
     subject_of,
 )
+from envs.engine_interface import engine_build
 from envs.result import Machine
 from policies import Signature, to_json
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import INTERRUPTED, UsageError, one_message
+from trainer.command.members import as_trained, compose_members
 from trainer.command.output import as_text, make_progress_console, print_table
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import ContestConfig, TrainConfig, workload_options
 from trainer.contest.fresh import FreshPlan, FreshScores
 from trainer.contest.picture import plot_case
 from trainer.contest.report import as_markdown, as_table, sheets
-from trainer.contest.runs import Entrant, by_case, by_method, read_entrants
+from trainer.contest.runs import Entrant, by_case, by_method, in_common, read_entrants
 from trainer.contest.standing import BASELINE, CaseStanding, Standing, stand
 from trainer.evaluation import MachineSpec, build_backend
 from trainer.evaluation.measure import compare_shown, tune_silo
@@ -71,7 +74,7 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
         return
     config = compose_settings("contest", settings, ContestConfig)
     sweep = _sweep(config)
-    entrants = read_entrants(sweep, lambda typed: compose_settings("train", typed, TrainConfig))
+    entrants = read_entrants(sweep, _settings_of)
     if not entrants:
         raise UsageError(
             f"sweep={config.sweep}: none of its {len(sweep.runs)} runs is finished; go on with: "
@@ -85,12 +88,18 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
         fresh = _measure(config, entrants, folder, display)
         missing = len(sweep.runs) - len(entrants)
         standing = stand(entrants, fresh, config.share, missing)
-        on_real = _on_threads(config, entrants, standing, display)
+        on_real, interrupted = _on_threads(config, entrants, standing, display)
         _write(config, sweep, entrants, standing, on_real, folder)
     _show(standing, on_real, folder)
-    if any(comparison.interrupted for comparison in on_real.values()):
+    if interrupted:
         click.echo(f"interrupted on real cores; go on with: heddle contest sweep={sweep.path}")
         raise SystemExit(INTERRUPTED)
+
+
+def _settings_of(typed: list[str]) -> TrainConfig:
+    """A run's settings, by what was typed for it."""
+    config = compose_settings("train", typed, TrainConfig)
+    return as_trained(config, compose_members(config, typed))
 
 
 def _sweep(config: ContestConfig) -> Sweep:
@@ -123,13 +132,23 @@ def _measure(
         )
         signature = spec.build().signature
         backend = build_backend(config.evaluation, spec)
+        tables = _tables(config, runs, signature)
+        # Candidates are named by their cells and baselines by what was typed: a file may change.
+        baselines = {name: one.policy for name, one in tables.items() if name.startswith(BASELINE)}
+        conditions = {
+            "workload": spec.workload,
+            "machine": spec.machine,
+            "cores": spec.cores,
+            "engine": engine_build(),
+            "baselines": sha256(json.dumps(baselines, sort_keys=True).encode()).hexdigest(),
+        }
         try:
             found[case] = scores.measure(
                 backend.run_round,
-                _tables(config, runs, signature),
+                tables,
                 static_silo(_reference_us(runs)),
                 plan,
-                {"workload": spec.workload, "machine": spec.machine, "cores": spec.cores},
+                conditions,
                 display,
             )
         finally:
@@ -143,7 +162,8 @@ def _tables(
     """What is measured of a workload, equal tables once."""
     tables: dict[str, Subject] = {}
     for run in runs:
-        bests = [Candidate(tuple(b.vector), b.origin) for b in run.in_force(config.points)]
+        in_force = run.in_force(config.points, *in_common(runs))
+        bests = [Candidate(tuple(b.vector), b.origin) for b in in_force]
         for candidate in (*bests, run.champion):
             tables[candidate.key] = table_subject(candidate, run.encoding)
     tuned_us = _reference_us(runs)
@@ -159,12 +179,13 @@ def _reference_us(runs: Sequence[Entrant]) -> float:
 
 def _on_threads(
     config: ContestConfig, entrants: Sequence[Entrant], standing: Standing, display: Display
-) -> dict[str, Comparison]:
-    """Each method's best champion on real cores, beside Silo."""
+) -> tuple[dict[str, Comparison], bool]:
+    """Each method's best champion on real cores, beside Silo, and whether Ctrl-C ended that."""
     much = config.threads
     found: dict[str, Comparison] = {}
+    interrupted = False
     if not much.enabled:
-        return found
+        return found, interrupted
     for case in standing.cases:
         runs = [entrant for entrant in entrants if entrant.case == case.case]
         workload = workload_options(runs[0].config.workload)
@@ -183,11 +204,14 @@ def _on_threads(
             )
         except MeasuringError as error:
             display.say(f"{case.case}: not measured on real cores: {error}")
+        except KeyboardInterrupt:  # before the comparison, which keeps what it has
+            interrupted = True
         finally:
             evaluator.close()
-        if case.case in found and found[case.case].interrupted:
+        interrupted = interrupted or (case.case in found and found[case.case].interrupted)
+        if interrupted:
             break
-    return found
+    return found, interrupted
 
 
 def _best_of(method: str, case: CaseStanding, runs: Sequence[Entrant]) -> Subject:

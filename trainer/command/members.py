@@ -50,6 +50,11 @@ def compose_members(config: TrainConfig, overrides: Sequence[str]) -> list[Membe
     return found
 
 
+def as_trained(config: TrainConfig, members: Sequence[Member]) -> TrainConfig:
+    """All settings: those of the member, where there is one, named as such or not."""
+    return members[0].config if len(members) == 1 else config
+
+
 def common_signature(members: Sequence[Member]) -> Signature:
     """The signature that all members have: a table belongs to one.
 

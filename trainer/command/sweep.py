@@ -12,7 +12,6 @@ from pathlib import Path
 import click
 
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
-from trainer.command.members import compose_members
 from trainer.command.settings import (
     compose_settings,
     first_of_sweep,
@@ -148,12 +147,14 @@ def split_axes(typed: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
 
 def _refuse_mistakes(shared: Sequence[str], axes: dict[str, list[str]]) -> None:
     """A mistake in the last run is told before the first: each value is tried once."""
+    from trainer.command.train import checked
+
     first = {key: values[0] for key, values in axes.items()}
     tried = [first, *({**first, key: value} for key in axes for value in axes[key][1:])]
     for values in tried:
         overrides = [f"{key}={value}" for key, value in values.items()]
         config = compose_settings("train", [*shared, *overrides], TrainConfig)
-        compose_members(config, [*shared, *overrides])
+        checked(config, [*shared, *overrides])
 
 
 def _train(sweep: Sweep, runs_dir: Path) -> None:

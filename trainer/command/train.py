@@ -21,7 +21,7 @@ from trainer.checkpoint import (
     write_atomically,
 )
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
-from trainer.command.members import common_signature, compose_members
+from trainer.command.members import as_trained, common_signature, compose_members
 from trainer.command.members_table import members_table
 from trainer.command.output import as_text, make_progress_console, print_table
 from trainer.command.settings import (
@@ -95,6 +95,34 @@ class Ended:
     code: int
 
 
+def checked(
+    config: TrainConfig, overrides: Sequence[str]
+) -> tuple[TrainConfig, list[Member], Signature]:
+    """What is trained for, and with which settings, once they are found to be right.
+
+    Args:
+        config: all settings.
+        overrides: what was typed for them.
+
+    Returns:
+        The settings, which are the member's where there is one; the members; their signature.
+
+    Raises:
+        UsageError: a setting is wrong; the message names it.
+    """
+    members = compose_members(config, overrides)
+    config = as_trained(config, members)
+    read_from(MlflowStore(config.mlflow.uri, Path(config.runs_dir)))
+    try:
+        signature = common_signature(members)
+        for member in members:
+            load_engine().check_machine(member.config.machine.options())
+        check_settings(config, signature, members)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    return config, members, signature
+
+
 def train_once(
     config: TrainConfig,
     overrides: Sequence[str],
@@ -109,17 +137,7 @@ def train_once(
         folder: of the run to go on with, None for a new one.
         sweep: that it is part of.
     """
-    members = compose_members(config, overrides)
-    if len(members) == 1:  # named as such or not, it is what is trained for
-        config = members[0].config
-    read_from(MlflowStore(config.mlflow.uri, Path(config.runs_dir)))
-    try:
-        signature = common_signature(members)
-        for member in members:
-            load_engine().check_machine(member.config.machine.options())
-        check_settings(config, signature, members)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    config, members, signature = checked(config, overrides)
     runs_dir = Path(config.runs_dir)
     if folder is None:
         workload = members[0].workload.get("name", "workload")

@@ -93,7 +93,8 @@ class FreshScores:
             tables: by a name that equal tables share.
             reference: what scores are relative to.
             plan: how.
-            conditions: what else samples depend on, the workload and the machine.
+            conditions: what else samples depend on: the workload, the machine, the engine's build
+                and what is behind names.
             display: shows.
 
         Returns:
@@ -101,7 +102,7 @@ class FreshScores:
             failed in one.
 
         Raises:
-            MeasuringError: the reference failed.
+            MeasuringError: the reference failed, in any round.
             WritingError: the file can't be written.
             KeyboardInterrupt: Ctrl-C; what was measured is kept.
         """
@@ -137,13 +138,15 @@ def _sound(taken: Iterable[Any]) -> list[float | None]:
 def _score(
     samples: Sequence[float | None], beside: Sequence[float | None], reference: Subject
 ) -> float:
+    if not all(beside):
+        raise MeasuringError(
+            f"the reference {reference.name} failed, or committed nothing; the same command "
+            "measures it again, and longer runs (seconds) may be what it needs"
+        )
     if None in samples:
         return 0.0
     pairs = zip(samples, beside, strict=True)
-    ratios = [one / other for one, other in pairs if one is not None and other]
-    if not ratios:
-        raise MeasuringError(f"the reference {reference.name} committed nothing; take longer runs")
-    return statistics.fmean(ratios)
+    return statistics.fmean(one / other for one, other in pairs if one is not None and other)
 
 
 def _key(reference: Subject, plan: FreshPlan, conditions: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 
 from trainer.contest.standing import CaseStanding, MethodStanding, Standing
-from trainer.contest.statistics import Pair
+from trainer.contest.statistics import Pair, smallest_p_of_blocks
 
 SIGNIFICANT = 0.05
 
@@ -43,7 +43,7 @@ def sheets(standing: Standing) -> Iterator[Sheet]:
         yield _differences(
             "all workloads: differences between methods, a pair of runs for each workload and seed",
             standing.overall,
-            ("Wilcoxon's signed ranks",),
+            _words_of_all(standing),
         )
 
 
@@ -134,11 +134,23 @@ def _differences(title: str, pairs: Sequence[Pair], notes: tuple[str, ...]) -> S
 
 def _words(case: CaseStanding) -> tuple[str, ...]:
     test = "Mann-Whitney, two-sided, corrected for the number of pairs by Holm"
-    least = case.smallest_p * len(case.pairs)
-    if least < SIGNIFICANT:
-        return (test,)
+    return (test, *_too_few(case.smallest_p, len(case.pairs)))
+
+
+def _words_of_all(standing: Standing) -> tuple[str, ...]:
     return (
-        test,
-        f"with so few runs no p is below {case.smallest_p:.2g}, {min(1.0, least):.2g} once "
+        "Wilcoxon's signed ranks, two-sided, corrected for the number of pairs by Holm",
+        "of these workloads alone: seeds of one are no further workloads",
+        *_too_few(smallest_p_of_blocks(standing.blocks), len(standing.overall)),
+    )
+
+
+def _too_few(smallest: float, pairs: int) -> tuple[str, ...]:
+    """What is to be said where no difference can be significant."""
+    least = smallest * pairs
+    if least < SIGNIFICANT:
+        return ()
+    return (
+        f"with so few runs no p is below {smallest:.2g}, {min(1.0, least):.2g} once "
         "corrected: nothing here can be significant",
     )

@@ -56,16 +56,31 @@ class Entrant:
     champion: Candidate
     trained: float
 
-    def in_force(self, points: int) -> list[Best]:
-        """The bests that were in force at so many moments, evenly apart, and in the end."""
+    def in_force(self, points: int, evaluations: int, seconds: float) -> list[Best]:
+        """The bests that stand for its curve: the first, those at some moments, and the last.
+
+        Args:
+            points: moments, evenly apart.
+            evaluations: that all runs of its workload have: the last of the moments.
+            seconds: that the quickest of them took: one more moment.
+        """
         if len(self.bests) <= points:
             return list(self.bests)
-        wanted = [self.evaluations * (point + 1) / points for point in range(points)]
-        chosen = {
-            max(i for i, best in enumerate(self.bests) if best.evaluations <= moment or i == 0)
-            for moment in wanted
-        }
+        moments = [evaluations * (point + 1) / points for point in range(points)]
+        chosen = {0, len(self.bests) - 1}
+        chosen |= {_last([best.evaluations <= at for best in self.bests]) for at in moments}
+        chosen |= {_last([best.seconds <= seconds for best in self.bests])}
         return [self.bests[i] for i in sorted(chosen)]
+
+
+def _last(there: Sequence[bool]) -> int:
+    """The number of the last that is there; the first if none is."""
+    return max((number for number, one in enumerate(there) if one), default=0)
+
+
+def in_common(runs: Sequence[Entrant]) -> tuple[int, float]:
+    """The evaluations that all runs have, and the seconds that the quickest took."""
+    return min(run.evaluations for run in runs), min(run.seconds for run in runs)
 
 
 Compose = Callable[[list[str]], TrainConfig]

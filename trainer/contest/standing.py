@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from trainer.contest.runs import Entrant, by_case, by_method
+from trainer.contest.runs import Entrant, by_case, by_method, in_common
 from trainer.contest.statistics import (
     Curve,
     Pair,
@@ -139,11 +139,6 @@ class CaseStanding:
         """So many some runs have: beyond `evaluations`, their champions cost more than others."""
         return max(run.evaluations for method in self.methods for run in method.runs)
 
-    @property
-    def winner(self) -> MethodStanding:
-        """The method whose runs' median is the best."""
-        return self.methods[0]
-
 
 @dataclass(frozen=True)
 class Standing:
@@ -151,13 +146,15 @@ class Standing:
 
     Attributes:
         cases: the workloads.
-        overall: every two methods over all workloads, each seed of each counting once.
+        overall: every two methods over these workloads, each seed of each counting once.
+        blocks: so many workloads and seeds there are, at most, of any two methods.
         share: of the best known that `reached_after` asks for.
         missing: runs of the sweep that are not finished, and not counted.
     """
 
     cases: tuple[CaseStanding, ...]
     overall: tuple[Pair, ...]
+    blocks: int
     share: float
     missing: int
 
@@ -187,14 +184,14 @@ def stand(
         for method in case.methods:
             for run in method.runs:
                 blocks.setdefault((case.case, run.seed), {})[method.method] = run.score
-    return Standing(tuple(cases), tuple(compare_blocks(list(blocks.values()))), share, missing)
+    overall = tuple(compare_blocks(list(blocks.values())))
+    return Standing(tuple(cases), overall, len(blocks), share, missing)
 
 
 def _case(
     name: str, entrants: Sequence[Entrant], fresh: Mapping[str, float], share: float
 ) -> CaseStanding:
-    evaluations = min(entrant.evaluations for entrant in entrants)
-    seconds = min(entrant.seconds for entrant in entrants)
+    evaluations, seconds = in_common(entrants)
     best_known = max(fresh.values())
     methods = []
     for method, runs in by_method(entrants).items():

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-COUNTED_OUT = 10_000
+COUNTED_OUT = 20_000
 """So many ways to deal scores to two methods are gone through one by one."""
 
 
@@ -134,6 +134,11 @@ def holm(chances: Sequence[float]) -> list[float]:
 def smallest_p(first: int, second: int) -> float:
     """The smallest p that so many runs of two methods can have, if not one pair is tied."""
     return min(1.0, 2.0 / math.comb(first + second, first))
+
+
+def smallest_p_of_blocks(blocks: int) -> float:
+    """The smallest p that Wilcoxon's test can have over so many pairs."""
+    return min(1.0, 2.0 * 0.5**blocks)
 
 
 def _log_ratio(one: float, other: float) -> float:

@@ -13,30 +13,71 @@ from trainer.evaluation.objective import OBJECTIVES, Objective
 from trainer.search.base import Candidate, Measured
 
 
+RUNS_FOR_NOISE = 3
+"""Of so many runs at least it can be told how far they are apart."""
+
+
 @dataclass
 class _Samples:
-    """What a candidate reached in one member: ratios to the reference, and its last slice."""
+    """What a candidate reached in one member.
+
+    Attributes:
+        ratios: one a run: its fitness ÷ the reference's.
+        lengths: of the runs, in slices as the settings give them.
+        last: the last run.
+    """
 
     ratios: list[float] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
     last: Result | None = None
 
-    def add(self, evaluation: Evaluation) -> None:
+    @property
+    def slices(self) -> int:
+        return sum(self.lengths)
+
+    @property
+    def mean(self) -> float:
+        """Over the slices, the furthest ones left out."""
+        pairs = zip(self.ratios, self.lengths, strict=True)
+        return trimmed_mean([ratio for ratio, length in pairs for _ in range(length)])
+
+    @property
+    def deviation(self) -> float | None:
+        """Standard deviation of a slice, as far as runs tell it; None where they are too few.
+
+        A run of so many slices is as far off as the mean of so many.
+        """
+        if len(self.ratios) < RUNS_FOR_NOISE:
+            return None
+        mean = statistics.fmean(self.ratios, self.lengths)
+        pairs = zip(self.ratios, self.lengths, strict=True)
+        squares = sum(length * (ratio - mean) ** 2 for ratio, length in pairs)
+        return math.sqrt(squares / (len(self.ratios) - 1))
+
+    def add(self, evaluation: Evaluation, stretch: int) -> None:
         self.ratios.extend(evaluation.ratios)
+        length = max(1, evaluation.slices // stretch)
+        self.lengths.extend(length for _ in evaluation.ratios)
         if evaluation.results:
             self.last = evaluation.results[-1]
 
     def as_json(self) -> dict[str, Any]:
-        return {"ratios": self.ratios, "last": self.last.as_dict() if self.last else None}
+        last = self.last.as_dict() if self.last else None
+        return {"ratios": self.ratios, "lengths": self.lengths, "last": last}
 
     @classmethod
     def from_json(cls, state: dict[str, Any]) -> _Samples:
+        ratios = list(state["ratios"])
         return cls(
-            list(state["ratios"]), Result.from_dict(state["last"]) if state["last"] else None
+            ratios,
+            # Earlier versions wrote a ratio a slice.
+            list(state.get("lengths", [1] * len(ratios))),
+            Result.from_dict(state["last"]) if state["last"] else None,
         )
 
 
 class Ledger:
-    """The samples of each candidate, by its key. A sample is a ratio to the reference.
+    """The samples of each candidate, by its key: runs, relative to the reference.
 
     Args:
         members: how many workloads candidates are measured on.
@@ -50,16 +91,23 @@ class Ledger:
         self._samples: dict[str, list[_Samples]] = {}
         self._failed: dict[str, str] = {}
 
-    def add(self, candidate: Candidate, evaluations: Sequence[Evaluation]) -> None:
-        """Add what was measured, one evaluation a member.
+    def add(
+        self, candidate: Candidate, evaluations: Sequence[Evaluation], stretch: int = 1
+    ) -> None:
+        """Add what was measured.
 
-        A failure in any of them stays: the candidate's fitness is 0.
+        A failure in any of the members stays: the candidate's fitness is 0.
+
+        Args:
+            candidate: that it is of.
+            evaluations: one a member.
+            stretch: how much longer its slices are than the settings say (`find_horizon`).
         """
         key = candidate.key
         self._candidates[key] = candidate
         samples = self._samples.setdefault(key, [_Samples() for _ in range(self._members)])
         for kept, evaluation in zip(samples, evaluations, strict=True):
-            kept.add(evaluation)
+            kept.add(evaluation, stretch)
             if evaluation.error is not None:
                 self._failed.setdefault(key, evaluation.error)
 
@@ -70,7 +118,7 @@ class Ledger:
     def slices(self, candidate: Candidate) -> int:
         """How many slices it has had, in each member: it leaves none out but when it fails."""
         samples = self._samples.get(candidate.key)
-        return min(len(one.ratios) for one in samples) if samples else 0
+        return min(one.slices for one in samples) if samples else 0
 
     def failure(self, candidate: Candidate) -> str | None:
         """Why it can't run, or None."""
@@ -88,7 +136,7 @@ class Ledger:
 
     @property
     def noise(self) -> list[float]:
-        """Standard deviation of one sample, by member: the median over candidates with enough."""
+        """Standard deviation of a slice, by member: the median over candidates with enough runs."""
         return [self._noise(member) for member in range(self._members)]
 
     def best(self, count: int) -> list[Candidate]:
@@ -129,16 +177,16 @@ class Ledger:
                 self._failed[candidate.key] = entry["error"]
 
     def _noise(self, member: int) -> float:
-        sampled = [samples[member].ratios for samples in self._samples.values()]
-        deviations = [statistics.stdev(ratios) for ratios in sampled if len(ratios) >= 3]
+        found = [samples[member].deviation for samples in self._samples.values()]
+        deviations = [one for one in found if one is not None]
         return statistics.median(deviations) if deviations else 0.0
 
     def _sum_up(self, key: str, noise: Sequence[float]) -> Measured:
         samples = self._samples.get(key, [])
-        counts = [len(one.ratios) for one in samples] or [0]
+        counts = [one.slices for one in samples] or [0]
         if key in self._failed or not all(counts):
             return Measured(0.0, 0.0, min(counts))
-        scores = tuple(trimmed_mean(one.ratios) for one in samples)
+        scores = tuple(one.mean for one in samples)
         errors = [one / math.sqrt(count) for one, count in zip(noise, counts, strict=True)]
         # On what does the fitness hang? Under the worst case, on the worst member alone.
         slopes = self._objective.slopes(scores)

@@ -32,6 +32,8 @@ def check_race(config: EvaluationConfig) -> None:
         )
     if not 0.0 < config.keep <= 1.0:
         raise ValueError(f"evaluation.keep={config.keep}: must be above 0 and at most 1")
+    if config.settled is not None and config.settled <= 0.0:
+        raise ValueError(f"evaluation.settled={config.settled}: must be above 0, such as 0.1")
 
 
 class Race:
@@ -76,11 +78,11 @@ class Race:
         racing = list(candidates)
         for slices in (look * self.stretch for look in self._looks):
             racing = [one for one in racing if ledger.failure(one) is None]
-            measuring = [one for one in racing if ledger.slices(one) < SLICES_MAX * self.stretch]
+            measuring = [one for one in racing if ledger.slices(one) < SLICES_MAX]
             subjects = [self.subject(candidate) for candidate in measuring]
             found = self._backend.evaluate(subjects, references, slices=slices, seed=seed)
             for candidate, evaluations in zip(measuring, found, strict=True):
-                ledger.add(candidate, evaluations)
+                ledger.add(candidate, evaluations, self.stretch)
             on_look(slices * len(measuring) * len(references))
             seed += slices
             measured = ledger.measured(racing)

@@ -195,6 +195,7 @@ class Evolution:
 def _check(config: EvolutionConfig) -> None:
     check_proposals(config.parents, name="parents")
     check_proposals(config.children, name="children")
+    check_proposals(config.parents * (1 + config.children), name="parents × (1 + search.children)")
     check_shares(
         probability=config.probability,
         probability_min=config.probability_min,

@@ -123,6 +123,7 @@ class Guided:
         self._random = Random(seed)
         self._space = space
         self._moves = Moves(space, self._random)
+        self._check_moves()
         policy = self._moves.layout.schedule[:1]
         rows = range(self._moves.layout.backoff(0).start)
         self._searches_both = bool(
@@ -203,6 +204,16 @@ class Guided:
         if "specialists" in state:
             self._specialists.load_state_dict(state["specialists"])
         load_random(self._random, state["random"])
+
+    def _check_moves(self) -> None:
+        """Refuse a search whose every move is left out."""
+        without = self._config.without
+        # There is nothing to merge but what others made.
+        if set(self._moves.names) <= {"merge", *without}:
+            raise ValueError(
+                "search.without: must leave some moves besides merge; with search.actions as they "
+                f"are there are {', '.join(self._moves.names)}"
+            )
 
     def _child(self) -> Child:
         """A table some moves away from a specialist, where these promise much, or from an elite."""
@@ -348,5 +359,3 @@ def _check(config: GuidedConfig) -> None:
         raise ValueError(
             f"search.without=[{','.join(unknown)}]: no such move; there are {', '.join(MOVES)}"
         )
-    if set(MOVES) <= {"merge", *config.without}:  # there is nothing to merge but what others made
-        raise ValueError("search.without: must leave some moves besides merge")

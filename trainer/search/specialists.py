@@ -112,13 +112,14 @@ def blame_of_others(layout: Layout, one: Elite, best: Elite, even: float) -> Bla
     if whole == 0.0:
         return one.blame
     types = tuple((1.0 - even) * part / whole + even * least for part in slower)
-    # Within a type as its own result has it.
-    of_type = [0.0] * len(types)
-    for kind, part in zip(layout.type_of, one.blame.states, strict=True):
-        of_type[kind] += part
-    pairs = zip(layout.type_of, one.blame.states, strict=True)
-    states = tuple(types[kind] * part / of_type[kind] for kind, part in pairs)
-    return Blame(states, types, one.blame.longer_backoff)
+    states = [0.0] * len(one.blame.states)
+    for kind, part in zip(layout.signature.types, types, strict=True):
+        # Within a type as its own result has it; evenly, where none of its accesses lost time.
+        of_type = sum(one.blame.states[state] for state in kind.states)
+        for state in kind.states:
+            share = one.blame.states[state] / of_type if of_type else 1.0 / len(kind.states)
+            states[state] = part * share
+    return Blame(tuple(states), types, one.blame.longer_backoff)
 
 
 def _serves(one: Elite, number: int, best: Elite) -> bool:
