@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from pathlib import Path
 
 
 class PolicyFileError(ValueError):
@@ -33,9 +34,24 @@ CURES = {
     errno.EFBIG: "raise the limit on the size of files (ulimit -f)",
     errno.EROFS: "choose a place that can be written to",
     errno.EACCES: "choose a place that can be written to",
+    errno.ENAMETOOLONG: "choose a shorter name",
     errno.EPERM: "choose a place that can be written to",
 }
 """What to do, by what the system answers to a write."""
+
+
+def refuse_special(target: Path) -> None:
+    """Refuse to put a file in the place of what is none, such as `/dev/null`.
+
+    Args:
+        target: what is to be replaced; links are followed already.
+
+    Raises:
+        FileExistsError: it is there, and no regular file.
+    """
+    if target.exists() and not target.is_file():
+        kind = "a directory" if target.is_dir() else "a device or a pipe"
+        raise FileExistsError(errno.EEXIST, f"is {kind}; name a file", str(target))
 
 
 def why_not_written(error: OSError | ValueError) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from policies.document import PolicyDocument
-from policies.errors import PolicyFileError, cut, why_not_written
+from policies.errors import PolicyFileError, cut, refuse_special, why_not_written
 from policies.json_text import POLICY, DocumentKind, JsonPath, line_of, parse
 from policies.reading import ShapeError, read_document
 from policies.signature import Signature
@@ -124,6 +124,7 @@ def save(document: PolicyDocument, path: str | os.PathLike[str]) -> None:
     data = to_json(document).encode()
     try:
         target = Path(os.path.realpath(path))
+        refuse_special(target)
         beside = target.parent / f".{secrets.token_hex(8)}.tmp"
         try:
             _write_durably(beside, data)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from policies.errors import why_not_written
+from policies.errors import refuse_special, why_not_written
 
 SCHEMA_VERSION = 4
 FILE_NAME = "checkpoint.json"
@@ -198,6 +198,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".{target.name}.{os.getpid()}{UNFINISHED}")
     try:
+        refuse_special(target)
         try:
             with beside.open("wb") as file:
                 file.write(data)

@@ -148,7 +148,11 @@ class Sweep:
             runs = [SweepRun(**run) for run in document.pop("runs")]
             if not runs:
                 raise ValueError("it has no runs")
-            return cls(path, **document, runs=runs)
+            found = cls(path, **document, runs=runs)
+            texts = [*found.settings, *found.axes, *(run.folder or "" for run in runs)]
+            if not all(isinstance(text, str) for text in texts):
+                raise ValueError("settings, axes and folders are texts")
+            return found
         except OSError as error:
             raise RunFolderError(f"{file}: can't be read: {error.strerror}") from error
         except RunFolderError:

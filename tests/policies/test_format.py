@@ -365,7 +365,7 @@ def test_a_saved_file_has_the_umasks_mode_and_links_are_followed(
 
 def test_saving_where_it_cannot_be(tmp_path: Path, tpcc: Signature) -> None:
     occ = build_seed("occ", tpcc)
-    with pytest.raises(PolicyFileError, match="can't be written: Is a directory"):
+    with pytest.raises(PolicyFileError, match="can't be written: is a directory; name a file"):
         save(occ, tmp_path)
     with pytest.raises(PolicyFileError, match="can't be written: No such file or directory"):
         save(occ, tmp_path / "no" / "p.json")

@@ -17,10 +17,12 @@ from policies.policy_digest import policy_digest
 from policies.shipped import library_names, library_path
 from tests.trainer.fake_run import settings
 from trainer.command.main import heddle
+from trainer.command.policy_library import FRESH
 from trainer.config import MachineConfig
 from trainer.policy_library.entry import read_entry
 from trainer.policy_library.naming import entry_name
 from trainer.policy_library.start import start_tables
+from trainer.run import SEED_STRIDE
 from trainer.search.evolution import EvolutionConfig
 
 NAME = "tpcc_4_warehouses_3_virtual_cores"
@@ -239,8 +241,17 @@ def test_the_folder_of_a_run_is_added_with_its_settings(
     [
         (("add", "absent.json"), "there is no such file"),
         (("add", "."), "is no folder of a run"),
-        (("add", "good.json", "--name", "a/b"), "must be a plain name"),
-        (("add", "good.json", "machine=threads"), "trained on real cores"),
+        (("add", "good.json", "--name", "a/b"), "must be of letters, digits and _"),
+        (("add", "good.json", "--name", ""), "must be of letters, digits and _"),
+        (("add", "good.json", "--name", "x" * 300), "must be of letters, digits and _"),
+        (("add", "good.json", "--name", "ic3"), "means something else"),
+        (("add", "good.json", "--name", "silo"), "means something else"),
+        (("add", "good.json", "--name", "library"), "means something else"),
+        (("add", "good.json", "machine=threads"), "machine=threads: the library is measured on"),
+        (("verify", "x" * 300), "is too long for the name of a file"),
+        (("verify", "--tolerance", "nan"), "--tolerance nan: must be from 0 to 1"),
+        (("verify", "--json", "x" * 250), "File name too long; choose a shorter name"),
+        (("verify", "--json", "/dev/null"), "is a device or a pipe"),
         (("add", "good.json", "--folder", "good.json"), "can't be made"),
         (("add", "plain.json"), "does not say for which workload"),
         (("add", "good.json", "baselines=[]"), "is compared with some"),
@@ -321,3 +332,27 @@ def test_tables_are_named_after_workload_and_cores(
 def test_real_numbers_make_names_too() -> None:
     workload = {"name": "ycsb", "theta": "0.99", "read": "50"}
     assert entry_name(workload, workload, 16) == "ycsb_theta_0_99_16_virtual_cores"
+
+
+def test_a_table_that_was_measured_is_measured_anew_as_before(elsewhere: ModuleType) -> None:
+    """What `verify` says of a changed table must not change how it is measured."""
+    typed = ["baselines=[silo]", "run.repeats=7", "machine.costs.transfer_ns=99"]
+    done = run("library", "add", "good.json", *typed, "--name", "mine", "--folder", ".")
+    assert done.exit_code == 0, done.output
+    first = read_entry(Path("mine.json")).measurement
+    again = run("library", "add", "mine.json", "--name", "mine", "--folder", ".", "--replace")
+    assert again.exit_code == 0, again.output
+    assert read_entry(Path("mine.json")).measurement == first
+    assert (first.run.repeats, first.machine["transfer_ns"]) == (7, "99.0")
+
+
+def test_inputs_of_the_run_that_trained_a_table_are_none_to_add_it_by(
+    elsewhere: ModuleType,
+) -> None:
+    """Seed 4's own inputs are those from four strides on."""
+    document = json.loads(Path("good.json").read_text())
+    document["provenance"]["seed"] = 4
+    Path("good.json").write_text(json.dumps(document))
+    done = run("library", "add", "good.json", "--name", "mine", "--folder", ".")
+    assert done.exit_code == 0, done.output
+    assert read_entry(Path("mine.json")).measurement.seed == (4 + FRESH) * SEED_STRIDE

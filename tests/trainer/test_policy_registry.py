@@ -191,8 +191,10 @@ def test_a_training_goes_on_where_it_cannot_register(
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ("registered_model=a/b", "must be without / : and @"),
-        ("registered_model=a@b", "must be without / : and @"),
+        ("registered_model=a/b", "must be of letters, digits, spaces"),
+        ("registered_model=a@b", "must be of letters, digits, spaces"),
+        ('registered_model="a;b"', "must be of letters, digits, spaces"),
+        ("registered_model=..", "must be of letters, digits, spaces"),
         ("registered_model=", "must not be empty"),
     ],
 )

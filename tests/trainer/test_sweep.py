@@ -20,7 +20,7 @@ from trainer.command.main import heddle
 from trainer.command.settings import swept_by_config
 from trainer.command.sweep import split_axes
 from trainer.search import SEARCHES
-from trainer.sweep_folder import Sweep, find_sweep, new_sweep
+from trainer.sweep_folder import Sweep, SweepRun, find_sweep, new_sweep
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = [
@@ -84,6 +84,40 @@ def test_a_mistake_in_the_last_run_is_told_before_the_first() -> None:
     assert done.exit_code == 2
     assert "search.decay=40.0: must be above 0 and at most 1" in done.output
     assert not SWEEP.exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["seed=range(1,5,0)"], "seed=range(1,5,0): "),
+        (["seed=range(1,10**9)"], "seed=range(1,10**9): "),
+        (["seed=range(1,1000000000)"], "has more than 10000 values"),
+    ],
+)
+def test_values_that_cannot_be_listed_are_refused(typed: list[str], told: str) -> None:
+    done = train("-m", *SMALL, *typed)
+    assert done.exit_code == 2, done.output
+    assert told in done.output
+
+
+def test_who_forgets_that_there_are_many_runs_is_told() -> None:
+    done = train(*SMALL, "seed=1,2")
+    assert done.exit_code == 2
+    assert "seed=1,2: takes one value; add -m for a run of each" in done.output
+    shown = train("-m", "--settings", "seed=3,4")
+    assert shown.exit_code == 0, shown.output
+    assert "seed: 3" in shown.output
+
+
+@pytest.mark.parametrize(("field", "value"), [("settings", 5), ("settings", [5]), ("axes", [[]])])
+def test_a_damaged_sweep_is_told(field: str, value: Any) -> None:
+    SWEEP.mkdir(parents=True)
+    Sweep(SWEEP, settings=["seed=1"], runs=[SweepRun({"seed": "1"})]).save()
+    document = json.loads((SWEEP / "sweep.json").read_text())
+    (SWEEP / "sweep.json").write_text(json.dumps(document | {field: value}))
+    done = train("-m", "sweep=mine")
+    assert done.exit_code == 2
+    assert "sweep.json: is damaged" in done.output
 
 
 def test_sweeps_that_begin_at_once_have_a_folder_each(

@@ -91,7 +91,7 @@ def _values(override: Override) -> list[str]:
     try:
         # A range may be endless work to list: no more of it is than would be refused.
         values = list(itertools.islice(override.sweep_string_iterator(), COMBINATIONS_MAX + 1))
-    except HydraException:
+    except (HydraException, ValueError):  # such as a range whose step is 0
         values = []
     if not values:
         raise UsageError(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -11,6 +13,8 @@ import click
 BAD_INPUT = 2
 FAILED = 1
 INTERRUPTED = 130
+LONGEST = 60
+"""So much of a name that is too long is said again."""
 
 OURS = ("envs", "trainer", "engine")
 """Where an error must come from to be told without its trace; others are faults of ours."""
@@ -53,6 +57,12 @@ def one_message(command: Command) -> Command:
                 raise
             click.echo(f"error: {error}", err=True)
             raise SystemExit(FAILED) from None
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+            name = Path(str(error.filename)).name
+            click.echo(f"error: {name[:LONGEST]}...: is too long for the name of a file", err=True)
+            raise SystemExit(BAD_INPUT) from None
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             raise SystemExit(INTERRUPTED) from None

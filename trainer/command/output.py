@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryFile
 
 from rich.console import Console, RenderableType
 
-from policies.errors import why_not_written
+from policies.errors import refuse_special, why_not_written
+from trainer.checkpoint import UNFINISHED
 from trainer.command.errors import UsageError
 
 PICTURE_ENDINGS = (".png", ".svg", ".pdf")
@@ -45,11 +47,14 @@ def refuse_bad_output(output: str | None, key: str = "output") -> None:
         return
     if not Path(output).parent.is_dir():
         raise UsageError(f"{key}={output}: there is no directory {Path(output).parent}")
-    if Path(output).is_dir():
-        raise UsageError(f"{key}={output}: is a directory; name a file in it")
     try:
-        with TemporaryFile(dir=Path(output).parent):
+        refuse_special(Path(os.path.realpath(output)))
+        # As `write_atomically` names it: a name may be too long for that alone.
+        beside = {"prefix": f".{Path(output).name}.", "suffix": UNFINISHED}
+        with NamedTemporaryFile(dir=Path(output).parent, **beside):
             pass
+    except FileExistsError as error:
+        raise UsageError(f"{key}={output}: {error.strerror}") from error
     except OSError as error:
         raise UsageError(
             f"{key}={output}: the directory can't be written to: {why_not_written(error)}"

@@ -24,7 +24,8 @@ Example:
 
 uri_option = click.option(
     "--uri",
-    help="MLflow's store. [default: MLFLOW_TRACKING_URI, or else the SQLite file runs/mlflow.db]",
+    help="MLflow's store. [default: MLFLOW_REGISTRY_URI, or else MLFLOW_TRACKING_URI, or else the "
+    "SQLite file runs/mlflow.db]",
 )
 
 

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 from rich import box
 from rich.table import Table
 
+from envs import NATIVE, TUNED
 from envs.workload import TRACED
-from policies import PolicyDocument, load, save, shipped
+from policies import PolicyDocument, PolicyFileError, is_seed, load, save, shipped
 from policies.errors import why_not_written
 from policies.shipped import in_library, library_names, library_path
 from trainer.checkpoint import write_atomically
-from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
+from trainer.command.errors import FAILED, INTERRUPTED, LONGEST, UsageError, one_message
+from trainer.command.members import as_trained, compose_members
 from trainer.command.output import make_progress_console, print_table, refuse_bad_output
 from trainer.command.settings import compose_settings
 from trainer.config import EvaluateConfig, TrainConfig, workload_options
-from trainer.policy_library.entry import Entry, adding, read_entry, with_record
+from trainer.policy_library.entry import RECORD, Entry, adding, read_entry, with_record
 from trainer.policy_library.measuring import Measurement, Scores, measure_scores
 from trainer.policy_library.naming import entry_name
+from trainer.policy_library.start import LIBRARY
 from trainer.policy_library.verdict import Verdict, verify_entry
 from trainer.progress import make_display
 from trainer.run import SEED_STRIDE
@@ -32,6 +37,9 @@ from trainer.run_version import heddle_version
 
 FRESH = 3
 """Seeds from `SEED_STRIDE` times so many more than a run's own on are inputs that it never saw."""
+
+NAME_LONGEST = 100
+NAME = re.compile(rf"[A-Za-z0-9_]{{1,{NAME_LONGEST}}}")
 
 LIST_EXAMPLES = """
 \b
@@ -109,6 +117,8 @@ def verify(names: tuple[str, ...], tolerance: float, seed: int | None, output: s
     every baseline, and keeps its margin over the best of them but for the tolerance. Exit code 1
     if one does not.
     """
+    if math.isnan(tolerance):
+        raise UsageError("--tolerance nan: must be from 0 to 1")
     refuse_bad_output(output, "--json")
     entries = [_read(name) for name in names or library_names()]
     verdicts: list[Verdict] = []
@@ -167,7 +177,7 @@ def add(
     trained = _read_trained(source, settings)
     target = _target(trained, name, folder or shipped.FOLDER, replace)
     try:
-        how = Measurement.of(trained.config, (trained.config.seed + FRESH) * SEED_STRIDE)
+        how = _measurement(trained)
         with make_display(make_progress_console()) as display:
             scores = measure_scores(trained.document, how, display, "compare")
     except ValueError as error:
@@ -184,10 +194,25 @@ def add(
 
 @dataclass(frozen=True)
 class _Trained:
-    """A table, and the settings under which to measure it."""
+    """A table, and the settings under which to measure it.
+
+    Attributes:
+        document: the table.
+        config: the settings.
+        recorded: how it was measured before; None where something else was typed, or it was not.
+    """
 
     document: PolicyDocument
     config: TrainConfig
+    recorded: Measurement | None = None
+
+
+def _measurement(trained: _Trained) -> Measurement:
+    """How it is measured: as before, if it was, but in any case on inputs that it never saw."""
+    seed = (trained.config.seed + FRESH) * SEED_STRIDE
+    if trained.recorded is not None:
+        return replace(trained.recorded, seed=seed)
+    return Measurement.of(trained.config, seed)
 
 
 def _read(name: str) -> Entry:
@@ -202,6 +227,7 @@ def _read(name: str) -> Entry:
 
 def _read_trained(source: str, settings: tuple[str, ...]) -> _Trained:
     path = Path(source)
+    recorded = None
     if path.is_dir():
         folder = RunFolder(path)
         try:
@@ -212,20 +238,25 @@ def _read_trained(source: str, settings: tuple[str, ...]) -> _Trained:
     else:
         document = load(path)
         typed = list(_settings_of(document, source))
-    config = compose_settings("train", [*typed, *settings], TrainConfig)
+        if RECORD in document.provenance and not settings:
+            with suppress(PolicyFileError):  # a damaged record is what measuring anew is to mend
+                recorded = read_entry(path).measurement
+    overrides = [*typed, *settings]
+    config = compose_settings("train", overrides, TrainConfig)
+    config = as_trained(config, members := compose_members(config, overrides))
     if config.machine.kind != "virtual":
         raise UsageError(
-            f"{source}: was trained on real cores; the library is measured on virtual ones, which "
-            "are the same everywhere"
+            f"{source}: machine={config.machine.kind}: the library is measured on virtual cores, "
+            "which are the same everywhere"
         )
-    if len(config.robust.members) > 0:
+    if len(members) > 1:
         raise UsageError(
             f"{source}: was trained for several workloads; say in which it is measured, such as "
             "'robust.members=[]' workload.warehouses=4"
         )
     if config.workload.get("name") in TRACED:
         raise UsageError(f"{source}: is for a trace, which the library can't ship")
-    return _Trained(document, config)
+    return _Trained(document, config, recorded)
 
 
 def _settings_of(document: PolicyDocument, source: str) -> Iterator[str]:
@@ -241,6 +272,9 @@ def _settings_of(document: PolicyDocument, source: str) -> Iterator[str]:
             f"{source}: its provenance does not say for which workload, machine and cores; name "
             "the folder of the run that trained it"
         )
+    # The inputs that it has seen follow from it.
+    if isinstance(seed := document.provenance.get("seed"), int):
+        yield f"seed={seed}"
     yield f"machine={machine.get('kind')}"
     yield f"machine.cores={machine.get('cores')}"
     yield f"workload={workload['name']}"
@@ -252,9 +286,9 @@ def _target(trained: _Trained, name: str | None, folder: Path, replace: bool) ->
     workload = workload_options(trained.config.workload)
     plain = compose_settings("evaluate", [f"workload={workload['name']}"], EvaluateConfig)
     cores = trained.config.machine.cores or 0
-    name = name or entry_name(workload, workload_options(plain.workload), cores)
-    if "/" in name or name.startswith("."):
-        raise UsageError(f"--name {name}: must be a plain name; --folder says where it goes")
+    if name is None:
+        name = entry_name(workload, workload_options(plain.workload), cores)
+    _refuse_bad_name(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -264,6 +298,21 @@ def _target(trained: _Trained, name: str | None, folder: Path, replace: bool) ->
         raise UsageError(f"{target}: is there already; --replace replaces it, --name names another")
     refuse_bad_output(str(target), "--folder")
     return target
+
+
+def _refuse_bad_name(name: str) -> None:
+    """Refuse a name that, typed where a policy is named, could never mean the table.
+
+    Raises:
+        UsageError: it is one.
+    """
+    if not NAME.fullmatch(name):
+        raise UsageError(
+            f"--name {name[:LONGEST]}: must be of letters, digits and _, at most {NAME_LONGEST}; "
+            "--folder says where it goes"
+        )
+    if name in {LIBRARY, TUNED, *NATIVE} or is_seed(name):
+        raise UsageError(f"--name {name}: means something else where policies are named")
 
 
 def _scores_table(scores: Scores) -> Table:

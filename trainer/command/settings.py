@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -63,6 +64,8 @@ NO_NUMBER = (ValueError, OverflowError)
 """What Python answers to a text that is no number, or to a number that is too long."""
 LONGEST = 200
 """So much of what was typed is said again."""
+SWEPT_MAX = 10_000
+"""Values of one setting in a sweep at most: each is a run."""
 OPTIONAL = ("experiment", "case")
 """The groups that may be left empty, with `null`."""
 
@@ -108,6 +111,10 @@ def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
     """Compose without converting; see `compose_settings`. What is given back is read-only."""
     register()
     parsed = parse_overrides(with_costs_files(overrides))
+    for override in parsed:
+        if override.is_sweep_override():
+            cure = "; add -m for a run of each" if name == "train" else ""
+            raise UsageError(f"{override.input_line}: takes one value{cure}")
     with _hydra():
         groups = group_choices()
         _check_groups(parsed, groups)
@@ -141,8 +148,30 @@ def first_of_sweep(overrides: Sequence[str]) -> list[str]:
             continue
         if not override.is_discrete_sweep():
             raise UsageError(f"{override.input_line}: name the values, such as seed=1,2,3")
-        first.append(f"{override.key_or_group}={next(iter(override.sweep_string_iterator()))}")
+        values = swept_values(override, SWEPT_MAX)
+        if not values:
+            raise UsageError(f"{override.input_line}: has no value")
+        first.append(f"{override.key_or_group}={values[0]}")
     return first
+
+
+def swept_values(override: Override, most: int) -> list[str]:
+    """The values of what is swept, as texts, in order, each once.
+
+    Args:
+        override: has several values.
+        most: so many there may be.
+
+    Raises:
+        UsageError: there are more, or none can be told.
+    """
+    try:
+        found = list(itertools.islice(override.sweep_string_iterator(), most + 1))
+    except (HydraException, *NO_NUMBER) as error:  # such as a range whose step is 0
+        raise UsageError(f"{override.input_line}: {_first_line(error)}") from error
+    if len(found) > most:
+        raise UsageError(f"{override.input_line}: has more than {most} values")
+    return list(dict.fromkeys(found))
 
 
 def swept_by_config(name: str, overrides: Sequence[str]) -> dict[str, str]:

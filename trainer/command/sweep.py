@@ -13,11 +13,13 @@ import click
 
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.settings import (
+    SWEPT_MAX,
     compose_settings,
     first_of_sweep,
     merge_overrides,
     parse_overrides,
     swept_by_config,
+    swept_values,
     value_of,
 )
 from trainer.config import TrainConfig
@@ -136,7 +138,7 @@ def split_axes(typed: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
         # What the configuration sweeps keeps its place: the last one's values change first.
         if override.is_sweep_override():
             shared.pop(key, None)
-            axes[key] = list(dict.fromkeys(override.sweep_string_iterator()))
+            axes[key] = swept_values(override, SWEPT_MAX)
         elif key in swept:  # one value now; there may be more later
             axes[key] = [str(override.get_value_element_as_str())]
         else:

@@ -50,7 +50,7 @@ def switch(settings: tuple[str, ...], show: bool) -> None:
 
     \b
     Examples:
-      heddle switch policy=occ,ic3 machine.cores=2 seconds=20
+      heddle switch policy=occ,ic3 machine.cores=2 seconds=24
       heddle switch policy=occ,tpcc_1_warehouse_16_virtual_cores machine=virtual machine.cores=16
       heddle switch policy=occ,ic3,occ at=5,15 seconds=20 intervals=40 picture=switch.png
     """
@@ -109,6 +109,21 @@ def _complete(config: SwitchConfig) -> SwitchConfig:
     return replace(config, seconds=seconds, warmup=warmup)
 
 
+def _divides(intervals: int, seconds: float) -> bool:
+    """Whether each of so many intervals is a whole number of microseconds."""
+    length_us = seconds * 1e6 / intervals
+    return abs(length_us - round(length_us)) <= 1e-6 and round(length_us) > 0
+
+
+def _cure(intervals: int, seconds: float, policies: int) -> str:
+    """The nearest number of intervals that would do, if there is one nearby."""
+    least = FEWEST_INTERVALS * policies
+    fit = [n for n in range(least, 2 * max(intervals, least)) if _divides(n, seconds)]
+    if not fit:
+        return "take another window"
+    return f"try intervals={min(fit, key=lambda n: abs(n - intervals))}"
+
+
 def _times(config: SwitchConfig) -> list[float]:
     """When to switch, once it is known to make sense.
 
@@ -120,11 +135,11 @@ def _times(config: SwitchConfig) -> list[float]:
     count = len(config.policy)
     if count < 2:
         raise UsageError("policy= names fewer than two policies; such as policy=occ,ic3")
-    length_us = seconds * 1e6 / config.intervals
-    if abs(length_us - round(length_us)) > 1e-6 or round(length_us) == 0:
+    if not _divides(config.intervals, seconds):
         raise UsageError(
-            f"intervals={config.intervals}: the window of {seconds:g} s can't be divided into so "
-            "many intervals of whole microseconds"
+            f"seconds={seconds:g}, intervals={config.intervals}: the window can't be divided into "
+            "so many intervals of whole microseconds; "
+            f"{_cure(config.intervals, seconds, count)}"
         )
     if config.at is None:
         # On the border between two intervals, so that none is half of one and half of the other.

@@ -26,6 +26,7 @@ from trainer.command.members_table import members_table
 from trainer.command.output import as_text, make_progress_console, print_table
 from trainer.command.settings import (
     compose_settings,
+    first_of_sweep,
     merge_overrides,
     settings_text,
     value_of,
@@ -72,7 +73,8 @@ def train(settings: tuple[str, ...], multirun: bool, show: bool) -> None:
       heddle train -m sweep=SWEEP
     """
     if show:
-        click.echo(settings_text("train", settings), nl=False)
+        first = first_of_sweep(settings) if multirun else settings
+        click.echo(settings_text("train", first), nl=False)
         return
     if multirun:
         train_many(settings)

@@ -130,6 +130,8 @@ def _read(run: SweepRun, folder: RunFolder, compose: Compose) -> Entrant | None:
             f"{folder.path}: was trained for several workloads (robust.members), whose scores in "
             "one would be compared; heddle transfer measures tables in all of them"
         )
+    if not state.tuned_us:
+        raise CheckpointError(f"{folder.path}: has no reference; make the run again")
     (tuned_us,) = state.tuned_us
     signature = workload_signature(load_engine(), workload_options(config.workload))
     last = state.bests[-1]

@@ -23,6 +23,9 @@ from trainer.progress import Display
 
 Settings = TypeVar("Settings", RunConfig, TuningConfig)
 
+CORES_MAX, SEED_MAX = 1024, 10**15
+"""What a record may name at most: more is a mistake."""
+
 ENTRY = "the table"
 """How a comparison calls the table of the library."""
 
@@ -81,9 +84,9 @@ class Measurement:
             return cls(
                 {str(key): str(value) for key, value in data["workload"].items()},
                 {str(key): str(value) for key, value in data["machine"].items()},
-                int(data["cores"]),
+                _within(data, "cores", 1, CORES_MAX),
                 [str(name) for name in data["baselines"]],
-                int(data["seed"]),
+                _within(data, "seed", 0, SEED_MAX),
                 _positive(RunConfig(), data["run"], "warmup"),
                 _positive(TuningConfig(), _BEFORE | data["tuning"], "warmup_seconds"),
             )
@@ -180,6 +183,13 @@ def refuse_misfit(document: PolicyDocument, signature: Signature) -> None:
 
 _BEFORE = {"final_slices": 1}
 """What tables of the library were measured with before it could be set."""
+
+
+def _within(data: Mapping[str, Any], name: str, least: int, most: int) -> int:
+    value = int(data[name])
+    if not least <= value <= most:
+        raise ValueError(f"{name} is {value}")
+    return value
 
 
 def _positive(plain: Settings, data: Mapping[str, Any], may_be_zero: str) -> Settings:
