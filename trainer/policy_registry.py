@@ -142,10 +142,12 @@ def refuse_bad_model(model: str | None) -> None:
     Raises:
         ValueError: it is one.
     """
-    if model is not None and (not re.fullmatch(r"[\w.\- ]{1,100}", model) or set(model) <= {".", " "}):
+    if model is not None and (
+        not re.fullmatch(r"[\w.\- ]{1,100}", model) or set(model) <= {".", " "}
+    ):
         raise ValueError(
-            f"registered_model={model[:100]}: must be of letters, digits, spaces, _ - and ., at most "
-            "100 of them, such as tpcc-1"
+            f"registered_model={model[:100]}: must be of letters, digits, spaces, _ - and ., at "
+            "most 100 of them, such as tpcc-1"
         )
 
 

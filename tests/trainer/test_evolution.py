@@ -162,4 +162,6 @@ def test_the_warm_start_has_the_seeds_and_silo_tuned_as_a_table(
 def test_so_many_children_that_no_generation_ends_are_refused(encoding: Encoding) -> None:
     message = r"search\.parents × \(1 \+ search\.children\)=100010000: must be at most 10000"
     with pytest.raises(ValueError, match=message):
-        Evolution(Space(encoding, ACTION_GROUPS), EvolutionConfig(parents=10**4, children=10**4), [], 1)
+        Evolution(
+            Space(encoding, ACTION_GROUPS), EvolutionConfig(parents=10**4, children=10**4), [], 1
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from tempfile import NamedTemporaryFile, TemporaryFile
+from tempfile import NamedTemporaryFile
 
 from rich.console import Console, RenderableType
 
@@ -50,8 +50,8 @@ def refuse_bad_output(output: str | None, key: str = "output") -> None:
     try:
         refuse_special(Path(os.path.realpath(output)))
         # As `write_atomically` names it: a name may be too long for that alone.
-        beside = {"prefix": f".{Path(output).name}.", "suffix": UNFINISHED}
-        with NamedTemporaryFile(dir=Path(output).parent, **beside):
+        path = Path(output)
+        with NamedTemporaryFile(prefix=f".{path.name}.", suffix=UNFINISHED, dir=str(path.parent)):
             pass
     except FileExistsError as error:
         raise UsageError(f"{key}={output}: {error.strerror}") from error

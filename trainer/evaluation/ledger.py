@@ -12,7 +12,6 @@ from envs import Evaluation, Result, trimmed_mean
 from trainer.evaluation.objective import OBJECTIVES, Objective
 from trainer.search.base import Candidate, Measured
 
-
 RUNS_FOR_NOISE = 3
 """Of so many runs at least it can be told how far they are apart."""
 
