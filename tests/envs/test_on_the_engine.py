@@ -185,7 +185,7 @@ def test_candidates_are_measured_beside_a_remembered_reference(virtual_engine: E
         for _ in range(2)
     )
     assert first.error is None
-    assert len(first.ratios) == 2
+    assert (len(first.ratios), first.slices) == (1, 2)
     assert first == again
 
 
