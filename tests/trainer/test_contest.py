@@ -258,3 +258,9 @@ def test_the_first_best_and_those_at_the_end_stand_for_a_curve() -> None:
     found = [best.evaluations // 16 for best in one.in_force(4, 800, 70.0)]
     assert found == [1, 12, 25, 37, 50, 70, 100]
     assert one.in_force(100, 800, 70.0) == bests
+
+
+def test_a_group_that_the_command_has_not_is_named() -> None:
+    done = run("contest", "sweep=mine", "machine=virtual")
+    assert done.exit_code == 2
+    assert "machine=virtual: this command has no machine; --settings shows" in done.output

@@ -332,6 +332,9 @@ def _explain(error: BaseException, overrides: Sequence[str]) -> str:
     costs = next((o for o in overrides if o.lstrip("+").startswith(f"{KEY}=")), None)
     if costs is not None and f"'{KEY}'" in str(error):
         return f"{costs}: costs are those of virtual cores; add machine=virtual"
+    if missing := re.search(r"Could not override '(\S+)'", str(error)):
+        typed = next((o for o in overrides if o.startswith(f"{missing[1]}=")), missing[1])
+        return f"{typed[:LONGEST]}: this command has no {missing[1]}; --settings shows what it has"
     cause = error.__cause__ or error
     found = re.search(r"full_key: (\S+)", str(cause))  # also where the error is Python's own
     key = getattr(cause, "full_key", None) or (found[1] if found else None)
