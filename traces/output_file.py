@@ -25,6 +25,8 @@ def refuse_bad_output(path: Path | None, option: str) -> None:
         return
     if path.is_dir():
         raise TraceError(f"{option} {path}: is a directory; name a file in it")
+    if path.exists() and not path.is_file():  # such as /dev/null
+        raise TraceError(f"{option} {path}: is a device or a pipe; name a file")
     if not path.parent.is_dir():
         raise TraceError(f"{option} {path}: there is no directory {path.parent}; make it first")
     try:

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from traces.atomic_file import replaced_atomically
+from traces.errors import TraceError
+from traces.output_file import refuse_bad_output
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    """Whoever runs as root would lose `/dev/null`."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(TraceError, match=r"--json .*/pipe: is a device or a pipe; name a file"):
+        refuse_bad_output(pipe, "--json")
+    with pytest.raises(FileExistsError, match="is no regular file"), replaced_atomically(pipe):
+        pass
+    assert pipe.is_fifo()
+
+
+def test_a_link_goes_on_being_one(tmp_path: Path) -> None:
+    link, target = tmp_path / "link", tmp_path / "target"
+    link.symlink_to(target)
+    with replaced_atomically(link) as beside:
+        beside.write_text("whole")
+    assert link.is_symlink()
+    assert target.read_text() == "whole"
