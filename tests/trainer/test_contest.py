@@ -12,6 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from envs import Comparison
+from policies import Encoding, Signature
+from policies.schedule import NamedClassifier
 from tests.trainer import fake_engine as stand_in
 from tests.trainer.fake_trials import FakeTrialPool
 from tests.trainer.test_sweep import SMALL
@@ -258,6 +260,22 @@ def test_the_first_best_and_those_at_the_end_stand_for_a_curve() -> None:
     found = [best.evaluations // 16 for best in one.in_force(4, 800, 70.0)]
     assert found == [1, 12, 25, 37, 50, 70, 100]
     assert one.in_force(100, 800, 70.0) == bests
+
+
+def test_a_cell_that_stands_for_two_classifiers_makes_two_tables(tpcc: Signature) -> None:
+    """Runs under other `search.classifiers` may have equal vectors that mean something else."""
+
+    def named(neighbours: int) -> str:
+        content = {"neighbours": neighbours, "hot_keys": {}, "types": []}
+        classifiers = (NamedClassifier.of("hot", content),)
+        encoding = Encoding(tpcc, scheduled=True, classifiers=classifiers)
+        one = Entrant.__new__(Entrant)
+        object.__setattr__(one, "encoding", encoding)
+        object.__setattr__(one, "method", "guided")
+        return one.name_of([choices - 1 for choices in encoding.nvec])
+
+    assert named(1) == named(1)
+    assert named(1) != named(3)
 
 
 def test_a_group_that_the_command_has_not_is_named() -> None:

@@ -283,6 +283,7 @@ def test_a_damaged_file_is_named(
     [
         ([], "names no run"),
         (["no_such"], "no_such: no such run; there are one"),
+        ([""], "'': no such run; there are one"),
         (["one", "./runs/one"], "is named twice"),
         (["one", "output=no/such/page.html"], "there is no directory no/such"),
         (["one", "output=runs"], "is a directory"),

@@ -133,7 +133,7 @@ def _measure(
         signature = spec.build().signature
         backend = build_backend(config.evaluation, spec)
         tables = _tables(config, runs, signature)
-        # Candidates are named by their cells and baselines by what was typed: a file may change.
+        # Tables are named by what they do and baselines by what was typed: a file may change.
         baselines = {name: one.policy for name, one in tables.items() if name.startswith(BASELINE)}
         conditions = {
             "workload": spec.workload,
@@ -165,7 +165,7 @@ def _tables(
         in_force = run.in_force(config.points, *in_common(runs))
         bests = [Candidate(tuple(b.vector), b.origin) for b in in_force]
         for candidate in (*bests, run.champion):
-            tables[candidate.key] = table_subject(candidate, run.encoding)
+            tables[run.name_of(candidate.vector)] = table_subject(candidate, run.encoding)
     tuned_us = _reference_us(runs)
     for name in runs[0].config.baselines:
         tables[f"{BASELINE}{name}"] = subject_of(name, signature, lambda: tuned_us)

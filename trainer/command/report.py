@@ -61,7 +61,7 @@ def _folders(names: list[str], config: ReportConfig) -> list[RunFolder]:
     if not names:
         raise UsageError("names no run; such as heddle report runs/RUN")
     runs_dir = Path(config.runs_dir)
-    found = [find_run_folder(runs_dir, name, name) for name in names]
+    found = [find_run_folder(runs_dir, name, name or "''") for name in names]
     paths = [folder.path.resolve() for folder in found]
     for name, path in zip(names, paths, strict=True):
         if paths.count(path) > 1:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from envs.engine_interface import load_engine
 from envs.workload import workload_signature
 from policies import Encoding, load
+from policies.policy_digest import policy_digest
 from trainer.checkpoint import Best, Checkpoint, CheckpointError
 from trainer.config import TrainConfig, workload_options
 from trainer.evaluation import Ledger
@@ -55,6 +56,10 @@ class Entrant:
     bests: tuple[Best, ...]
     champion: Candidate
     trained: float
+
+    def name_of(self, vector: Sequence[int]) -> str:
+        """What equal tables of all runs share: a vector's meaning hangs on a run's settings."""
+        return policy_digest(self.encoding.decode(vector, self.method))
 
     def in_force(self, points: int, evaluations: int, seconds: float) -> list[Best]:
         """The bests that stand for its curve: the first, those at some moments, and the last.

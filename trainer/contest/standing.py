@@ -17,7 +17,6 @@ from trainer.contest.statistics import (
     compare_runs,
     smallest_p,
 )
-from trainer.search import Candidate
 
 BASELINE = "baseline "
 """How the names of baselines begin among those of tables."""
@@ -173,8 +172,8 @@ def stand(
 
     Args:
         entrants: the finished runs; at least one.
-        fresh: for each workload the scores of its tables, measured anew, by their keys, and of
-            the baselines.
+        fresh: for each workload the scores of its tables, measured anew, by
+            `Entrant.name_of`, and of the baselines.
         share: of the best known, to which evaluations are counted.
         missing: runs that are not finished.
     """
@@ -224,7 +223,7 @@ def _run(
     evaluations: int,
     seconds: float,
 ) -> RunStanding:
-    bests = [(best, fresh.get(Candidate(tuple(best.vector), "").key)) for best in entrant.bests]
+    bests = [(best, fresh.get(entrant.name_of(best.vector))) for best in entrant.bests]
     measured = [(best, score) for best, score in bests if score is not None]
     curve = Curve(tuple((float(best.evaluations), score) for best, score in measured))
     over_time = Curve(tuple((best.seconds, score) for best, score in measured))
@@ -233,7 +232,7 @@ def _run(
         seed=entrant.seed,
         run=entrant.folder.name,
         origin=entrant.champion.origin,
-        score=fresh[entrant.champion.key],
+        score=fresh[entrant.name_of(entrant.champion.vector)],
         trained=entrant.trained,
         area=curve.area(evaluations),
         reached_after=curve.reaches(target, evaluations),
