@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from random import Random
 
@@ -46,6 +47,12 @@ def removable(encoding: Encoding) -> list[Edge]:
         for edge in conflict_edges(encoding.signature)
         if ic3_without(encoding.signature, frozenset({edge})).cc != ic3.cc
     ]
+
+
+def left_in(search: Reduction, encoding: Encoding) -> list[Edge]:
+    """The edges that it has not dropped."""
+    edges = conflict_edges(encoding.signature)
+    return [edge for edge in edges if edge not in search.dropped]
 
 
 def test_it_begins_with_ic3_under_the_backoffs_there_are(encoding: Encoding) -> None:
@@ -98,6 +105,50 @@ def test_rounds_are_bounded(encoding: Encoding) -> None:
     assert len(set(found)) == 3
 
 
+def test_of_too_many_conflicts_those_of_one_table_are_dropped_together(
+    encoding: Encoding,
+) -> None:
+    """The micro-benchmark has 1895 of them: to leave each out by itself would take for ever."""
+    accesses = encoding.signature.accesses
+    edges = left_in(make(encoding), encoding)
+    tables = {accesses[one].table for one, _ in edges}
+    search = make(encoding, edges=len(edges) - 1, rounds=1)
+    occ = encoding.encode(build_seed("occ", encoding.signature))
+    _, *rounds = reduce(search, near(encoding, occ))
+    asked = {one.vector: one.origin for candidates in rounds for one in candidates[1:]}
+    assert len(asked) == len(tables) < len(edges)
+    (table,) = {accesses[one].table for one, _ in search.dropped & set(edges)}
+    assert {edge for edge in edges if accesses[edge[0]].table == table} <= search.dropped
+    assert any(origin.endswith(f" on {table}") for origin in asked.values())
+
+
+def test_few_conflicts_are_dropped_one_by_one_though_there_were_many(encoding: Encoding) -> None:
+    edges = left_in(make(encoding), encoding)
+    search = make(encoding, edges=len(edges) - 1)
+    occ = encoding.encode(build_seed("occ", encoding.signature))
+    origins = [one.origin for found in reduce(search, near(encoding, occ)) for one in found]
+    assert any(" on " in origin for origin in origins)
+    assert any(" – " in origin for origin in origins)
+
+
+def test_a_state_of_earlier_versions_is_read(encoding: Encoding) -> None:
+    search, other = make(encoding, proposals=7), make(encoding, proposals=7)
+    for _ in range(4):
+        candidates = search.ask(7)
+        search.tell(candidates, [Measured(0.5) for _ in candidates])
+    state = search.state_dict()
+    assert state["left"]
+    assert state["round"]
+    before = state | {
+        "left": [edge for (edge,) in state["left"]],
+        "round": [[*edge, fitness] for edge, fitness in state["round"]],
+    }
+    other.load_state_dict(json.loads(json.dumps(before)))
+    assert other.ask(7) == search.ask(7)
+    other.load_state_dict(json.loads(json.dumps(state)))
+    assert other.ask(7) == search.ask(7)
+
+
 def test_then_it_tunes_what_is_left_and_the_backoff(encoding: Encoding) -> None:
     """Towards a hidden table that has IC3's cells with a third of them changed."""
     space, random = Space(encoding, ACTION_GROUPS), Random(2)
@@ -141,6 +192,7 @@ def test_only_the_backoff_is_left_where_no_other_action_is_allowed(encoding: Enc
     [
         ({"proposals": 1}, "search.proposals=1: must be at least 2"),
         ({"rounds": -1}, "search.rounds=-1"),
+        ({"edges": 0}, "search.edges=0"),
         ({"startup": 0}, "search.startup=0"),
         ({"cells": 0}, "search.cells=0"),
     ],

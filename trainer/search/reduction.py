@@ -7,7 +7,9 @@ NeurCC (Pan et al., SIGMOD 2026) searches in two steps, and so does this, in our
    by nobody and left to validation: pieces get shorter, waits fewer, reads clean. From the whole
    graph, edges are dropped greedily: each round measures the table without each of the edges left,
    beside the table with all of them, and drops the one whose loss gains most, until none does. An
-   edge whose loss leaves the table as it was is dropped at once, unmeasured.
+   edge whose loss leaves the table as it was is dropped at once, unmeasured. A graph of very many
+   edges would cost more rounds than there are evaluations: as long as it has, those of one database
+   table are dropped together.
 2. *Bayesian optimisation* of what is left: the cells in which the reduced table still differs from
    OCC's, and the backoff. A tree-structured Parzen estimator (Optuna's) proposes values. Cells are
    categories to it: a wait for the next access is no likely neighbour of a wait for this one. There
@@ -45,6 +47,10 @@ TRIALS_MAX = 1000
 """So many of the tables measured last are what the estimator rests on."""
 
 
+Unit = tuple[Edge, ...]
+"""Edges that are dropped together, or not at all."""
+
+
 @dataclass
 class ReductionConfig(SearchConfig):
     """Settings of `search=reduction`.
@@ -52,12 +58,15 @@ class ReductionConfig(SearchConfig):
     Attributes:
         proposals: candidates at a time.
         rounds: edges that are dropped by measuring, at most.
+        edges: that are left out one by one, at most; where more are left, all of one database table
+            are left out together.
         startup: tables near the reduced one that are measured before the estimator is asked.
         cells: how many cells of the best table a proposal has anew.
     """
 
     proposals: int = 40
     rounds: int = 8
+    edges: int = 32
     startup: int = 40
     cells: int = 4
 
@@ -84,8 +93,8 @@ class Reduction:
         whole = self._table_without(frozenset())
         self._dropped = self._drop_idle(frozenset(), whole)
         self._unmeasured = self._with_backoffs(whole, start)
-        self._left: list[Edge] | None = None
-        self._round: dict[Edge, float] = {}
+        self._left: list[Unit] | None = None
+        self._round: dict[Unit, float] = {}
         self._rounds = 0
         self._cells: list[int] | None = None
         self._trials: dict[tuple[int, ...], float] = {}
@@ -142,8 +151,8 @@ class Reduction:
             "unmeasured": [[list(one.vector), one.origin] for one in self._unmeasured],
             "current": self._current and self._current.as_json(),
             "dropped": sorted(map(list, self._dropped)),
-            "left": None if self._left is None else [list(edge) for edge in self._left],
-            "round": [[*edge, fitness] for edge, fitness in self._round.items()],
+            "left": self._left,
+            "round": [[*unit, fitness] for unit, fitness in self._round.items()],
             "rounds": self._rounds,
             "cells": self._cells,
             "trials": [[list(vector), fitness] for vector, fitness in self._trials.items()],
@@ -156,8 +165,8 @@ class Reduction:
         self._current = state["current"] and Known.from_json(state["current"])
         self._dropped = frozenset((a, b) for a, b in state["dropped"])
         left = state["left"]
-        self._left = None if left is None else [(a, b) for a, b in left]
-        self._round = {(a, b): fitness for a, b, fitness in state["round"]}
+        self._left = None if left is None else [_unit(unit) for unit in left]
+        self._round = {_unit(unit): fitness for *unit, fitness in state["round"]}
         self._rounds = state["rounds"]
         self._cells = state["cells"]
         self._trials = {tuple(vector): fitness for vector, fitness in state["trials"]}
@@ -196,27 +205,39 @@ class Reduction:
         return dropped
 
     def _begin_round(self) -> None:
-        self._left = [edge for edge in self._edges if edge not in self._dropped]
+        self._left = self._units()
         self._round = {}
         if not self._left or self._rounds == self._config.rounds:
             self._begin_optimising()
 
+    def _units(self) -> list[Unit]:
+        """What may be dropped: each edge by itself, or, of too many, those of one table."""
+        edges = [edge for edge in self._edges if edge not in self._dropped]
+        if len(edges) <= self._config.edges:
+            return [(edge,) for edge in edges]
+        accesses = self._encoding.signature.accesses
+        of_table: dict[str, list[Edge]] = {}
+        for edge in edges:
+            of_table.setdefault(accesses[edge[0]].table, []).append(edge)
+        return [tuple(unit) for unit in of_table.values()]
+
     def _tell_round(self, fitness: dict[tuple[int, ...], float]) -> None:
         assert self._left is not None
-        tables = {edge: self._table_without(self._dropped | {edge}) for edge in self._left}
-        self._round |= {e: fitness[table] for e, table in tables.items() if table in fitness}
-        self._left = [edge for edge in self._left if edge not in self._round]
+        tables = {unit: self._table_without(self._dropped.union(unit)) for unit in self._left}
+        self._round |= {u: fitness[table] for u, table in tables.items() if table in fitness}
+        self._left = [unit for unit in self._left if unit not in self._round]
         if self._left:
             return
         assert self._current is not None
-        best = max(self._round, key=lambda edge: self._round[edge])
+        best = max(self._round, key=lambda unit: self._round[unit])
         if self._round[best] <= self._current.fitness:
             self._begin_optimising()
             return
         self._rounds += 1
-        table = tables.get(best) or self._table_without(self._dropped | {best})
+        dropped = self._dropped.union(best)
+        table = tables.get(best) or self._table_without(dropped)
         self._current = Known(Candidate(table, self._origin(best)), self._round[best])
-        self._dropped = self._drop_idle(self._dropped | {best}, table)
+        self._dropped = self._drop_idle(dropped, table)
         self._begin_round()
 
     def _begin_optimising(self) -> None:
@@ -240,18 +261,21 @@ class Reduction:
     def _tables(self, n: int) -> list[Candidate]:
         """So many tables at most, of the step that the search is in."""
         if self._left is not None:
-            edges = self._left[:n]
-            tables = (self._table_without(self._dropped | {edge}) for edge in edges)
-            pairs = zip(edges, tables, strict=True)
-            return [Candidate(table, self._origin(edge)) for edge, table in pairs]
+            units = self._left[:n]
+            tables = (self._table_without(self._dropped.union(unit)) for unit in units)
+            pairs = zip(units, tables, strict=True)
+            return [Candidate(table, self._origin(unit)) for unit, table in pairs]
         if not self._cells or n < 1:
             return []
         near = max(0, min(n, self._config.startup + 1 - len(self._trials)))
         return [*self._nearby(near), *self._estimated(n - near)]
 
-    def _origin(self, edge: Edge) -> str:
-        kinds = [self._encoding.signature.accesses[state] for state in edge]
-        names = [f"{self._encoding.signature.type_of(one.state).name}.{one.name}" for one in kinds]
+    def _origin(self, unit: Unit) -> str:
+        signature = self._encoding.signature
+        if len(unit) > 1:
+            return f"ic3 without {len(unit)} conflicts on {signature.accesses[unit[0][0]].table}"
+        kinds = [signature.accesses[state] for state in unit[0]]
+        names = [f"{signature.type_of(one.state).name}.{one.name}" for one in kinds]
         return f"ic3 without {' – '.join(names)}"
 
     def _nearby(self, n: int) -> list[Candidate]:
@@ -321,6 +345,12 @@ class Reduction:
         return ask
 
 
+def _unit(state: Sequence[Any]) -> Unit:
+    """From JSON values. Earlier versions wrote one edge."""
+    edges = [state] if isinstance(state[0], int) else state
+    return tuple((a, b) for a, b in edges)
+
+
 def load_optuna() -> ModuleType:
     """Optuna, imported where it is needed and quiet: it would log every trial."""
     optuna = importlib.import_module("optuna")
@@ -331,5 +361,6 @@ def load_optuna() -> ModuleType:
 def _check(config: ReductionConfig) -> None:
     check_proposals(config.proposals, least=2)
     check_proposals(config.rounds, least=0, name="rounds")
+    check_proposals(config.edges, name="edges")
     check_proposals(config.startup, name="startup")
     check_proposals(config.cells, name="cells")
