@@ -1,0 +1,55 @@
+"""docs/cli.md names every choice there is, and none that is not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from trainer.command.groups import group_choices
+from trainer.command.main import COMMANDS
+from trainer.search import SEARCHES
+
+PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| (?P<groups>[^|]+) \| (?P<choices>.+) \|$", re.MULTILINE)
+NAME = re.compile(r"`([a-z0-9_/]+)`")
+ADMISSION = "schedule"
+"""Its choices are named where policies are, with a plus before them."""
+
+
+def named() -> dict[str, set[str]]:
+    """By group, what the table of the groups has in code."""
+    (table,) = re.findall(r"\| Group \| Choices \|\n\|---\|---\|\n((?:\|.*\n)+)", PAGE)
+    return {
+        group: set(NAME.findall(row["choices"]))
+        for row in ROW.finditer(table)
+        for group in NAME.findall(row["groups"])
+    }
+
+
+def test_every_group_has_a_row() -> None:
+    assert named().keys() == group_choices().keys() - {ADMISSION}
+
+
+@pytest.mark.parametrize("group", sorted(group_choices()))
+def test_every_choice_is_named(group: str) -> None:
+    choices = set(group_choices()[group])
+    if group == ADMISSION:
+        assert choices == {name for name in choices if f"`+{name}`" in PAGE}
+        return
+    assert sorted(choices - named()[group]) == []
+    # A row may speak of choices of other groups, such as the experiments that have a search.
+    others = {choice for one in group_choices().values() for choice in one}
+    assert sorted(named()[group] - others) == []
+
+
+def test_every_search_and_every_command_is_named() -> None:
+    assert sorted(SEARCHES.keys() - named()["search"]) == []
+    (commands,) = re.findall(r"\A# The command\n\n```\n(.*?)```", PAGE, re.DOTALL)
+    assert {line.split()[1] for line in commands.splitlines()} == COMMANDS.keys()
+
+
+def test_every_heading_stands_alone() -> None:
+    """A heading right below a table is a row of it."""
+    assert re.findall(r"[^\n]\n(##.*)", PAGE) == []
