@@ -6,6 +6,7 @@ import pytest
 
 from trainer.command.errors import UsageError
 from trainer.command.evaluate import as_list
+from trainer.command.members import compose_members
 from trainer.command.settings import (
     compose_settings,
     first_of_sweep,
@@ -254,6 +255,38 @@ def test_an_unknown_key_gets_the_list_of_valid_ones() -> None:
 def test_several_policies_are_a_list_and_no_sweep(typed: str, policies: list[str]) -> None:
     config = compose_settings("evaluate", [as_list(typed)], EvaluateConfig)
     assert config.policy == policies
+
+
+@pytest.mark.parametrize(
+    ("typed", "members"),
+    [
+        ("workload.warehouses=1,4", "{workload.warehouses:[1,4]}"),
+        ("workload.warehouses=[1, 4]", "{workload.warehouses:[1,4]}"),
+        ("machine.cores=[16,48]", "{machine.cores:[16,48]}"),
+        ("case=[tpcc_1,tpcc_4]", "{case:[tpcc_1,tpcc_4]}"),
+        ("workload=[tpcc,ycsb]", "{workload.warehouses:[1,4]}"),
+        ("workload=tpcc,ycsb", "{workload.warehouses:[1,4]}"),
+    ],
+)
+def test_who_wants_one_table_for_several_workloads_is_told_how(typed: str, members: str) -> None:
+    with pytest.raises(UsageError) as told:
+        train(typed)
+    _, typing = str(told.value).split("for one table for ")
+    assert typing.endswith(f": 'robust.members=[{members}]'")
+    config = train(f"robust.members=[{members}]", "machine=virtual")
+    assert len(compose_members(config, [f"robust.members=[{members}]", "machine=virtual"])) == 2
+    with pytest.raises(UsageError) as told:
+        compose_settings("evaluate", [typed], EvaluateConfig)
+    assert "robust" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "typed", ["seed=1,2", "machine=virtual,threads", "workload.warehouses=[4]", "workload=a"]
+)
+def test_what_can_be_no_members_is_not_said_to_be(typed: str) -> None:
+    with pytest.raises(UsageError) as told:
+        train(typed)
+    assert "robust" not in str(told.value)
 
 
 def test_only_policy_is_a_list() -> None:

@@ -38,6 +38,7 @@ from trainer.config import (
     TransferConfig,
     register_schemas,
 )
+from trainer.member import GROUPS
 from trainer.repeats import leave_out_repeats
 from trainer.search import register_searches
 
@@ -68,6 +69,8 @@ SWEPT_MAX = 10_000
 """Values of one setting in a sweep at most: each is a run."""
 OPTIONAL = ("experiment", "case")
 """The groups that may be left empty, with `null`."""
+SEVERAL = re.compile(r"\+*(?P<key>[\w./]+)=\[?(?P<values>[^][(){},]+(,[^][(){},]+)+)\]?")
+"""What is typed for a setting of which there are to be several values."""
 
 
 def compose_settings(name: str, overrides: Sequence[str], kind: type[Settings]) -> Settings:
@@ -114,17 +117,18 @@ def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
     for override in parsed:
         if override.is_sweep_override():
             cure = "; add -m for a run of each" if name == "train" else ""
-            raise UsageError(f"{override.input_line}: takes one value{cure}")
+            typed = str(override.input_line)
+            raise UsageError(f"{typed}: takes one value{cure}{_one_table(name, typed)}")
     with _hydra():
         groups = group_choices()
-        _check_groups(parsed, groups)
+        _check_groups(name, parsed, groups)
         defaults = _compose(name, [str(o.input_line) for o in parsed if o.key_or_group in groups])
         _check_keys(parsed, defaults, groups)
         config = _compose(name, [str(o.input_line) for o in parsed])
     try:
-        _check_free_types(defaults, config)
+        _check_free_types(name, defaults, config)
     except OmegaConfBaseException as error:  # such as ${...} that leads nowhere
-        raise UsageError(_explain(error, overrides)) from error
+        raise UsageError(_explain(name, error, overrides)) from error
     return config
 
 
@@ -189,7 +193,7 @@ def swept_by_config(name: str, overrides: Sequence[str]) -> dict[str, str]:
         try:
             config = compose(name, list(with_costs_files(overrides)), return_hydra_config=True)
         except (ConfigCompositionException, OmegaConfBaseException, *NO_NUMBER) as error:
-            raise UsageError(_explain(error, overrides)) from error
+            raise UsageError(_explain(name, error, overrides)) from error
     params = config.hydra.sweeper.params or {}
     return {str(key): str(value).strip() for key, value in params.items()}
 
@@ -252,7 +256,9 @@ class _hydra:  # noqa: N801  (a context manager used as a function)
         GlobalHydra.instance().hydra = self._before
 
 
-def _check_groups(parsed: Sequence[Override], groups: Mapping[str, Sequence[str]]) -> None:
+def _check_groups(
+    name: str, parsed: Sequence[Override], groups: Mapping[str, Sequence[str]]
+) -> None:
     for override in parsed:
         choices = groups.get(override.key_or_group)
         if choices is None or override.is_delete() or override.is_sweep_override():
@@ -262,6 +268,7 @@ def _check_groups(parsed: Sequence[Override], groups: Mapping[str, Sequence[str]
             raise UsageError(
                 f"{override.input_line}: there is no such {override.key_or_group}"
                 f"{_did_you_mean(str(value), choices)}; there are {', '.join(sorted(choices))}"
+                f"{_one_table(name, str(override.input_line))}"
             )
 
 
@@ -295,7 +302,7 @@ def _check_keys(
         )
 
 
-def _check_free_types(defaults: DictConfig, config: DictConfig) -> None:
+def _check_free_types(name: str, defaults: DictConfig, config: DictConfig) -> None:
     """Settings without a dataclass (a workload's options) keep the type of their default."""
     after = dict(leaves(config))
     for key, before in leaves(defaults):
@@ -309,6 +316,7 @@ def _check_free_types(defaults: DictConfig, config: DictConfig) -> None:
             shown = value if key in after else "{...}"
             raise UsageError(
                 f"{key}={shown}: must be {_type_words(before)}, such as {key}={before}"
+                f"{_one_table(name, f'{key}={shown}')}"
             )
 
 
@@ -316,7 +324,7 @@ def _compose(name: str, overrides: Sequence[str]) -> DictConfig:
     try:
         return _composed(name, tuple(overrides))
     except (ConfigCompositionException, OmegaConfBaseException, *NO_NUMBER) as error:
-        raise UsageError(_explain(error, overrides)) from error
+        raise UsageError(_explain(name, error, overrides)) from error
 
 
 @functools.lru_cache(maxsize=64)  # a sweep, a notebook and the tests ask for the same ones often
@@ -327,7 +335,7 @@ def _composed(name: str, overrides: tuple[str, ...]) -> DictConfig:
     return config
 
 
-def _explain(error: BaseException, overrides: Sequence[str]) -> str:
+def _explain(name: str, error: BaseException, overrides: Sequence[str]) -> str:
     """Hydra says which override failed; its cause says why."""
     costs = next((o for o in overrides if o.lstrip("+").startswith(f"{KEY}=")), None)
     if costs is not None and f"'{KEY}'" in str(error):
@@ -342,7 +350,26 @@ def _explain(error: BaseException, overrides: Sequence[str]) -> str:
     if text == key and (merging := re.search(r"merging override (\S+)", str(error))):
         text = merging[1]  # of an element of a list, the key is its number alone
     reason = _first_line(cause)
-    return f"{text[:LONGEST]}: {reason}" if text else reason
+    return f"{text[:LONGEST]}: {reason}{_one_table(name, text)}" if text else reason
+
+
+def _one_table(name: str, typed: str) -> str:
+    """What to type for one table for all values, where several were typed for what may differ.
+
+    Args:
+        name: of the primary configuration: one of them trains tables.
+        typed: `key=value,value` or `key=[value,value]`; of anything else there is nothing to say.
+    """
+    found = SEVERAL.fullmatch(typed[:LONGEST].replace(" ", ""))
+    if name != "train" or found is None or re.split("[./]", found["key"])[0] not in GROUPS:
+        return ""
+    key, values = found["key"], found["values"]
+    if key == "machine":  # a training is on one kind
+        return ""
+    words = "for one table for all of them"
+    if key == "workload":  # no table is for two of them
+        key, values, words = "workload.warehouses", "1,4", "for one table for settings of one"
+    return f"; {words}: 'robust.members=[{{{key}:[{values}]}}]'"
 
 
 def _list_settings(known: dict[str, Any], groups: Mapping[str, Sequence[str]]) -> str:
