@@ -497,6 +497,7 @@ class Training:
         """The champion: the best of the search, the best start and the seeds, measured anew.
 
         The search's short runs mistake some tables, and none is worth shipping that a seed beats.
+        Of a search that found nothing the best seed is left.
         """
         plan = self._config.champion
         known = {candidate.vector: candidate for candidate in start}
@@ -505,8 +506,10 @@ class Training:
         starters = [one for one in ranked if one.vector in known and one not in finalists]
         finalists += starters[:1]
         if not finalists:
-            raise ValueError("the search measured no policy that can run")
+            self._display.say("the search found no table that can be used; a seed is what is left")
         finalists += [one for one in self._seeds(start) if one not in finalists]
+        if not finalists:
+            raise MeasuringError("no table that was measured can run, and no seed can either")
         besides = 1 if self._objective.needs_unit else 0
         sizes = [size + besides for size in stages(len(finalists))]
         slices = plan.rounds * sum(sizes) * len(self._members)

@@ -8,12 +8,13 @@ import pytest
 
 from envs import MeasuringError
 from envs.trial import Trial, Verdict
-from policies import Encoding, load
+from policies import SEEDS, Encoding, load
 from tests.trainer.fake_run import make_training, settings, train, virtual_settings
 from tests.trainer.fake_trials import FakeTrialPool
 from trainer.checkpoint import Checkpoint
 from trainer.config import TableCheckConfig
 from trainer.search import Candidate
+from trainer.search.random import RandomConfig
 
 
 def publishes(trial: Trial) -> bool:
@@ -79,8 +80,23 @@ def test_if_every_table_fails_the_run_does(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(FakeTrialPool, "fails", staticmethod(lambda trial: True))
-    with pytest.raises((MeasuringError, ValueError), match=r"no policy that can run|passes the"):
+    with pytest.raises(MeasuringError, match=r"no table that was measured|passes the"):
         train(settings(2), tmp_path / "run")
+
+
+def test_of_a_search_that_found_nothing_a_seed_is_left(
+    fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a run like others, and ends as such: no sweep is to stop at it, or to try it again."""
+    monkeypatch.setattr(FakeTrialPool, "fails", staticmethod(publishes))
+    search = RandomConfig(name="random", generations=2, proposals=8)
+    training = make_training(settings(2, search=search), tmp_path / "run")
+    outcome = training.run()
+    assert outcome.champion.origin in SEEDS
+    assert load(tmp_path / "run" / "policy.json").provenance["origin"] in SEEDS
+    assert Checkpoint.load(tmp_path / "run").bests == []
+    said = training._display.console.file.getvalue()  # type: ignore[attr-defined]
+    assert "found no table that can be used; a seed is what is left" in said
 
 
 def test_a_process_killed_for_its_memory_is_no_fault_of_the_table(
