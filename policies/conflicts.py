@@ -133,6 +133,18 @@ class ConflictAnalysis:
 
     def last_conflicting_piece(self, piece: Piece, type_name: str) -> int | None:
         """The last state of the type's last piece that conflicts with this one: L(p, X)."""
+        return self._last_conflicting[piece.type][piece.index][type_name]
+
+    @cached_property
+    def _last_conflicting(self) -> dict[str, list[dict[str, int | None]]]:
+        """L(p, X) by the type of p, its index, and X."""
+        names = self.signature.type_names
+        return {
+            name: [{other: self._last_met(piece, other) for other in names} for piece in pieces]
+            for name, pieces in self.pieces.items()
+        }
+
+    def _last_met(self, piece: Piece, type_name: str) -> int | None:
         ends = (
             other.last
             for other in self.pieces[type_name]
@@ -212,13 +224,23 @@ class ConflictAnalysis:
                 edges[number].add(number + 1)
         return edges
 
-    def _conflict(self, one: Iterable[Access], other: tuple[Access, ...]) -> bool:
-        return any(
-            accesses_conflict(a, b)
-            and (min(a.state, b.state), max(a.state, b.state)) not in self.dropped
-            for a in one
-            for b in other
-        )
+    @cached_property
+    def _met(self) -> tuple[frozenset[int], ...]:
+        """By state, the states whose accesses conflict with its own."""
+        met: list[set[int]] = [set() for _ in self.signature.accesses]
+        for one, other in _edges_of(self.signature) - self.dropped:
+            met[one].add(other)
+            met[other].add(one)
+        return tuple(map(frozenset, met))
+
+    def _conflict(self, one: Iterable[Access], other: Iterable[Access]) -> bool:
+        states = {access.state for access in other}
+        return any(not self._met[access.state].isdisjoint(states) for access in one)
+
+
+@lru_cache(maxsize=8)
+def _edges_of(signature: Signature) -> frozenset[Edge]:
+    return frozenset(conflict_edges(signature))
 
 
 @lru_cache(maxsize=32)

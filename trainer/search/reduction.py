@@ -198,10 +198,18 @@ class Reduction:
         return self._current.candidate.vector
 
     def _drop_idle(self, dropped: frozenset[Edge], table: tuple[int, ...]) -> frozenset[Edge]:
-        """Further edges dropped, one after the other, without which the table is the same."""
-        for edge in self._edges:
-            if edge not in dropped and self._table_without(dropped | {edge}) == table:
-                dropped |= {edge}
+        """Further edges dropped without which the table is the same."""
+        return self._drop_idle_of([e for e in self._edges if e not in dropped], dropped, table)
+
+    def _drop_idle_of(
+        self, edges: Sequence[Edge], dropped: frozenset[Edge], table: tuple[int, ...]
+    ) -> frozenset[Edge]:
+        """All of the edges at once if that is so, else either half: most are idle in long runs."""
+        if self._table_without(dropped.union(edges)) == table:
+            return dropped.union(edges)
+        if len(edges) > 1:
+            for half in (edges[: len(edges) // 2], edges[len(edges) // 2 :]):
+                dropped = self._drop_idle_of(half, dropped, table)
         return dropped
 
     def _begin_round(self) -> None:
