@@ -172,6 +172,48 @@ def test_unequal_cost_is_said() -> None:
     assert "60 to 100 evaluations" in (FOLDER / "contest.md").read_text()
 
 
+def found_nothing(method: str) -> int:
+    """Make runs of a method such as found no table that can be used; how many there are."""
+    folders = list(FOLDER.glob(f"*{method}*"))
+    for folder in folders:
+        state = Checkpoint.load(folder)
+        state.bests = []
+        state.save(folder)
+    return len(folders)
+
+
+def test_a_run_that_found_nothing_counts_with_the_score_0() -> None:
+    """What is left of a method that often fails would be its lucky runs."""
+    assert found_nothing("random-seed1") == 1
+    done = run("contest", "sweep=mine", *FRESH)
+    assert done.exit_code == 0, done.output
+    assert "not finished" not in done.output
+    told = "1 of 2 runs of random found no table that can be used, and count with the score 0"
+    assert told in (FOLDER / "contest.md").read_text()
+    assert told in " ".join(done.output.split())
+    (case,) = document()["cases"]
+    assert [method["method"] for method in case["methods"]] == ["local", "random"]
+    vain, other = sorted(case["methods"][1]["runs"], key=lambda one: one["seed"])
+    assert (vain["origin"], vain["score"], vain["area"]) == (None, 0.0, 0.0)
+    assert vain["reached_after"] is None
+    assert vain["evaluations"] == 60
+    assert other["score"] > 0.0
+    assert (FOLDER / "contest-tpcc.png").stat().st_size > 1000
+
+
+def test_a_method_that_found_nothing_is_last_and_not_run_on_real_cores() -> None:
+    assert found_nothing("random") == 2
+    brief = ["threads.repeats=2", "threads.cores=2", "threads.tuning.rounds=1"]
+    done = run("contest", "sweep=mine", "evaluation.backend=in_process", "rounds=1", *brief)
+    assert done.exit_code == 0, done.output
+    (comparison,) = document()["on_threads"].values()
+    assert [row["policy"] for row in comparison["results"]] == ["silo_tuned", "silo", "local"]
+    (case,) = document()["cases"]
+    assert [method["method"] for method in case["methods"]] == ["local", "random"]
+    (pair,) = case["pairs"]
+    assert (pair["first"], pair["effect"]) == ("local", 1.0)
+
+
 def test_the_picture_says_of_how_many_runs_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[CaseStanding] = []
     monkeypatch.setattr("trainer.command.contest.plot_case", lambda case, *_: found.append(case))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -163,8 +163,9 @@ def _tables(
     tables: dict[str, Subject] = {}
     for run in runs:
         in_force = run.in_force(config.points, *in_common(runs))
-        bests = [Candidate(tuple(b.vector), b.origin) for b in in_force]
-        for candidate in (*bests, run.champion):
+        found = [Candidate(tuple(b.vector), b.origin) for b in in_force]
+        found += [] if run.champion is None else [run.champion]
+        for candidate in found:
             tables[run.name_of(candidate.vector)] = table_subject(candidate, run.encoding)
     tuned_us = _reference_us(runs)
     for name in runs[0].config.baselines:
@@ -196,7 +197,7 @@ def _on_threads(
             subjects = [
                 static_silo(tuned_us),
                 subject_of("silo", evaluator.signature, lambda: 1.0),
-                *(_best_of(method, case, runs) for method in by_method(runs)),
+                *(one for method in by_method(runs) for one in _best_of(method, case, runs)),
             ]
             plan = ComparisonPlan(much.seconds, much.repeats, much.warmup)
             found[case.case] = compare_shown(
@@ -214,11 +215,13 @@ def _on_threads(
     return found, interrupted
 
 
-def _best_of(method: str, case: CaseStanding, runs: Sequence[Entrant]) -> Subject:
+def _best_of(method: str, case: CaseStanding, runs: Sequence[Entrant]) -> Iterator[Subject]:
+    """A method's best champion, if any of its searches found one."""
     (standing,) = (one for one in case.methods if one.method == method)
-    best = max(standing.runs, key=lambda run: run.score)
+    best = max(standing.runs, key=lambda run: (run.score, run.origin is not None))
     run = next(run for run in runs if run.folder.name == best.run)
-    return of_policy(method, to_json(run.encoding.decode(run.champion.vector, method)))
+    if run.champion is not None:
+        yield of_policy(method, to_json(run.encoding.decode(run.champion.vector, method)))
 
 
 def _machine(entrants: Sequence[Entrant], case: str) -> str:

@@ -65,7 +65,7 @@ def _draw(
 ) -> None:
     curves: list[Curve] = [getattr(run, kind) for run in method.runs]
     # Before every run has a first generation there is no median to speak of.
-    begun = max(curve.steps[0][0] for curve in curves)
+    begun = max((curve.steps[0][0] for curve in curves if curve.steps), default=0.0)
     spent = [begun + (until - begun) * step / STEPS for step in range(STEPS + 1)]
     spreads = [Spread.of([curve.at(x) for curve in curves]) for x in spent]
     low, high = [one.low for one in spreads], [one.high for one in spreads]

@@ -94,6 +94,12 @@ def _methods(case: CaseStanding, share: float) -> Sheet:
             "Score: the champion's throughput ÷ silo_tuned's, measured anew, median over the runs",
             f"best known {case.best_known:.3f}; baselines: {best}",
             *([unequal] if case.evaluations_max > case.evaluations else []),
+            *(
+                f"{method.in_vain} of {len(method.runs)} runs of {method.method} found no table "
+                "that can be used, and count with the score 0"
+                for method in case.methods
+                if method.in_vain
+            ),
         ),
     )
 

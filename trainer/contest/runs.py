@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from envs.engine_interface import load_engine
 from envs.workload import workload_signature
-from policies import Encoding, load
+from policies import Encoding, PolicyDocument, load
 from policies.policy_digest import policy_digest
 from trainer.checkpoint import Best, Checkpoint, CheckpointError
 from trainer.config import TrainConfig, workload_options
@@ -36,10 +36,10 @@ class Entrant:
         evaluations: candidates charged to it.
         seconds: that its search took.
         refused: candidates that failed the check.
-        bests: its best so far, each time that it changed.
+        bests: its best so far, each time that it changed; none if it found nothing.
         champion: what it ends with. A seed that its search never measured, or has long forgotten,
             and that only the closing choice took in, is none of its search's: then this is the
-            last best so far.
+            last best so far. None if its search found no table that can be used: it scores 0.
         trained: what the search took the champion's fitness for.
     """
 
@@ -54,7 +54,7 @@ class Entrant:
     seconds: float
     refused: int
     bests: tuple[Best, ...]
-    champion: Candidate
+    champion: Candidate | None
     trained: float
 
     def name_of(self, vector: Sequence[int]) -> str:
@@ -102,9 +102,7 @@ def read_entrants(sweep: Sweep, compose: Compose) -> list[Entrant]:
     for run in sweep.runs:
         folder = sweep.folder_of(run)
         if folder is not None and sweep.has_finished(run):
-            entrant = _read(run, folder, compose)
-            if entrant is not None:
-                entrants.append(entrant)
+            entrants.append(_read(run, folder, compose))
     return entrants
 
 
@@ -124,12 +122,9 @@ def by_method(entrants: Sequence[Entrant]) -> dict[str, list[Entrant]]:
     return found
 
 
-def _read(run: SweepRun, folder: RunFolder, compose: Compose) -> Entrant | None:
-    """A run; None if its search found nothing that can run."""
+def _read(run: SweepRun, folder: RunFolder, compose: Compose) -> Entrant:
     config = compose(folder.read_overrides())
     state = Checkpoint.load(folder.path)
-    if not state.bests:
-        return None
     if len(state.tuned_us) > 1:
         raise CheckpointError(
             f"{folder.path}: was trained for several workloads (robust.members), whose scores in "
@@ -139,20 +134,12 @@ def _read(run: SweepRun, folder: RunFolder, compose: Compose) -> Entrant | None:
         raise CheckpointError(f"{folder.path}: has no reference; make the run again")
     (tuned_us,) = state.tuned_us
     signature = workload_signature(load_engine(), workload_options(config.workload))
-    last = state.bests[-1]
-    champion = Candidate(tuple(last.vector), last.origin)
-    ledger = Ledger()
-    ledger.load_state_dict(state.ledger)
     encoding = (
-        space_of(config.search, signature).encoding
-        if config.search.classifiers
-        else Encoding.of_vector(signature, last.vector)
+        Encoding.of_vector(signature, state.bests[-1].vector)
+        if state.bests and not config.search.classifiers
+        else space_of(config.search, signature).encoding
     )
-    shipped = Candidate(tuple(encoding.encode(load(folder.policy, signature))), champion.origin)
-    if ledger.slices(shipped):
-        champion = shipped
-    known = ledger.slices(champion) > 0
-    trained = ledger.measured([champion])[0].fitness if known else last.fitness
+    champion, trained = _champion(state, encoding, load(folder.policy, signature))
     return Entrant(
         case=_case(run, folder, config),
         method=_method(run, config),
@@ -168,6 +155,22 @@ def _read(run: SweepRun, folder: RunFolder, compose: Compose) -> Entrant | None:
         champion=champion,
         trained=trained,
     )
+
+
+def _champion(
+    state: Checkpoint, encoding: Encoding, shipped: PolicyDocument
+) -> tuple[Candidate | None, float]:
+    """A search's own champion, None if it found nothing, and what it took its fitness for."""
+    if not state.bests:
+        return None, 0.0
+    last = state.bests[-1]
+    ledger = Ledger()
+    ledger.load_state_dict(state.ledger)
+    found = Candidate(tuple(encoding.encode(shipped)), last.origin)
+    if not ledger.slices(found):
+        found = Candidate(tuple(last.vector), last.origin)
+    known = ledger.slices(found) > 0
+    return found, ledger.measured([found])[0].fitness if known else last.fitness
 
 
 def _method(run: SweepRun, config: TrainConfig) -> str:

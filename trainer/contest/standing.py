@@ -30,8 +30,8 @@ class RunStanding:
         method: its search, with those of its settings that are swept.
         seed: its seed.
         run: its folder's name.
-        origin: where its champion came from.
-        score: the champion's throughput ÷ that of `silo_tuned`, measured anew.
+        origin: where its champion came from; None if its search found no table that can be used.
+        score: the champion's throughput ÷ that of `silo_tuned`, measured anew; 0 without one.
         trained: the same as the search took it to be.
         area: the mean over the evaluations of the best so far, measured anew.
         reached_after: evaluations to so much of the best known; None if it never was there.
@@ -46,7 +46,7 @@ class RunStanding:
     method: str
     seed: int
     run: str
-    origin: str
+    origin: str | None
     score: float
     trained: float
     area: float
@@ -95,6 +95,11 @@ class MethodStanding:
     def seconds(self) -> float:
         """The median time of its searches."""
         return statistics.median(run.seconds for run in self.runs)
+
+    @property
+    def in_vain(self) -> int:
+        """How many runs found no table that can be used."""
+        return sum(run.origin is None for run in self.runs)
 
     @property
     def reached(self) -> int:
@@ -191,7 +196,7 @@ def _case(
     name: str, entrants: Sequence[Entrant], fresh: Mapping[str, float], share: float
 ) -> CaseStanding:
     evaluations, seconds = in_common(entrants)
-    best_known = max(fresh.values())
+    best_known = max(fresh.values(), default=0.0)
     methods = []
     for method, runs in by_method(entrants).items():
         standings = [
@@ -227,12 +232,13 @@ def _run(
     measured = [(best, score) for best, score in bests if score is not None]
     curve = Curve(tuple((float(best.evaluations), score) for best, score in measured))
     over_time = Curve(tuple((best.seconds, score) for best, score in measured))
+    champion = entrant.champion
     return RunStanding(
         method=entrant.method,
         seed=entrant.seed,
         run=entrant.folder.name,
-        origin=entrant.champion.origin,
-        score=fresh[entrant.name_of(entrant.champion.vector)],
+        origin=None if champion is None else champion.origin,
+        score=0.0 if champion is None else fresh[entrant.name_of(champion.vector)],
         trained=entrant.trained,
         area=curve.area(evaluations),
         reached_after=curve.reaches(target, evaluations),
