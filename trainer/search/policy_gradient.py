@@ -9,8 +9,10 @@ among the others.
 
 Beyond the paper: the most probable table is proposed with every batch, since it is the one that
 would be shipped; its reward is no sample and takes no part in the gradient. A table that a batch
-drew twice is measured once and counts twice, so that the estimate stays what it is; one that an
-earlier batch drew is measured and charged again; one that can't run has the reward 0.
+drew twice is measured and charged once, as the tables of a batch are all different, and counts
+twice, so that the estimate stays what it is. Nothing is had for nothing by that: what searches are
+charged for is measuring. One that an earlier batch drew is measured and charged again; one that
+can't run has the reward 0.
 
 Sampling uses the same generator as the other searches, on the processor: so a run does not depend
 on PyTorch's own generators, whose streams differ from device to device.
