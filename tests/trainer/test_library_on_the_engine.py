@@ -1,0 +1,36 @@
+"""Integration: a table that is shipped does on the compiled engine what its file says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from policies.shipped import library_path
+from trainer.command.main import heddle
+
+NAME = "tpcc_1_warehouse_16_virtual_cores"
+BESIDE = ("silo", "silo_tuned")
+"""These stand for all baselines, each of which takes its time."""
+
+
+@pytest.mark.slow
+def test_the_engine_has_not_drifted_from_what_was_recorded(tmp_path: Path) -> None:
+    """In either direction: a table that gained as much would be an engine that changed, too.
+
+    Two repeats of the five that were recorded are a percent off.
+    """
+    document = json.loads(library_path(NAME).read_text(encoding="utf-8"))
+    provenance = document["provenance"]
+    provenance["scores"] = {name: provenance["scores"][name] for name in BESIDE}
+    measured = provenance["library"]["measured"]
+    measured["baselines"], measured["run"]["repeats"] = list(BESIDE), 2
+    table, found = tmp_path / f"{NAME}.json", tmp_path / "found.json"
+    table.write_text(json.dumps(document), encoding="utf-8")
+    done = CliRunner().invoke(heddle, ["library", "verify", str(table), "--json", str(found)])
+    assert done.exit_code == 0, done.output
+    (verified,) = json.loads(found.read_text(encoding="utf-8"))["tables"]
+    assert verified["recorded"].keys() == set(BESIDE)
+    assert verified["measured"] == pytest.approx(verified["recorded"], rel=0.05)
