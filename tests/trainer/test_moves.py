@@ -4,8 +4,10 @@ from random import Random
 
 import pytest
 
-from policies import ACTION_GROUPS, SCHEDULE, Encoding, build_seed
+from policies import ACTION_GROUPS, SCHEDULE, Encoding, Signature, build_seed
+from policies.signature import Access, TransactionType
 from trainer.search.blame import Blame, blame_of
+from trainer.search.layout import Layout
 from trainer.search.moves import MOVES, Change, Context, Moves
 from trainer.search.space import Space
 
@@ -165,6 +167,22 @@ def test_the_backoff_goes_where_the_time_is_lost(
             middle[index] = 5
     found = draws(encoding, "backoff_of_all", tuple(middle), blame=blame)
     assert {(after[first] > 5) - (after[first] < 5) for after in found} == {0, sign}
+
+
+@pytest.mark.parametrize(("longer", "sign"), [(1.0, 1), (0.0, -1)])
+def test_the_factors_of_a_single_type_go_there_too(longer: float, sign: int) -> None:
+    """A step at a time; longer is what an abort multiplies by more, or a commit divides by less."""
+    access = Access(0, "update", "ROWS", "update")
+    encoding = Encoding(Signature("one", (TransactionType("only", (access,)),)))
+    even = blame_of(encoding.signature, [], 1.0)
+    before = seed(encoding, "occ")
+    found = draws(encoding, "backoff", before, blame=Blame(even.states, even.types, longer))
+    cells = Layout(encoding).backoff(0)
+    single = [after for after in found if len(changed(encoding, before, after)) == 1]
+    ways = {tuple(after[cell] - before[cell] for cell in cells[1:]) for after in single}
+    steps = [sign] * 3 + [-sign] * 3
+    expected = {tuple(s if i == at else 0 for i in range(6)) for at, s in enumerate(steps)}
+    assert ways - {(0,) * 6} == expected
 
 
 def test_a_gain_is_merged_whole(encoding: Encoding) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from random import Random
 
 from policies import SEEDS, build_seed
-from policies.document import ALPHAS
+from policies.document import ALPHAS, PRIOR_ABORTS
 from trainer.search.blame import Blame
 from trainer.search.layout import Layout
 from trainer.search.space import Space
@@ -260,18 +260,24 @@ def backoff_of_all(draw: Moves, context: Context) -> Change:
 
 def _backoff(draw: Moves, types: Sequence[int], context: Context) -> Change:
     rows = [draw.layout.backoff(number) for number in types]
-    longer = draw.random.random() < context.blame.longer_backoff
-    step = draw.random.choice((1, 2)) * (1 if longer else -1)
-    begin = {
-        cells[0]: min(max(context.vector[cells[0]] + step, 0), draw.layout.last(cells[0]))
-        for cells in rows
-    }
+    longer = 1 if draw.random.random() < context.blame.longer_backoff else -1
+    step = longer * draw.random.choice((1, 2))
+    begin = {cells[0]: _moved(draw, context, cells[0], step) for cells in rows}
     constant = {cell: ALPHAS.index(0.0) for cells in rows for cell in cells[1:]}
     at = draw.random.randrange(1, len(rows[0]))
-    factor = draw.random.randrange(len(ALPHAS))
-    return draw.one_of(
-        [begin, begin, constant | begin, {cells[at]: factor for cells in rows}], context
-    )
+    if len(draw.layout.signature.types) == 1:
+        # What an abort multiplies by, a commit divides by.
+        step = longer if at <= PRIOR_ABORTS else -longer
+        factor = {cells[at]: _moved(draw, context, cells[at], step) for cells in rows}
+        return draw.one_of([begin, begin, constant | begin, factor, factor], context)
+    # Of several types the blame doesn't tell which one's backoff takes long.
+    value = draw.random.randrange(len(ALPHAS))
+    factor = {cells[at]: value for cells in rows}
+    return draw.one_of([begin, begin, constant | begin, factor], context)
+
+
+def _moved(draw: Moves, context: Context, cell: int, steps: int) -> int:
+    return min(max(context.vector[cell] + steps, 0), draw.layout.last(cell))
 
 
 def cells(draw: Moves, context: Context) -> Change:
