@@ -87,6 +87,27 @@ def test_a_table_that_beats_all_is_added_listed_and_holds(
     assert found["measured"] == pytest.approx(found["recorded"], abs=1e-4)
 
 
+def test_the_list_tells_what_is_not_as_usual(elsewhere: ModuleType) -> None:
+    assert add("good.json", "workload.mix=full", "--name", "full").exit_code == 0
+    path = Path("library/full.json")
+    document = json.loads(path.read_text())
+    document["provenance"]["library"]["measured"]["workload"] = {"name": "gone", "size": "4"}
+    Path("library/unknown.json").write_text(json.dumps(document))
+    assert add("good.json", "workload.warehouses=1").exit_code == 0
+    listed = run("library", "list")
+    assert listed.exit_code == 0, listed.output
+    for words in ("tpcc, warehouses 4, mix full  ", "tpcc, warehouses 1  ", "gone, size 4  "):
+        assert words in listed.output
+
+
+def test_what_is_shipped_is_listed_within_a_terminal() -> None:
+    listed = run("library", "list")
+    assert listed.exit_code == 0, listed.output
+    widest = max(map(len, listed.output.splitlines()))
+    assert widest - max(map(len, library_names())) <= 80
+    assert "ycsb, theta 0.9 " in listed.output
+
+
 def test_a_table_that_a_baseline_equals_is_not_added(elsewhere: ModuleType, tmp_path: Path) -> None:
     write_table(tmp_path / "slow.json", backoff_us=1024.0)
     done = add("slow.json")

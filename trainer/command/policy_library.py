@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,13 +21,14 @@ from policies.errors import why_not_written
 from policies.shipped import in_library, library_names, library_path
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import FAILED, INTERRUPTED, LONGEST, UsageError, one_message
+from trainer.command.groups import group_choices
 from trainer.command.members import as_trained, compose_members
 from trainer.command.output import make_progress_console, print_table, refuse_bad_output
 from trainer.command.settings import compose_settings
 from trainer.config import EvaluateConfig, TrainConfig, workload_options
 from trainer.policy_library.entry import RECORD, Entry, adding, read_entry, with_record
 from trainer.policy_library.measuring import Measurement, Scores, measure_scores
-from trainer.policy_library.naming import entry_name
+from trainer.policy_library.naming import entry_name, telling
 from trainer.policy_library.start import LIBRARY
 from trainer.policy_library.verdict import Verdict, verify_entry
 from trainer.progress import make_display
@@ -75,7 +76,11 @@ def library() -> None:
 @library.command("list", epilog=LIST_EXAMPLES)
 @one_message
 def list_() -> None:
-    """Show the tables, with what they reached when they were added."""
+    """Show the tables, with what they reached when they were added.
+
+    Of a workload's options those are shown that are not as usual, and its contention; the tables'
+    files have all of them.
+    """
     table = Table(box=box.SIMPLE_HEAD)
     for name in ("table", "workload", "virtual cores"):
         table.add_column(name)
@@ -83,10 +88,9 @@ def list_() -> None:
         table.add_column(name, justify="right")
     for entry in map(_read, library_names()):
         how = entry.measurement
-        options = ", ".join(f"{key} {value}" for key, value in how.workload.items())
         table.add_row(
             entry.name,
-            options.removeprefix("name "),
+            _workload_words(how.workload),
             str(how.cores),
             f"{entry.margin:.2f} ({entry.best_baseline})",
             entry.date[:10],
@@ -284,10 +288,9 @@ def _settings_of(document: PolicyDocument, source: str) -> Iterator[str]:
 def _target(trained: _Trained, name: str | None, folder: Path, replace: bool) -> Path:
     """The file to write, once it is known that it may be written: before minutes of measuring."""
     workload = workload_options(trained.config.workload)
-    plain = compose_settings("evaluate", [f"workload={workload['name']}"], EvaluateConfig)
     cores = trained.config.machine.cores or 0
     if name is None:
-        name = entry_name(workload, workload_options(plain.workload), cores)
+        name = entry_name(workload, _usual_options(workload["name"]), cores)
     _refuse_bad_name(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -313,6 +316,20 @@ def _refuse_bad_name(name: str) -> None:
         )
     if name in {LIBRARY, TUNED, *NATIVE} or is_seed(name):
         raise UsageError(f"--name {name}: means something else where policies are named")
+
+
+def _usual_options(name: str) -> dict[str, str]:
+    """A workload's options if nothing is said; none where there is no such workload."""
+    if name not in group_choices()["workload"]:
+        return {}
+    config = compose_settings("evaluate", [f"workload={name}"], EvaluateConfig)
+    return workload_options(config.workload)
+
+
+def _workload_words(workload: Mapping[str, str]) -> str:
+    name = workload.get("name", "")
+    told = telling(workload, _usual_options(name))
+    return ", ".join([name, *(f"{key} {value}" for key, value in told.items())])
 
 
 def _scores_table(scores: Scores) -> Table:

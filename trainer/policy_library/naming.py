@@ -12,7 +12,22 @@ CONTENTION: Mapping[str, str] = {
     "tpcc": "warehouses",
     "ycsb": "theta",
 }
-"""The option that decides the contention: always in the name."""
+"""The option that decides the contention: always told."""
+
+
+def telling(workload: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
+    """The options that tell a workload from others: its contention, and what is not as usual.
+
+    Args:
+        workload: its options, the name among them.
+        defaults: what they are if nothing is said.
+    """
+    contention = CONTENTION.get(workload.get("name", ""))
+    return {
+        key: value
+        for key, value in workload.items()
+        if key != "name" and (key == contention or value != defaults.get(key))
+    }
 
 
 def entry_name(workload: Mapping[str, str], defaults: Mapping[str, str], cores: int) -> str:
@@ -23,14 +38,8 @@ def entry_name(workload: Mapping[str, str], defaults: Mapping[str, str], cores: 
         defaults: what they are if nothing is said; what is as there is left out.
         cores: virtual ones.
     """
-    name = workload["name"]
-    words = [name]
-    for key, value in sorted(workload.items()):
-        told = key == CONTENTION.get(name) or value != defaults.get(key)
-        if key != "name" and told:
-            words.append(_option(key, value))
-    words.append(f"{cores}_virtual_core{'' if cores == 1 else 's'}")
-    return "_".join(words)
+    words = [_option(key, value) for key, value in sorted(telling(workload, defaults).items())]
+    return "_".join([workload["name"], *words, f"{cores}_virtual_core{'' if cores == 1 else 's'}"])
 
 
 def _option(key: str, value: str) -> str:
