@@ -97,7 +97,7 @@ def one_message(command: Command) -> Command:
 
 @click.group("policy", context_settings={"help_option_names": ["-h", "--help"]})
 def policy() -> None:
-    """Show, validate, compare and convert policies.
+    """Show, validate, compare, convert, export and promote policies.
 
     POLICY is the path of a policy file, the name of a shipped table (heddle library list), or
     that of a seed policy: occ, two_phase_locking_star, ic3, random:SEED, or

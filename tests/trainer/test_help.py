@@ -27,6 +27,18 @@ def test_every_command_is_where_its_place_says(group: LazyGroup) -> None:
         assert len(command.summary) <= LINE
 
 
+OTHERWISE = {"diff": "compare"}
+"""Commands that people are told of in another word."""
+
+
+@pytest.mark.parametrize("name", ["policy", "library"])
+def test_a_group_is_told_by_all_that_it_can_do(name: str) -> None:
+    group = heddle.get_command(click.Context(heddle), name)
+    assert isinstance(group, click.Group)
+    said = heddle.lazy[name].summary.lower()
+    assert [one for one in group.commands if OTHERWISE.get(one, one) not in said] == []
+
+
 def test_help_loads_no_command() -> None:
     program = (
         "import sys\n"

@@ -55,7 +55,7 @@ COMMANDS = {
     ),
     "policy": LazyCommand(
         "trainer.command.policy:policy",
-        "Show, validate, compare and convert policies.",
+        "Show, validate, compare, convert, export and promote policies.",
     ),
     "library": LazyCommand(
         "trainer.command.policy_library:library",
