@@ -28,6 +28,9 @@ FILE_NAME = "sweep.json"
 SWEEPS = "sweeps"
 """Sweeps without a place of their own are in this folder of `runs_dir`."""
 
+WHERE = ("evaluation.backend", "evaluation.address", "mlflow.enabled", "mlflow.uri")
+"""Settings of where runs are measured and recorded: they change no result, and may differ."""
+
 
 class State(StrEnum):
     """How far a run of a sweep is."""

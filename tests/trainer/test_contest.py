@@ -5,6 +5,7 @@ import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from types import ModuleType
 from typing import Any
 
@@ -21,7 +22,14 @@ from trainer.checkpoint import Best, Checkpoint
 from trainer.command.main import heddle
 from trainer.contest.picture import case_figure
 from trainer.contest.runs import Entrant
-from trainer.contest.standing import CaseStanding
+from trainer.contest.standing import (
+    CaseStanding,
+    MethodStanding,
+    Overtaking,
+    RunStanding,
+    overtaking,
+)
+from trainer.contest.statistics import Curve
 
 FOLDER = Path("runs/sweeps/mine")
 FRESH = ["evaluation.backend=in_process", "threads.enabled=false", "rounds=2"]
@@ -170,6 +178,114 @@ def test_unequal_cost_is_said() -> None:
     state.save(folder)
     assert run("contest", "sweep=mine", *FRESH).exit_code == 0
     assert "60 to 100 evaluations" in (FOLDER / "contest.md").read_text()
+
+
+def test_how_soon_the_best_has_what_the_other_ends_with() -> None:
+    """The other's runs may have more evaluations: so a tenth of its budget is asked for."""
+    for folder in FOLDER.glob("*random*"):
+        state = Checkpoint.load(folder)
+        state.evaluations = 600
+        state.save(folder)
+    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    (case,) = document()["cases"]
+    best, other = case["methods"]
+    assert (best["method"], other["method"]) == ("local", "random")
+    (found,) = case["overtakings"]
+    assert found["method"] == "random"
+    assert found["score"] == pytest.approx(median(one["score"] for one in other["runs"]))
+    assert found["spent"] == 600
+    after = [
+        next(spent for spent, score in one["fresh_curve"]["steps"] if score >= found["score"])
+        for one in best["runs"]
+    ]
+    assert found["after"] == pytest.approx(median(after))
+    assert found["runs"] == len(best["runs"])
+    written = (FOLDER / "contest.md").read_text()
+    assert "how soon local has what the others end with" in written
+    assert f"| {found['after'] / 600:.1%} |" in written
+
+
+def another(**settings: str) -> None:
+    """A second sweep, `other`: the first with settings typed otherwise."""
+    shutil.copytree(FOLDER, FOLDER.parent / "other")
+    path = FOLDER.parent / "other" / "sweep.json"
+    content = json.loads(path.read_text())
+    kept = [text for text in content["settings"] if text.partition("=")[0] not in settings]
+    content["settings"] = kept + [f"{key}={value}" for key, value in settings.items()]
+    path.write_text(json.dumps(content))
+
+
+BOTH = ("sweep=[mine,other]", "output=both")
+
+
+def test_several_sweeps_are_one_contest_and_their_budgets_methods() -> None:
+    another(**{"search.evaluations": "600", "evaluation.backend": "in_process"})
+    done = run("contest", *BOTH, *FRESH)
+    assert done.exit_code == 0, done.output
+    content = json.loads(Path("both/contest.json").read_text())
+    assert [one["name"] for one in content["sweeps"]] == ["mine", "other"]
+    (case,) = content["cases"]
+    assert {method["method"]: len(method["runs"]) for method in case["methods"]} == {
+        f"{search} evaluations={number}": 2
+        for search in ("local", "random")
+        for number in (60, 600)
+    }
+
+
+def test_sweeps_of_other_workloads_or_machines_are_cases() -> None:
+    another(**{"machine.cores": "8"})
+    assert run("contest", *BOTH, *FRESH).exit_code == 0
+    content = json.loads(Path("both/contest.json").read_text())
+    assert [case["case"] for case in content["cases"]] == ["cores=4", "cores=8"]
+    assert all(len(case["methods"]) == 2 for case in content["cases"])
+
+
+def test_several_sweeps_that_make_no_contest_are_refused() -> None:
+    another()
+    for arguments, words in (
+        (["sweep=[mine,other]"], "of several sweeps, name a folder for what is written"),
+        (["sweep=[mine,mine]"], "mine is there twice"),
+        (["sweep=[mine,nosuch]"], "sweep=nosuch: no such sweep; there are mine, other"),
+        (["sweep=[]"], "name the sweep whose runs are compared"),
+        (BOTH, "are both runs of local with seed 1 on tpcc"),
+    ):
+        done = run("contest", *arguments, *FRESH)
+        assert done.exit_code == 2, done.output
+        assert words in " ".join(done.output.split())
+
+
+def test_who_never_has_what_another_ends_with_is_told_so() -> None:
+    def of(method: str, evaluations: int, *scores: float) -> MethodStanding:
+        return MethodStanding(
+            method,
+            tuple(
+                RunStanding(
+                    method=method,
+                    seed=seed,
+                    run=f"{method}-{seed}",
+                    origin="seed",
+                    score=score,
+                    trained=score,
+                    area=score,
+                    reached_after=None,
+                    at_equal_time=score,
+                    seconds=1.0,
+                    evaluations=evaluations,
+                    refused=0,
+                    trained_curve=Curve(((10.0, score),)),
+                    fresh_curve=Curve(((10.0, score / 2), (90.0, score))),
+                )
+                for seed, score in enumerate(scores)
+            ),
+        )
+
+    few, many = of("few", 80, 2.0, 2.0, 0.5), of("many", 1000, 1.5, 0.9, 1.5)
+    assert overtaking(few, many) == Overtaking("many", 1.5, 1000, None, 0)
+    assert overtaking(few, many).share is None
+    # It has half of what it ends with from the first generation on, and that is enough here.
+    poor = of("poor", 1000, 1.0, 0.9, 1.1)
+    assert overtaking(few, poor) == Overtaking("poor", 1.0, 1000, 10.0, 2)
+    assert overtaking(few, poor).share == 0.01
 
 
 def found_nothing(method: str) -> int:

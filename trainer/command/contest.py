@@ -1,4 +1,4 @@
-"""`heddle contest`: what the runs of a sweep say about the search methods."""
+"""`heddle contest`: what the runs of sweeps say about the search methods."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from trainer.config import ContestConfig, TrainConfig, workload_options
 from trainer.contest.fresh import FreshPlan, FreshScores
 from trainer.contest.picture import plot_case
 from trainer.contest.report import as_markdown, as_table, sheets
-from trainer.contest.runs import Entrant, by_case, by_method, in_common, read_entrants
+from trainer.contest.runs import Entrant, by_case, by_method, in_common, read_entrants, twice
 from trainer.contest.standing import BASELINE, CaseStanding, Standing, stand
 from trainer.evaluation import MachineSpec, build_backend
 from trainer.evaluation.measure import compare_shown, tune_silo
@@ -46,7 +46,7 @@ from trainer.run_version import heddle_version
 from trainer.search import Candidate
 from trainer.sweep_folder import Sweep, find_sweep, sweep_names
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -54,12 +54,13 @@ SCHEMA_VERSION = 1
 @click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
 @one_message
 def contest(settings: tuple[str, ...], show: bool) -> None:
-    r"""Compare search methods by the runs of a sweep.
+    r"""Compare search methods by the runs of a sweep, or of several.
 
     Every champion, every best so far and the baselines are measured anew, on a population and
     inputs that no run has seen. The run is the unit: medians and quartiles over seeds, the area
-    below the curves, evaluations to 95 % of the best known, and whether a difference is more than
-    chance. The best of each method also runs on real cores.
+    below the curves, evaluations to 95 % of the best known, how soon the best method has what each
+    other one ends with, and whether a difference is more than chance. The best of each method also
+    runs on real cores.
 
     Writes contest.json, contest.md and a picture a workload. Ctrl-C keeps what was measured.
 
@@ -68,31 +69,39 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
       heddle train -m experiment=search_contest sweep=contest
       heddle contest sweep=contest
       heddle contest sweep=contest threads.enabled=false seconds=0.02 rounds=3
+      heddle contest 'sweep=[short,long]' output=budgets
     """
     if show:
         click.echo(settings_text("contest", settings), nl=False)
         return
     config = compose_settings("contest", settings, ContestConfig)
-    sweep = _sweep(config)
-    entrants = read_entrants(sweep, _settings_of)
+    sweeps = _sweeps(config)
+    folder = _folder(config, sweeps)
+    runs = sum(len(sweep.runs) for sweep in sweeps)
+    entrants = read_entrants(sweeps, _settings_of)
     if not entrants:
         raise UsageError(
-            f"sweep={config.sweep}: none of its {len(sweep.runs)} runs is finished; go on with: "
-            f"heddle train -m sweep={sweep.path}"
+            f"sweep={_typed(config)}: none of {runs} runs is finished; go on with: "
+            f"heddle train -m sweep={sweeps[0].path}"
+        )
+    again = twice(entrants)
+    if again is not None:
+        one, other = again
+        raise UsageError(
+            f"sweep={_typed(config)}: {one.folder.path} and {other.folder.path} are both runs of "
+            f"{one.method} with seed {one.seed} on {one.case}; leave one of these sweeps out"
         )
     if config.seed in {entrant.seed for entrant in entrants}:
         raise UsageError(f"seed={config.seed}: is a run's own; what is measured anew needs another")
-    folder = Path(config.output) if config.output else sweep.path
     make_runs_dir(folder, "output")
     with held(folder), make_display(make_progress_console()) as display:
         fresh = _measure(config, entrants, folder, display)
-        missing = len(sweep.runs) - len(entrants)
-        standing = stand(entrants, fresh, config.share, missing)
+        standing = stand(entrants, fresh, config.share, missing=runs - len(entrants))
         on_real, interrupted = _on_threads(config, entrants, standing, display)
-        _write(config, sweep, entrants, standing, on_real, folder)
+        _write(config, sweeps, entrants, standing, on_real, folder)
     _show(standing, on_real, folder)
     if interrupted:
-        click.echo(f"interrupted on real cores; go on with: heddle contest sweep={sweep.path}")
+        click.echo(f"interrupted on real cores; go on with: {_command(config)}")
         raise SystemExit(INTERRUPTED)
 
 
@@ -102,15 +111,50 @@ def _settings_of(typed: list[str]) -> TrainConfig:
     return as_trained(config, compose_members(config, typed))
 
 
-def _sweep(config: ContestConfig) -> Sweep:
+def _names(config: ContestConfig) -> list[str]:
+    """The sweeps that were named, in order."""
+    named = config.sweep if isinstance(config.sweep, list) else [config.sweep]
+    return [str(name) for name in named]
+
+
+def _typed(config: ContestConfig) -> str:
+    """The sweeps as they are typed."""
+    names = _names(config)
+    return names[0] if len(names) == 1 else f"'[{','.join(names)}]'"
+
+
+def _command(config: ContestConfig) -> str:
+    """What to type to go on."""
+    output = f" output={config.output}" if config.output else ""
+    return f"heddle contest sweep={_typed(config)}{output}"
+
+
+def _sweeps(config: ContestConfig) -> list[Sweep]:
     runs_dir = Path(config.runs_dir)
     there = ", ".join(sweep_names(runs_dir)[-5:]) or f"none in {runs_dir}"
-    if config.sweep is None:
+    if config.sweep is None or not _names(config):
         raise UsageError(f"sweep=: name the sweep whose runs are compared; there are {there}")
-    found = find_sweep(runs_dir, config.sweep)
-    if found is None:
-        raise UsageError(f"sweep={config.sweep}: no such sweep; there are {there}")
-    return found
+    sweeps: dict[Path, Sweep] = {}
+    for name in _names(config):
+        found = find_sweep(runs_dir, name)
+        if found is None:
+            raise UsageError(f"sweep={name}: no such sweep; there are {there}")
+        if found.path.resolve() in sweeps:
+            raise UsageError(f"sweep={_typed(config)}: {name} is there twice; name it once")
+        sweeps[found.path.resolve()] = found
+    return list(sweeps.values())
+
+
+def _folder(config: ContestConfig, sweeps: Sequence[Sweep]) -> Path:
+    """Where the contest is written."""
+    if config.output:
+        return Path(config.output)
+    if len(sweeps) > 1:
+        raise UsageError(
+            f"sweep={_typed(config)}: of several sweeps, name a folder for what is written, such "
+            "as output=contest"
+        )
+    return sweeps[0].path
 
 
 def _measure(
@@ -231,7 +275,7 @@ def _machine(entrants: Sequence[Entrant], case: str) -> str:
 
 def _write(
     config: ContestConfig,
-    sweep: Sweep,
+    sweeps: Sequence[Sweep],
     entrants: Sequence[Entrant],
     standing: Standing,
     on_real: dict[str, Comparison],
@@ -240,7 +284,9 @@ def _write(
     document = {
         "schema_version": SCHEMA_VERSION,
         "version": heddle_version(),
-        "sweep": {"settings": sweep.settings, "axes": sweep.axes},
+        "sweeps": [
+            {"name": sweep.name, "settings": sweep.settings, "axes": sweep.axes} for sweep in sweeps
+        ],
         "measured_anew": {
             "seed": config.seed,
             "rounds": config.rounds,
@@ -262,9 +308,11 @@ def _write(
         path = folder / f"contest-{name}.png"
         plot_case(one, _machine(entrants, one.case), path)
         written.append(path)
-    if sweep.mlflow_run_id is not None:
+    recorded = [sweep.mlflow_run_id for sweep in sweeps if sweep.mlflow_run_id is not None]
+    if recorded:
         record = Record(entrants[0].config.mlflow, Path(config.runs_dir), click.echo)
-        record.attach(sweep.mlflow_run_id, *written)
+        for run_id in recorded:
+            record.attach(run_id, *written)
 
 
 def _show(standing: Standing, on_real: dict[str, Comparison], folder: Path) -> None:

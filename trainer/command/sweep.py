@@ -26,13 +26,10 @@ from trainer.config import TrainConfig
 from trainer.lock import held
 from trainer.record import Record
 from trainer.run_folder import make_runs_dir
-from trainer.sweep_folder import State, Sweep, SweepRun, find_sweep, new_sweep, sweep_names
+from trainer.sweep_folder import WHERE, State, Sweep, SweepRun, find_sweep, new_sweep, sweep_names
 
 OWN = ("sweep", "runs_dir")
 """Settings of the sweep, not of its runs' outcome."""
-
-WHERE = ("evaluation.backend", "evaluation.address", "mlflow.enabled", "mlflow.uri")
-"""What may be another when a sweep goes on: it changes no result."""
 
 
 def train_many(settings: Sequence[str]) -> None:

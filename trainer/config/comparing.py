@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from envs import BASELINES, TUNED
 from trainer.config.measuring import EvaluationConfig, RunConfig, TuningConfig, ValidationConfig
@@ -44,9 +45,9 @@ class ContestConfig:
     """`heddle contest`.
 
     Attributes:
-        sweep: whose runs are compared: its name, or its folder.
+        sweep: whose runs are compared: its name, or its folder; or a list of such.
         runs_dir: where it is.
-        output: the folder for what is written; null = the sweep's.
+        output: the folder for what is written; null = the sweep's, if it is one.
         seed: of the population and the inputs on which tables are measured anew.
         rounds: runs of each table …
         seconds: … of this length …
@@ -57,7 +58,7 @@ class ContestConfig:
         threads: the best of each method on real cores.
     """
 
-    sweep: str | None = None
+    sweep: Any = None
     runs_dir: str = "runs"
     output: str | None = None
     seed: int = 1001

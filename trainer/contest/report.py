@@ -35,6 +35,8 @@ def sheets(standing: Standing) -> Iterator[Sheet]:
     """All tables of a contest."""
     for case in standing.cases:
         yield _methods(case, standing.share)
+        if case.overtakings:
+            yield _overtakings(case)
         if case.pairs:
             yield _differences(
                 f"{case.case}: differences between methods", case.pairs, _words(case)
@@ -117,6 +119,27 @@ def _row(method: MethodStanding) -> tuple[str, ...]:
         f"{method.at_equal_time:.3f}",
         f"{method.seconds:.0f}",
         f"{method.drop:.1%}",
+    )
+
+
+def _overtakings(case: CaseStanding) -> Sheet:
+    """With how few evaluations the best method has what each other has after all of its own."""
+    best = case.methods[0]
+    return Sheet(
+        f"{case.case}: how soon {best.method} has what the others end with",
+        ("method", "ends with", "after", f"{best.method} after", "runs", "share"),
+        tuple(
+            (
+                one.method,
+                f"{one.score:.3f}",
+                f"{one.spent:.0f}",
+                "–" if one.after is None else f"{one.after:.0f}",
+                f"{one.runs}/{len(best.runs)}",
+                "–" if one.share is None else f"{one.share:.1%}",
+            )
+            for one in case.overtakings
+        ),
+        ("In evaluations, medians over the runs; best so far and ends are measured anew",),
     )
 
 

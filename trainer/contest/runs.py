@@ -1,8 +1,8 @@
-"""The runs of a sweep, as a contest sees them."""
+"""The runs of sweeps, as a contest sees them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from envs.engine_interface import load_engine
@@ -15,10 +15,12 @@ from trainer.evaluation import Ledger
 from trainer.run_folder import RunFolder
 from trainer.search import Candidate
 from trainer.search.space import space_of
-from trainer.sweep_folder import Sweep, SweepRun
+from trainer.sweep_folder import WHERE, Sweep
 
 SEARCH, SEED, CASES = "search", "seed", ("case", "workload")
-"""What is swept: the search and its settings make the method, all but the seed make the case."""
+"""What is swept: the search and its settings make the method, all but the seed make the case.
+
+So do, of several sweeps, the settings in which these differ."""
 
 
 @dataclass(frozen=True)
@@ -92,18 +94,31 @@ Compose = Callable[[list[str]], TrainConfig]
 """From what was typed for a run to its settings."""
 
 
-def read_entrants(sweep: Sweep, compose: Compose) -> list[Entrant]:
-    """The finished runs of a sweep.
+def read_entrants(sweeps: Sequence[Sweep], compose: Compose) -> list[Entrant]:
+    """The finished runs of sweeps.
 
     Raises:
         CheckpointError, PolicyFileError: a run's file can't be used.
     """
+    apart = _told_apart(sweeps)
     entrants = []
-    for run in sweep.runs:
-        folder = sweep.folder_of(run)
-        if folder is not None and sweep.has_finished(run):
-            entrants.append(_read(run, folder, compose))
+    for sweep in sweeps:
+        shared = {key: value for key, value in _typed(sweep).items() if key in apart}
+        for run in sweep.runs:
+            folder = sweep.folder_of(run)
+            if folder is not None and sweep.has_finished(run):
+                entrants.append(_read({**run.values, **shared}, folder, compose))
     return entrants
+
+
+def twice(entrants: Sequence[Entrant]) -> tuple[Entrant, Entrant] | None:
+    """Two runs of a method with one seed in one workload, as only several sweeps can have."""
+    first: dict[tuple[str, str, int], Entrant] = {}
+    for entrant in entrants:
+        known = first.setdefault((entrant.case, entrant.method, entrant.seed), entrant)
+        if known is not entrant:
+            return known, entrant
+    return None
 
 
 def by_case(entrants: Sequence[Entrant]) -> dict[str, list[Entrant]]:
@@ -122,7 +137,21 @@ def by_method(entrants: Sequence[Entrant]) -> dict[str, list[Entrant]]:
     return found
 
 
-def _read(run: SweepRun, folder: RunFolder, compose: Compose) -> Entrant:
+def _typed(sweep: Sweep) -> dict[str, str]:
+    """What was typed that all runs of a sweep share, by its names, as texts."""
+    typed = (text.lstrip("+").partition("=") for text in sweep.settings)
+    return {key: value for key, _, value in typed}
+
+
+def _told_apart(sweeps: Sequence[Sweep]) -> set[str]:
+    """The settings that not all of the sweeps share, but for those that change no result."""
+    typed = [_typed(sweep) for sweep in sweeps]
+    keys = {key for one in typed for key in one} - {*WHERE, "runs_dir"}
+    return {key for key in keys if len({one.get(key) for one in typed}) > 1}
+
+
+def _read(values: Mapping[str, str], folder: RunFolder, compose: Compose) -> Entrant:
+    """A run by its values of what tells the runs of the contest apart."""
     config = compose(folder.read_overrides())
     state = Checkpoint.load(folder.path)
     if len(state.tuned_us) > 1:
@@ -141,8 +170,8 @@ def _read(run: SweepRun, folder: RunFolder, compose: Compose) -> Entrant:
     )
     champion, trained = _champion(state, encoding, load(folder.policy, signature))
     return Entrant(
-        case=_case(run, folder, config),
-        method=_method(run, config),
+        case=_case(values, folder, config),
+        method=_method(values, config),
         seed=config.seed,
         folder=folder,
         config=config,
@@ -173,18 +202,18 @@ def _champion(
     return found, ledger.measured([found])[0].fitness if known else last.fitness
 
 
-def _method(run: SweepRun, config: TrainConfig) -> str:
-    """A run's search as it was chosen, and those of its settings that are swept: an ablation's."""
-    words = [run.values.get(SEARCH, config.search.name)]
-    words += [_words(key, value) for key, value in run.values.items() if _of_search(key)]
+def _method(values: Mapping[str, str], config: TrainConfig) -> str:
+    """A run's search as it was chosen, and its settings that are not all runs': an ablation's."""
+    words = [values.get(SEARCH, config.search.name)]
+    words += [_words(key, value) for key, value in values.items() if _of_search(key)]
     return " ".join(words)
 
 
-def _case(run: SweepRun, folder: RunFolder, config: TrainConfig) -> str:
-    """What is swept besides; else the case that all runs have, or their workload."""
+def _case(values: Mapping[str, str], folder: RunFolder, config: TrainConfig) -> str:
+    """What else is not all runs'; if nothing is, the case that all runs have, or their workload."""
     words = [
         value if key in CASES else _words(key, value)
-        for key, value in run.values.items()
+        for key, value in values.items()
         if key not in (SEARCH, SEED) and not _of_search(key)
     ]
     words = words or [text[5:] for text in folder.read_overrides() if text.startswith("case=")]

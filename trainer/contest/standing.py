@@ -109,9 +109,32 @@ class MethodStanding:
     @property
     def reached_after(self) -> float | None:
         """The median of the evaluations that took; None if half of the runs never did."""
-        spent = [math.inf if r.reached_after is None else r.reached_after for r in self.runs]
-        median = statistics.median(spent)
-        return None if math.isinf(median) else median
+        return _median_spent([run.reached_after for run in self.runs])
+
+
+@dataclass(frozen=True)
+class Overtaking:
+    """How soon the best method has what another one ends with.
+
+    Attributes:
+        method: the other.
+        score: what it ends with, measured anew: the median of its runs.
+        spent: the evaluations of its runs, the median.
+        after: evaluations until the best so far of the best method, measured anew, had that much,
+            the median of its runs; None if half of them never had.
+        runs: so many of its runs had.
+    """
+
+    method: str
+    score: float
+    spent: float
+    after: float | None
+    runs: int
+
+    @property
+    def share(self) -> float | None:
+        """The best method's evaluations ÷ the other's."""
+        return None if self.after is None else self.after / self.spent
 
 
 @dataclass(frozen=True)
@@ -121,6 +144,7 @@ class CaseStanding:
     Attributes:
         case: its name.
         methods: best first, by the median score.
+        overtakings: of every other method by the best.
         pairs: every two methods.
         baselines: their scores, measured anew.
         best_known: the best score of any table that was measured.
@@ -131,6 +155,7 @@ class CaseStanding:
 
     case: str
     methods: tuple[MethodStanding, ...]
+    overtakings: tuple[Overtaking, ...]
     pairs: tuple[Pair, ...]
     baselines: Mapping[str, float]
     best_known: float
@@ -208,6 +233,7 @@ def _case(
     return CaseStanding(
         case=name,
         methods=tuple(methods),
+        overtakings=tuple(overtaking(methods[0], other) for other in methods[1:]),
         pairs=tuple(compare_runs({m.method: [r.score for r in m.runs] for m in methods})),
         baselines={
             key.removeprefix(BASELINE): score
@@ -219,6 +245,29 @@ def _case(
         equal_seconds=seconds,
         smallest_p=smallest_p(counts[-1], counts[-2]) if len(counts) > 1 else 1.0,
     )
+
+
+def overtaking(best: MethodStanding, other: MethodStanding) -> Overtaking:
+    """How soon the best method has what another one ends with.
+
+    Each run counts with all of its evaluations, also beyond those that all methods have: that is
+    how methods of unlike budgets are compared.
+    """
+    score = other.score.median
+    after = [run.fresh_curve.reaches(score, run.evaluations) for run in best.runs]
+    return Overtaking(
+        method=other.method,
+        score=score,
+        spent=statistics.median(run.evaluations for run in other.runs),
+        after=_median_spent(after),
+        runs=sum(one is not None for one in after),
+    )
+
+
+def _median_spent(evaluations: Sequence[float | None]) -> float | None:
+    """The median of what runs took to come somewhere, None if they did not."""
+    median = statistics.median(math.inf if one is None else one for one in evaluations)
+    return None if math.isinf(median) else median
 
 
 def _run(
