@@ -122,11 +122,37 @@ def test_a_contest_interrupted_keeps_what_it_measured(
         return measure(*arguments, **named)
 
     with monkeypatch.context() as patch:
+        patch.setattr("trainer.command.contest.tune_silo", lambda *_: 64.0)
         patch.setattr(elsewhere.Session, "run", cut)
         assert run("contest", "sweep=mine", *FRESH).exit_code == 130
     (samples,) = json.loads((FOLDER / "fresh.json").read_text())["samples"].values()
     assert sum(len(taken) for taken in samples.values()) == 2
     assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+
+
+def test_what_a_search_saw_is_told_in_the_unit_of_the_contest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each run has found a constant of its own for `silo_tuned`, which may be a poor one."""
+    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    before = {
+        one["run"]: one for method in document()["cases"][0]["methods"] for one in method["runs"]
+    }
+    (folder, *_) = FOLDER.glob("*random*")
+    state = Checkpoint.load(folder)
+    state.tuned_us = [4096.0]
+    state.save(folder)
+    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    (samples,) = json.loads((FOLDER / "fresh.json").read_text())["samples"].values()
+    unit = samples["constant backoff of 4096 µs"][0] / samples["reference"][0]
+    assert unit < 0.9
+    after = {
+        one["run"]: one for method in document()["cases"][0]["methods"] for one in method["runs"]
+    }
+    for name, one in after.items():
+        factor = unit if name == folder.name else 1.0
+        assert one["trained"] == pytest.approx(before[name]["trained"] * factor, rel=0.01)
+        assert one["score"] == before[name]["score"]
 
 
 def test_a_shorter_contest_compares_over_the_same_rounds() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -162,46 +164,55 @@ def _measure(
 ) -> dict[str, dict[str, float]]:
     """The scores of each workload's tables, measured anew."""
     scores = FreshScores.load(folder / "fresh.json")
-    plan = FreshPlan(config.rounds, config.seconds, config.warmup, config.seed)
     found = {}
     for case, runs in by_case(entrants).items():
         display.say(f"{case}: {len(runs)} runs")
-        train = runs[0].config
-        spec = MachineSpec(
-            workload_options(train.workload),
-            train.machine.cores,
-            config.seed,
-            train.evaluation.grown_mib_max << 20,
-            train.machine.options(),
-        )
-        signature = spec.build().signature
-        backend = build_backend(config.evaluation, spec)
-        tables = _tables(config, runs, signature)
-        # Tables are named by what they do and baselines by what was typed: a file may change.
-        baselines = {name: one.policy for name, one in tables.items() if name.startswith(BASELINE)}
-        conditions = {
-            "workload": spec.workload,
-            "machine": spec.machine,
-            "cores": spec.cores,
-            "engine": engine_build(),
-            "baselines": sha256(json.dumps(baselines, sort_keys=True).encode()).hexdigest(),
-        }
-        try:
-            found[case] = scores.measure(
-                backend.run_round,
-                tables,
-                static_silo(_reference_us(runs)),
-                plan,
-                conditions,
-                display,
-            )
-        finally:
-            backend.close()
+        found[case] = _measure_case(config, runs, scores, display)
     return found
 
 
+def _measure_case(
+    config: ContestConfig, runs: Sequence[Entrant], scores: FreshScores, display: Display
+) -> dict[str, float]:
+    train = runs[0].config
+    spec = MachineSpec(
+        workload_options(train.workload),
+        train.machine.cores,
+        config.seed,
+        train.evaluation.grown_mib_max << 20,
+        train.machine.options(),
+    )
+    place = {
+        "workload": spec.workload,
+        "machine": spec.machine,
+        "cores": spec.cores,
+        "engine": engine_build(),
+    }
+    signature = spec.build().signature
+    backend = build_backend(config.evaluation, spec)
+    try:
+        tuned_us = scores.tuned(
+            {**place, "tuning": asdict(config.tuning), "seed": config.seed},
+            partial(tune_silo, backend.run_round, config.tuning, config.seed, display),
+        )
+        tables = _tables(config, runs, signature, tuned_us)
+        # Tables are named by what they do and baselines by what was typed: a file may change.
+        baselines = {name: one.policy for name, one in tables.items() if name.startswith(BASELINE)}
+        typed = sha256(json.dumps(baselines, sort_keys=True).encode()).hexdigest()
+        return scores.measure(
+            backend.run_round,
+            tables,
+            static_silo(tuned_us),
+            FreshPlan(config.rounds, config.seconds, config.warmup, config.seed),
+            {**place, "baselines": typed},
+            display,
+        )
+    finally:
+        backend.close()
+
+
 def _tables(
-    config: ContestConfig, runs: Sequence[Entrant], signature: Signature
+    config: ContestConfig, runs: Sequence[Entrant], signature: Signature, tuned_us: float
 ) -> dict[str, Subject]:
     """What is measured of a workload, equal tables once."""
     tables: dict[str, Subject] = {}
@@ -211,15 +222,10 @@ def _tables(
         found += [] if run.champion is None else [run.champion]
         for candidate in found:
             tables[run.name_of(candidate.vector)] = table_subject(candidate, run.encoding)
-    tuned_us = _reference_us(runs)
+        tables[run.unit] = static_silo(run.tuned_us)
     for name in runs[0].config.baselines:
         tables[f"{BASELINE}{name}"] = subject_of(name, signature, lambda: tuned_us)
     return tables
-
-
-def _reference_us(runs: Sequence[Entrant]) -> float:
-    """The constant backoff of `silo_tuned`: that of the run in the middle."""
-    return sorted(run.tuned_us for run in runs)[len(runs) // 2]
 
 
 def _on_threads(

@@ -54,6 +54,7 @@ class ContestConfig:
         warmup: … and what comes before each unmeasured.
         points: bests so far of each run that are measured anew, at most.
         share: of the best known, to which evaluations are counted.
+        tuning: the sweep of `silo_tuned`, which scores are relative to.
         evaluation: where tables are measured anew.
         threads: the best of each method on real cores.
     """
@@ -67,5 +68,6 @@ class ContestConfig:
     warmup: float = 0.01
     points: int = 12
     share: float = 0.95
+    tuning: TuningConfig = field(default_factory=TuningConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
     threads: ValidationConfig = field(default_factory=ValidationConfig)

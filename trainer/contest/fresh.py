@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
@@ -48,10 +48,12 @@ class FreshScores:
     Attributes:
         path: the file.
         samples: by what was measured where and how: fitness by round, null where it failed.
+        tuned_us: the constant backoffs of `silo_tuned`, by where and how they were found.
     """
 
     path: Path
     samples: dict[str, dict[str, list[float | None]]] = field(default_factory=dict)
+    tuned_us: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path) -> FreshScores:
@@ -63,7 +65,8 @@ class FreshScores:
                     key: {name: _sound(taken) for name, taken in tables.items()}
                     for key, tables in document["samples"].items()
                 }
-                return cls(path, samples)
+                tuned = {key: float(us) for key, us in document.get("tuned_us", {}).items()}
+                return cls(path, samples, tuned)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             pass
         return cls(path)
@@ -74,8 +77,29 @@ class FreshScores:
         Raises:
             WritingError: it can't be written.
         """
-        document = {"schema_version": SCHEMA_VERSION, "samples": self.samples}
+        document = {
+            "schema_version": SCHEMA_VERSION,
+            "tuned_us": self.tuned_us,
+            "samples": self.samples,
+        }
         write_atomically(self.path, json.dumps(document) + "\n")
+
+    def tuned(self, conditions: Mapping[str, Any], tune: Callable[[], float]) -> float:
+        """The constant backoff of `silo_tuned`, µs: found once, and kept in the file.
+
+        Args:
+            conditions: what it depends on.
+            tune: finds it.
+
+        Raises:
+            MeasuringError: nothing could be measured.
+            WritingError: the file can't be written.
+        """
+        key = json.dumps(conditions, sort_keys=True)
+        if key not in self.tuned_us:
+            self.tuned_us[key] = tune()
+            self.save()
+        return self.tuned_us[key]
 
     def measure(
         self,

@@ -63,6 +63,11 @@ class Entrant:
         """What equal tables of all runs share: a vector's meaning hangs on a run's settings."""
         return policy_digest(self.encoding.decode(vector, self.method))
 
+    @property
+    def unit(self) -> str:
+        """What its reference is called among tables, which is what its search saw others by."""
+        return f"constant backoff of {self.tuned_us:g} µs"
+
     def in_force(self, points: int, evaluations: int, seconds: float) -> list[Best]:
         """The bests that stand for its curve: the first, those at some moments, and the last.
 

@@ -32,7 +32,7 @@ class RunStanding:
         run: its folder's name.
         origin: where its champion came from; None if its search found no table that can be used.
         score: the champion's throughput ÷ that of `silo_tuned`, measured anew; 0 without one.
-        trained: the same as the search took it to be.
+        trained: the same as the search took it to be, by how good the reference that it had is.
         area: the mean over the evaluations of the best so far, measured anew.
         reached_after: evaluations to so much of the best known; None if it never was there.
         at_equal_time: the best so far, measured anew, when the quickest run of all had ended.
@@ -282,13 +282,15 @@ def _run(
     curve = Curve(tuple((float(best.evaluations), score) for best, score in measured))
     over_time = Curve(tuple((best.seconds, score) for best, score in measured))
     champion = entrant.champion
+    # What its search saw is in units of the constant that it found itself.
+    unit = fresh[entrant.unit]
     return RunStanding(
         method=entrant.method,
         seed=entrant.seed,
         run=entrant.folder.name,
         origin=None if champion is None else champion.origin,
         score=0.0 if champion is None else fresh[entrant.name_of(champion.vector)],
-        trained=entrant.trained,
+        trained=entrant.trained * unit,
         area=curve.area(evaluations),
         reached_after=curve.reaches(target, evaluations),
         at_equal_time=over_time.at(seconds),
@@ -296,7 +298,7 @@ def _run(
         evaluations=entrant.evaluations,
         refused=entrant.refused,
         trained_curve=Curve(
-            tuple((float(best.evaluations), best.fitness) for best in entrant.bests)
+            tuple((float(best.evaluations), best.fitness * unit) for best in entrant.bests)
         ),
         fresh_curve=curve,
     )
