@@ -67,7 +67,7 @@ BRIEFLY_S = 0.0001
 """Long enough to see whether something runs at all."""
 
 REMEMBERED = 64
-"""So many of the best candidates keep their samples in a checkpoint."""
+"""So many of the best candidates keep their samples in a checkpoint, beside those of the search."""
 
 UNSCHEDULED = ", unscheduled"
 """What follows the name of `search.base` where its own schedule is left out."""
@@ -414,7 +414,8 @@ class Training:
         measured = self._ledger.measured(candidates)
         search.tell(candidates, measured)
         state.evaluations += len(candidates) * len(self._members)
-        self._ledger.prune({*self._ledger.best(REMEMBERED), *candidates})
+        best_known = self._ledger.best(REMEMBERED)
+        self._ledger.prune({*best_known, *candidates, *search.goes_on_from})
         state.ledger = self._ledger.state_dict()
         state.search = search.state_dict()
         state.seconds = spent + time.monotonic() - started

@@ -73,6 +73,20 @@ def test_a_resumed_run_of_any_search_does_what_an_undisturbed_one_does(
     assert trace(tmp_path / "stopped") == trace(tmp_path / "straight")
 
 
+def test_what_the_search_goes_on_from_keeps_its_samples(
+    fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many rank higher: of a search for schedules too, half of the elites may not."""
+    monkeypatch.setattr("trainer.run.REMEMBERED", 1)
+    search = SEARCHES["guided"].config(name="guided", generations=8)
+    train(settings(None, search=search), tmp_path / "run")
+    state = Checkpoint.load(tmp_path / "run")
+    remembered = {tuple(entry["vector"]) for entry in state.ledger}
+    elites = {tuple(vector) for vector, *_ in state.search["elites"]}
+    assert len(elites) > 1
+    assert elites <= remembered
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.05])
 def test_a_resumed_run_does_what_an_undisturbed_one_does(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, noise: float

@@ -76,6 +76,28 @@ def test_candidates_are_different_tables_of_the_workload(name: str, encoding: En
             encoding.decode(candidate.vector, "x")
 
 
+@pytest.mark.parametrize("name", sorted({*SEARCHES} - {"policy_gradient"}))
+@pytest.mark.parametrize("scheduled", [False, True])
+def test_what_is_proposed_again_is_what_it_goes_on_from(
+    name: str, scheduled: bool, encoding: Encoding
+) -> None:
+    """Or the loop would have forgotten its samples, and a lucky one would count alone.
+
+    The policy gradient draws whatever its distribution says, again or not.
+    """
+    if scheduled:
+        encoding = Encoding(encoding.signature, scheduled=True)
+    worth, search = separable(encoding, 3), make(name, encoding)
+    seen: set[str] = set()
+    for _ in range(20):
+        known = {candidate.key for candidate in search.goes_on_from}
+        candidates = search.ask(search.batch)
+        again = {candidate.key for candidate in candidates} & seen
+        assert again <= known
+        seen |= {candidate.key for candidate in candidates}
+        search.tell(candidates, [Measured(worth(candidate)) for candidate in candidates])
+
+
 @pytest.mark.parametrize("name", SEARCHES)
 @pytest.mark.parametrize("actions", [["early_validation"], ["wait_coarse", "backoff"]])
 def test_what_no_group_allows_stays_as_in_occ(

@@ -67,6 +67,10 @@ class Search(Protocol):
     def batch(self) -> int:
         """How many candidates it wants to propose at a time: its generation."""
 
+    @property
+    def goes_on_from(self) -> Sequence[Candidate]:
+        """Tables that it may propose again: the loop keeps their samples, however low they rank."""
+
     def ask(self, n: int) -> list[Candidate]:
         """Propose at least one and at most `n` candidates, all different."""
 

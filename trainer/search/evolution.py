@@ -105,6 +105,11 @@ class Evolution:
         return self._config.parents * (1 + self._config.children)
 
     @property
+    def goes_on_from(self) -> Sequence[Candidate]:
+        """The parents."""
+        return [individual.candidate for individual in self._population]
+
+    @property
     def probability(self) -> float:
         """Of changing a cell, in this generation."""
         decayed = self._config.probability * self._config.decay**self._generation

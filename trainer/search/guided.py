@@ -144,6 +144,11 @@ class Guided:
         """Children, and the elites that are measured again."""
         return self._config.proposals
 
+    @property
+    def goes_on_from(self) -> Sequence[Candidate]:
+        """The elites: where schedules are searched for too, some are far behind the best."""
+        return [one.candidate for one in self._elites]
+
     def ask(self, n: int) -> list[Candidate]:
         """The warm start first; then elites that are not known well yet, and children."""
         n = min(n, self.batch)

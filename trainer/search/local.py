@@ -68,6 +68,12 @@ class Local:
         return self._config.proposals
 
     @property
+    def goes_on_from(self) -> Sequence[Candidate]:
+        """Where the climb is, and the seeds from which others begin."""
+        known = [*self._seeds, *([self._current] if self._current else [])]
+        return [one.candidate for one in known]
+
+    @property
     def restarts(self) -> int:
         """How often the climb has begun again."""
         return self._restarts

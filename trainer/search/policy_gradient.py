@@ -107,6 +107,11 @@ class PolicyGradient:
         """The samples and the most probable table."""
         return self._config.proposals
 
+    @property
+    def goes_on_from(self) -> Sequence[Candidate]:
+        """No table: it goes on from a distribution."""
+        return ()
+
     def ask(self, n: int) -> list[Candidate]:
         """The most probable table, then those sampled, each once; of one, a sample."""
         n = min(n, self.batch)

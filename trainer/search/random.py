@@ -59,6 +59,11 @@ class RandomSearch:
         """How many candidates it wants to propose at a time."""
         return self._config.proposals
 
+    @property
+    def goes_on_from(self) -> Sequence[Candidate]:
+        """No table."""
+        return ()
+
     def ask(self, n: int) -> list[Candidate]:
         """Tables that were never proposed before."""
         taken = set(self._seen)

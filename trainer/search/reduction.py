@@ -105,6 +105,11 @@ class Reduction:
         return self._config.proposals
 
     @property
+    def goes_on_from(self) -> Sequence[Candidate]:
+        """The table from which edges are dropped, or that the estimator holds to be best."""
+        return [self._current.candidate] if self._current else []
+
+    @property
     def dropped(self) -> frozenset[Edge]:
         """The edges left out of the conflict graph."""
         return self._dropped

@@ -32,12 +32,17 @@ class Settled:
         """That of the search."""
         return self._search.batch
 
+    @property
+    def goes_on_from(self) -> Sequence[Candidate]:
+        """Those of the search."""
+        return [self._settled(candidate) for candidate in self._search.goes_on_from]
+
     def ask(self, n: int) -> list[Candidate]:
         """What the search proposes, each policy once."""
         self._proposed = {}
         found = []
         for candidate in self._search.ask(n):
-            one = Candidate(self._encoding.settled(candidate.vector), candidate.origin)
+            one = self._settled(candidate)
             if one.key not in self._proposed:
                 found.append(one)
             self._proposed.setdefault(one.key, []).append(candidate)
@@ -59,3 +64,6 @@ class Settled:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a state."""
         self._search.load_state_dict(state)
+
+    def _settled(self, candidate: Candidate) -> Candidate:
+        return Candidate(self._encoding.settled(candidate.vector), candidate.origin)
