@@ -144,15 +144,30 @@ def test_what_a_search_saw_is_told_in_the_unit_of_the_contest(
     state.save(folder)
     assert run("contest", "sweep=mine", *FRESH).exit_code == 0
     (samples,) = json.loads((FOLDER / "fresh.json").read_text())["samples"].values()
-    unit = samples["constant backoff of 4096 µs"][0] / samples["reference"][0]
+    unit = samples["constant 4096"][0] / samples["reference"][0]
     assert unit < 0.9
     after = {
         one["run"]: one for method in document()["cases"][0]["methods"] for one in method["runs"]
     }
     for name, one in after.items():
-        factor = unit if name == folder.name else 1.0
+        factor = unit if name == f"mine/{folder.name}" else 1.0
         assert one["trained"] == pytest.approx(before[name]["trained"] * factor, rel=0.01)
         assert one["score"] == before[name]["score"]
+
+
+def test_a_runs_own_reference_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder, *_) = FOLDER.glob("*random*")
+    state = Checkpoint.load(folder)
+    state.tuned_us = [4096.0]
+    state.save(folder)
+
+    def measure(scores: Any, run_round: Any, tables: Any, *_: Any) -> dict[str, float]:
+        return {name: 0.0 if name.startswith("constant") else 1.0 for name in tables}
+
+    monkeypatch.setattr("trainer.contest.fresh.FreshScores.measure", measure)
+    done = run("contest", "sweep=mine", *FRESH)
+    assert done.exit_code == 1
+    assert "a constant backoff of 4096 µs, the reference of some runs, failed" in done.output
 
 
 def test_a_shorter_contest_compares_over_the_same_rounds() -> None:
@@ -182,17 +197,15 @@ def test_what_failed_is_measured_again_by_the_next_contest() -> None:
 
 
 def test_swept_settings_of_the_search_are_methods_of_their_own() -> None:
-    path = FOLDER / "sweep.json"
-    content = json.loads(path.read_text())
-    for number, one in enumerate(content["runs"]):
-        one["values"] |= {"search.proposals": str(number % 2), "machine.cores": "4"}
-    path.write_text(json.dumps(content))
+    for number, path in enumerate(sorted(FOLDER.glob("*/overrides.json"))):
+        typed = [*json.loads(path.read_text()), f"search.proposals={20 + number % 2}"]
+        path.write_text(json.dumps(typed))
     assert run("contest", "sweep=mine", *FRESH).exit_code == 0
     (case,) = document()["cases"]
-    assert case["case"] == "cores=4"
-    assert {method["method"] for method in case["methods"]} == {
-        f"{search} proposals={number}" for search in ("local", "random") for number in (0, 1)
-    }
+    assert case["case"] == "tpcc"
+    assert sorted(method["method"] for method in case["methods"]) == [
+        f"{search} proposals={number}" for search in ("local", "random") for number in (20, 21)
+    ]
 
 
 def test_unequal_cost_is_said() -> None:
@@ -231,14 +244,16 @@ def test_how_soon_the_best_has_what_the_other_ends_with() -> None:
     assert f"| {found['after'] / 600:.1%} |" in written
 
 
-def another(**settings: str) -> None:
+def another(**settings: str) -> Path:
     """A second sweep, `other`: the first with settings typed otherwise."""
-    shutil.copytree(FOLDER, FOLDER.parent / "other")
-    path = FOLDER.parent / "other" / "sweep.json"
-    content = json.loads(path.read_text())
-    kept = [text for text in content["settings"] if text.partition("=")[0] not in settings]
-    content["settings"] = kept + [f"{key}={value}" for key, value in settings.items()]
-    path.write_text(json.dumps(content))
+    other = FOLDER.parent / "other"
+    shutil.rmtree(other, ignore_errors=True)
+    shutil.copytree(FOLDER, other)
+    for path in other.glob("*/overrides.json"):
+        texts = json.loads(path.read_text())
+        kept = [text for text in texts if text.partition("=")[0] not in settings]
+        path.write_text(json.dumps(kept + [f"{key}={value}" for key, value in settings.items()]))
+    return other
 
 
 BOTH = ("sweep=[mine,other]", "output=both")
@@ -266,6 +281,54 @@ def test_sweeps_of_other_workloads_or_machines_are_cases() -> None:
     assert all(len(case["methods"]) == 2 for case in content["cases"])
 
 
+def test_what_makes_no_difference_is_in_no_name() -> None:
+    """That sweeps record elsewhere, or compare their champions for longer, parts no runs."""
+    other = another(**{"run.repeats": "3", "mlflow.enabled": "false", "seed": "7"})
+    for folder in other.glob("*seed2"):
+        shutil.rmtree(folder)
+    done = run("contest", *BOTH, *FRESH)
+    assert done.exit_code == 0, done.output
+    (case,) = json.loads(Path("both/contest.json").read_text())["cases"]
+    assert case["case"] == "tpcc"
+    seeds = {m["method"]: sorted(one["seed"] for one in m["runs"]) for m in case["methods"]}
+    assert seeds == {"local": [1, 2, 7], "random": [1, 2, 7]}
+    assert {one["run"].split("/")[0] for m in case["methods"] for one in m["runs"]} == {
+        "mine",
+        "other",
+    }
+
+
+def test_runs_that_were_measured_otherwise_are_not_compared() -> None:
+    another(**{"evaluation.looks": "[1,2]"})
+    done = run("contest", *BOTH, *FRESH)
+    assert done.exit_code == 2
+    words = " ".join(done.output.split())
+    assert "runs/sweeps/mine/001-tpcc-local-seed1 and runs/sweeps/other/001-tpcc-local" in words
+    assert "evaluation.looks is" in words
+    assert "leave one of their sweeps out" in words
+
+
+def test_each_budgets_own_champion_runs_on_real_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders of two sweeps may have the same name."""
+    other = another(**{"search.evaluations": "600"})
+    for folder in other.glob("*local*"):
+        state = Checkpoint.load(folder)
+        state.bests = []
+        state.save(folder)
+    compared: list[list[str]] = []
+
+    def compare(run_round: Any, subjects: Any, *_: Any) -> Comparison:
+        compared.append([subject.name for subject in subjects])
+        return Comparison([])
+
+    monkeypatch.setattr("trainer.command.contest.compare_shown", compare)
+    brief = ["threads.cores=2", "threads.tuning.rounds=1", "rounds=1"]
+    assert run("contest", *BOTH, "evaluation.backend=in_process", *brief).exit_code == 0
+    (names,) = compared
+    assert "local evaluations=60" in names
+    assert "local evaluations=600" not in names
+
+
 def test_several_sweeps_that_make_no_contest_are_refused() -> None:
     another()
     for arguments, words in (
@@ -273,6 +336,7 @@ def test_several_sweeps_that_make_no_contest_are_refused() -> None:
         (["sweep=[mine,mine]"], "mine is there twice"),
         (["sweep=[mine,nosuch]"], "sweep=nosuch: no such sweep; there are mine, other"),
         (["sweep=[]"], "name the sweep whose runs are compared"),
+        (["sweep=mine,other"], "of several sweeps: 'sweep=[mine,other]'"),
         (BOTH, "are both runs of local with seed 1 on tpcc"),
     ):
         done = run("contest", *arguments, *FRESH)
@@ -306,12 +370,15 @@ def test_who_never_has_what_another_ends_with_is_told_so() -> None:
         )
 
     few, many = of("few", 80, 2.0, 2.0, 0.5), of("many", 1000, 1.5, 0.9, 1.5)
-    assert overtaking(few, many) == Overtaking("many", 1.5, 1000, None, 0)
-    assert overtaking(few, many).share is None
+    # Its champions have it, for what they cost, though no best so far before has.
+    assert overtaking(few, many) == Overtaking("many", 1.5, 1000, 90.0, 80.0, 2, 0.08)
+    assert overtaking(many, few) == Overtaking("few", 2.0, 80, 80.0, None, 0, None)
     # It has half of what it ends with from the first generation on, and that is enough here.
     poor = of("poor", 1000, 1.0, 0.9, 1.1)
-    assert overtaking(few, poor) == Overtaking("poor", 1.0, 1000, 10.0, 2)
-    assert overtaking(few, poor).share == 0.01
+    assert overtaking(few, poor) == Overtaking("poor", 1.0, 1000, 90.0, 10.0, 2, 0.01)
+    # To be as good as nothing is no merit.
+    nothing = Overtaking("none", 0.0, 1000, first=None, after=None, runs=0, share=None)
+    assert overtaking(few, of("none", 1000, 0.0)) == nothing
 
 
 def found_nothing(method: str) -> int:
@@ -441,9 +508,14 @@ def test_the_first_best_and_those_at_the_end_stand_for_a_curve() -> None:
     bests = [Best(n, 16 * n, n, float(n), 1.0 + n / 100, [n], "") for n in range(1, 101)]
     one = Entrant.__new__(Entrant)
     object.__setattr__(one, "bests", tuple(bests))
+    object.__setattr__(one, "evaluations", 800)
     found = [best.evaluations // 16 for best in one.in_force(4, 800, 70.0)]
     assert found == [1, 12, 25, 37, 50, 70, 100]
     assert one.in_force(100, 800, 70.0) == bests
+    # Of what it has beyond what all have, as much.
+    object.__setattr__(one, "evaluations", 1600)
+    found = [best.evaluations // 16 for best in one.in_force(4, 160, 7.0)]
+    assert found == [1, 2, 5, 7, 10, 25, 50, 75, 100]
 
 
 def test_a_cell_that_stands_for_two_classifiers_makes_two_tables(tpcc: Signature) -> None:

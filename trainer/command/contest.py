@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -25,7 +26,7 @@ from envs import (
 )
 from envs.engine_interface import engine_build
 from envs.result import Machine
-from policies import Signature, to_json
+from policies import to_json
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import INTERRUPTED, UsageError, one_message
 from trainer.command.members import as_trained, compose_members
@@ -33,10 +34,11 @@ from trainer.command.output import as_text, make_progress_console, print_table
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import ContestConfig, TrainConfig, workload_options
 from trainer.contest.fresh import FreshPlan, FreshScores
+from trainer.contest.naming import UnlikeError
 from trainer.contest.picture import plot_case
 from trainer.contest.report import as_markdown, as_table, sheets
 from trainer.contest.runs import Entrant, by_case, by_method, in_common, read_entrants, twice
-from trainer.contest.standing import BASELINE, CaseStanding, Standing, stand
+from trainer.contest.standing import CaseStanding, Fresh, Standing, stand
 from trainer.evaluation import MachineSpec, build_backend
 from trainer.evaluation.measure import compare_shown, tune_silo
 from trainer.evaluation.race import table_subject
@@ -80,18 +82,22 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
     sweeps = _sweeps(config)
     folder = _folder(config, sweeps)
     runs = sum(len(sweep.runs) for sweep in sweeps)
-    entrants = read_entrants(sweeps, _settings_of)
+    try:
+        entrants = read_entrants(sweeps, _settings_of)
+    except UnlikeError as error:
+        raise UsageError(f"sweep={_typed(config)}: {error}") from error
     if not entrants:
         raise UsageError(
             f"sweep={_typed(config)}: none of {runs} runs is finished; go on with: "
-            f"heddle train -m sweep={sweeps[0].path}"
+            + ", ".join(f"heddle train -m sweep={sweep.path}" for sweep in sweeps)
         )
     again = twice(entrants)
     if again is not None:
         one, other = again
         raise UsageError(
             f"sweep={_typed(config)}: {one.folder.path} and {other.folder.path} are both runs of "
-            f"{one.method} with seed {one.seed} on {one.case}; leave one of these sweeps out"
+            f"{one.method} with seed {one.seed} on {one.case}; leave one of their sweeps out, or "
+            "take one of these folders out of its sweep's"
         )
     if config.seed in {entrant.seed for entrant in entrants}:
         raise UsageError(f"seed={config.seed}: is a run's own; what is measured anew needs another")
@@ -103,7 +109,7 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
         _write(config, sweeps, entrants, standing, on_real, folder)
     _show(standing, on_real, folder)
     if interrupted:
-        click.echo(f"interrupted on real cores; go on with: {_command(config)}")
+        click.echo(f"interrupted on real cores; go on with: heddle contest {shlex.join(settings)}")
         raise SystemExit(INTERRUPTED)
 
 
@@ -123,12 +129,6 @@ def _typed(config: ContestConfig) -> str:
     """The sweeps as they are typed."""
     names = _names(config)
     return names[0] if len(names) == 1 else f"'[{','.join(names)}]'"
-
-
-def _command(config: ContestConfig) -> str:
-    """What to type to go on."""
-    output = f" output={config.output}" if config.output else ""
-    return f"heddle contest sweep={_typed(config)}{output}"
 
 
 def _sweeps(config: ContestConfig) -> list[Sweep]:
@@ -161,8 +161,8 @@ def _folder(config: ContestConfig, sweeps: Sequence[Sweep]) -> Path:
 
 def _measure(
     config: ContestConfig, entrants: Sequence[Entrant], folder: Path, display: Display
-) -> dict[str, dict[str, float]]:
-    """The scores of each workload's tables, measured anew."""
+) -> dict[str, Fresh]:
+    """What each case's tables are worth, measured anew."""
     scores = FreshScores.load(folder / "fresh.json")
     found = {}
     for case, runs in by_case(entrants).items():
@@ -173,7 +173,7 @@ def _measure(
 
 def _measure_case(
     config: ContestConfig, runs: Sequence[Entrant], scores: FreshScores, display: Display
-) -> dict[str, float]:
+) -> Fresh:
     train = runs[0].config
     spec = MachineSpec(
         workload_options(train.workload),
@@ -195,26 +195,49 @@ def _measure_case(
             {**place, "tuning": asdict(config.tuning), "seed": config.seed},
             partial(tune_silo, backend.run_round, config.tuning, config.seed, display),
         )
-        tables = _tables(config, runs, signature, tuned_us)
+        tables = _tables(config, runs)
+        baselines = {
+            name: subject_of(name, signature, lambda: tuned_us) for name in train.baselines
+        }
+        constants = {run.tuned_us: static_silo(run.tuned_us) for run in runs}
+        constants.pop(tuned_us, None)
         # Tables are named by what they do and baselines by what was typed: a file may change.
-        baselines = {name: one.policy for name, one in tables.items() if name.startswith(BASELINE)}
-        typed = sha256(json.dumps(baselines, sort_keys=True).encode()).hexdigest()
-        return scores.measure(
+        typed = {name: one.policy for name, one in baselines.items()}
+        found = scores.measure(
             backend.run_round,
-            tables,
+            {
+                **tables,
+                **{f"baseline {name}": one for name, one in baselines.items()},
+                **{f"constant {us:g}": one for us, one in constants.items()},
+            },
             static_silo(tuned_us),
             FreshPlan(config.rounds, config.seconds, config.warmup, config.seed),
-            {**place, "baselines": typed},
+            {**place, "baselines": sha256(json.dumps(typed, sort_keys=True).encode()).hexdigest()},
             display,
         )
     finally:
         backend.close()
+    return Fresh(
+        tuned_us,
+        {name: found[name] for name in tables},
+        {name: found[f"baseline {name}"] for name in baselines},
+        {tuned_us: 1.0, **{us: _sound(us, found[f"constant {us:g}"]) for us in constants}},
+    )
 
 
-def _tables(
-    config: ContestConfig, runs: Sequence[Entrant], signature: Signature, tuned_us: float
-) -> dict[str, Subject]:
-    """What is measured of a workload, equal tables once."""
+def _sound(constant_us: float, score: float) -> float:
+    """How good a run's own reference is, by which what its search saw is told."""
+    if not score:
+        raise MeasuringError(
+            f"Silo with a constant backoff of {constant_us:g} µs, the reference of some runs, "
+            "failed, or committed nothing; the same command measures it again, and longer runs "
+            "(seconds) may be what it needs"
+        )
+    return score
+
+
+def _tables(config: ContestConfig, runs: Sequence[Entrant]) -> dict[str, Subject]:
+    """What is measured of the runs of a case, equal tables once."""
     tables: dict[str, Subject] = {}
     for run in runs:
         in_force = run.in_force(config.points, *in_common(runs))
@@ -222,9 +245,6 @@ def _tables(
         found += [] if run.champion is None else [run.champion]
         for candidate in found:
             tables[run.name_of(candidate.vector)] = table_subject(candidate, run.encoding)
-        tables[run.unit] = static_silo(run.tuned_us)
-    for name in runs[0].config.baselines:
-        tables[f"{BASELINE}{name}"] = subject_of(name, signature, lambda: tuned_us)
     return tables
 
 
@@ -269,7 +289,7 @@ def _best_of(method: str, case: CaseStanding, runs: Sequence[Entrant]) -> Iterat
     """A method's best champion, if any of its searches found one."""
     (standing,) = (one for one in case.methods if one.method == method)
     best = max(standing.runs, key=lambda run: (run.score, run.origin is not None))
-    run = next(run for run in runs if run.folder.name == best.run)
+    run = next(run for run in runs if run.name == best.run)
     if run.champion is not None:
         yield of_policy(method, to_json(run.encoding.decode(run.champion.vector, method)))
 
@@ -298,6 +318,7 @@ def _write(
             "rounds": config.rounds,
             "seconds": config.seconds,
             "warmup": config.warmup,
+            "tuning": asdict(config.tuning),
         },
         **standing.as_dict(),
         "on_threads": {case: comparison.as_dict() for case, comparison in on_real.items()},
@@ -314,11 +335,11 @@ def _write(
         path = folder / f"contest-{name}.png"
         plot_case(one, _machine(entrants, one.case), path)
         written.append(path)
-    recorded = [sweep.mlflow_run_id for sweep in sweeps if sweep.mlflow_run_id is not None]
-    if recorded:
-        record = Record(entrants[0].config.mlflow, Path(config.runs_dir), click.echo)
-        for run_id in recorded:
-            record.attach(run_id, *written)
+    for sweep in sweeps:
+        settings = next((e.config for e in entrants if e.folder.path.parent == sweep.path), None)
+        if sweep.mlflow_run_id is not None and settings is not None:
+            record = Record(settings.mlflow, Path(config.runs_dir), click.echo)
+            record.attach(sweep.mlflow_run_id, *written)
 
 
 def _show(standing: Standing, on_real: dict[str, Comparison], folder: Path) -> None:
@@ -332,5 +353,5 @@ def _show(standing: Standing, on_real: dict[str, Comparison], folder: Path) -> N
     if refused:
         click.echo(f"{refused} tables failed the check; see the runs' folders refused", err=True)
     if standing.missing:
-        click.echo(f"{standing.missing} runs of the sweep are not finished, and not counted")
+        click.echo(f"{standing.missing} runs are not finished, and not counted")
     click.echo(f"written: {folder / 'contest.md'}, contest.json and the pictures beside it")

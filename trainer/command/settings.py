@@ -118,6 +118,8 @@ def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
         if override.is_sweep_override():
             cure = "; add -m for a run of each" if name == "train" else ""
             typed = str(override.input_line)
+            if (name, override.key_or_group) == ("contest", "sweep"):
+                cure = f"; of several sweeps: 'sweep=[{typed.partition('=')[2]}]'"
             raise UsageError(f"{typed}: takes one value{cure}{_one_table(name, typed)}")
     with _hydra():
         groups = group_choices()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLORS = ("#1f4e79", "#c8553d", "#3a7d44", "#8a5a9e", "#b8860b", "#4a4a4a", "#2a9d8f")
+STYLES = ("-", "--", ":")
 STEPS = 200
 
 
@@ -28,7 +29,8 @@ def plot_case(case: CaseStanding, words: str, path: Path) -> None:
 def case_figure(case: CaseStanding, words: str) -> Figure:
     """One workload: at the left as the searches saw it, at the right measured anew.
 
-    Methods of which not equally many runs are finished have their number beside their name.
+    Methods of which not equally many runs are finished have their number beside their name. Each is
+    drawn as far as all of its own runs go.
 
     Args:
         case: what was found.
@@ -46,7 +48,8 @@ def case_figure(case: CaseStanding, words: str) -> Figure:
         for number, method in enumerate(case.methods):
             runs = f" ({len(method.runs)} run{'' if len(method.runs) == 1 else 's'})"
             label = method.method + (runs if len(counts) > 1 else "")
-            _draw(axes, method, kind, case.evaluations, COLORS[number % len(COLORS)], label)
+            style = STYLES[number // len(COLORS) % len(STYLES)]
+            _draw(axes, method, kind, COLORS[number % len(COLORS)], style, label)
         axes.axhline(1.0, color="black", linewidth=0.8, linestyle=":")
         axes.set_xlabel("evaluations")
         axes.grid(alpha=0.2)
@@ -61,8 +64,9 @@ def case_figure(case: CaseStanding, words: str) -> Figure:
 
 
 def _draw(
-    axes: object, method: MethodStanding, kind: str, until: int, color: str, label: str
+    axes: object, method: MethodStanding, kind: str, color: str, style: str, label: str
 ) -> None:
+    until = min(run.evaluations for run in method.runs)
     curves: list[Curve] = [getattr(run, kind) for run in method.runs]
     # Before every run has a first generation there is no median to speak of.
     begun = max((curve.steps[0][0] for curve in curves if curve.steps), default=0.0)
@@ -71,5 +75,10 @@ def _draw(
     low, high = [one.low for one in spreads], [one.high for one in spreads]
     axes.fill_between(spent, low, high, step="post", color=color, alpha=0.15, linewidth=0)  # type: ignore[attr-defined]
     axes.step(  # type: ignore[attr-defined]
-        spent, [one.median for one in spreads], where="post", color=color, label=label
+        spent,
+        [one.median for one in spreads],
+        where="post",
+        color=color,
+        linestyle=style,
+        label=label,
     )

@@ -94,7 +94,8 @@ def _methods(case: CaseStanding, share: float) -> Sheet:
         tuple(_row(method) for method in case.methods),
         (
             "Score: the champion's throughput ÷ silo_tuned's, measured anew, median over the runs",
-            f"best known {case.best_known:.3f}; baselines: {best}",
+            f"here silo_tuned waits {case.tuned_us:g} µs; best known {case.best_known:.3f}; "
+            f"baselines: {best}",
             *([unequal] if case.evaluations_max > case.evaluations else []),
             *(
                 f"{method.in_vain} of {len(method.runs)} runs of {method.method} found no table "
@@ -127,19 +128,23 @@ def _overtakings(case: CaseStanding) -> Sheet:
     best = case.methods[0]
     return Sheet(
         f"{case.case}: how soon {best.method} has what the others end with",
-        ("method", "ends with", "after", f"{best.method} after", "runs", "share"),
+        ("method", "ends with", "after", "had it after", f"{best.method} after", "runs", "share"),
         tuple(
             (
                 one.method,
                 f"{one.score:.3f}",
                 f"{one.spent:.0f}",
+                "–" if one.first is None else f"{one.first:.0f}",
                 "–" if one.after is None else f"{one.after:.0f}",
                 f"{one.runs}/{len(best.runs)}",
                 "–" if one.share is None else f"{one.share:.1%}",
             )
             for one in case.overtakings
         ),
-        ("In evaluations, medians over the runs; best so far and ends are measured anew",),
+        (
+            "In evaluations until it was there for the first time, medians over the runs; "
+            "everything is measured anew",
+        ),
     )
 
 

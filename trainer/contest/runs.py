@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from envs.engine_interface import load_engine
@@ -11,16 +11,12 @@ from policies import Encoding, PolicyDocument, load
 from policies.policy_digest import policy_digest
 from trainer.checkpoint import Best, Checkpoint, CheckpointError
 from trainer.config import TrainConfig, workload_options
+from trainer.contest.naming import Names, Settings, name_runs
 from trainer.evaluation import Ledger
 from trainer.run_folder import RunFolder
 from trainer.search import Candidate
 from trainer.search.space import space_of
-from trainer.sweep_folder import WHERE, Sweep
-
-SEARCH, SEED, CASES = "search", "seed", ("case", "workload")
-"""What is swept: the search and its settings make the method, all but the seed make the case.
-
-So do, of several sweeps, the settings in which these differ."""
+from trainer.sweep_folder import Sweep
 
 
 @dataclass(frozen=True)
@@ -28,8 +24,8 @@ class Entrant:
     """A finished run.
 
     Attributes:
-        case: its workload, as the sweep names it.
-        method: its search, with those of its settings that are swept.
+        case: its workload and machine, as far as these tell runs apart (`name_runs`).
+        method: its search, with its settings that do.
         seed: its seed.
         folder: where it is.
         config: its settings.
@@ -64,21 +60,23 @@ class Entrant:
         return policy_digest(self.encoding.decode(vector, self.method))
 
     @property
-    def unit(self) -> str:
-        """What its reference is called among tables, which is what its search saw others by."""
-        return f"constant backoff of {self.tuned_us:g} µs"
+    def name(self) -> str:
+        """Its folder, in that of its sweep."""
+        return "/".join(self.folder.path.parts[-2:])
 
     def in_force(self, points: int, evaluations: int, seconds: float) -> list[Best]:
         """The bests that stand for its curve: the first, those at some moments, and the last.
 
         Args:
             points: moments, evenly apart.
-            evaluations: that all runs of its workload have: the last of the moments.
+            evaluations: that all runs of its workload have: the last of the moments. A run that has
+                more has as many moments over all of its own.
             seconds: that the quickest of them took: one more moment.
         """
         if len(self.bests) <= points:
             return list(self.bests)
-        moments = [evaluations * (point + 1) / points for point in range(points)]
+        ends = {evaluations, self.evaluations}
+        moments = [end * (point + 1) / points for end in ends for point in range(points)]
         chosen = {0, len(self.bests) - 1}
         chosen |= {_last([best.evaluations <= at for best in self.bests]) for at in moments}
         chosen |= {_last([best.seconds <= seconds for best in self.bests])}
@@ -104,20 +102,23 @@ def read_entrants(sweeps: Sequence[Sweep], compose: Compose) -> list[Entrant]:
 
     Raises:
         CheckpointError, PolicyFileError: a run's file can't be used.
+        UnlikeError: runs that would be compared are not alike.
     """
-    apart = _told_apart(sweeps)
-    entrants = []
-    for sweep in sweeps:
-        shared = {key: value for key, value in _typed(sweep).items() if key in apart}
-        for run in sweep.runs:
-            folder = sweep.folder_of(run)
-            if folder is not None and sweep.has_finished(run):
-                entrants.append(_read({**run.values, **shared}, folder, compose))
-    return entrants
+    folders = [
+        folder
+        for sweep in sweeps
+        for run in sweep.runs
+        if (folder := sweep.folder_of(run)) is not None and sweep.has_finished(run)
+    ]
+    typed = [folder.read_overrides() for folder in folders]
+    configs = [compose(texts) for texts in typed]
+    settings = map(Settings.of, (folder.path for folder in folders), typed, configs)
+    names = name_runs(list(settings), {key for sweep in sweeps for key in sweep.axes})
+    return list(map(_read, folders, configs, names))
 
 
 def twice(entrants: Sequence[Entrant]) -> tuple[Entrant, Entrant] | None:
-    """Two runs of a method with one seed in one workload, as only several sweeps can have."""
+    """Two runs of a method with one seed in one workload: one of them says nothing new."""
     first: dict[tuple[str, str, int], Entrant] = {}
     for entrant in entrants:
         known = first.setdefault((entrant.case, entrant.method, entrant.seed), entrant)
@@ -142,22 +143,7 @@ def by_method(entrants: Sequence[Entrant]) -> dict[str, list[Entrant]]:
     return found
 
 
-def _typed(sweep: Sweep) -> dict[str, str]:
-    """What was typed that all runs of a sweep share, by its names, as texts."""
-    typed = (text.lstrip("+").partition("=") for text in sweep.settings)
-    return {key: value for key, _, value in typed}
-
-
-def _told_apart(sweeps: Sequence[Sweep]) -> set[str]:
-    """The settings that not all of the sweeps share, but for those that change no result."""
-    typed = [_typed(sweep) for sweep in sweeps]
-    keys = {key for one in typed for key in one} - {*WHERE, "runs_dir"}
-    return {key for key in keys if len({one.get(key) for one in typed}) > 1}
-
-
-def _read(values: Mapping[str, str], folder: RunFolder, compose: Compose) -> Entrant:
-    """A run by its values of what tells the runs of the contest apart."""
-    config = compose(folder.read_overrides())
+def _read(folder: RunFolder, config: TrainConfig, names: Names) -> Entrant:
     state = Checkpoint.load(folder.path)
     if len(state.tuned_us) > 1:
         raise CheckpointError(
@@ -175,8 +161,8 @@ def _read(values: Mapping[str, str], folder: RunFolder, compose: Compose) -> Ent
     )
     champion, trained = _champion(state, encoding, load(folder.policy, signature))
     return Entrant(
-        case=_case(values, folder, config),
-        method=_method(values, config),
+        case=names.case,
+        method=names.method,
         seed=config.seed,
         folder=folder,
         config=config,
@@ -205,29 +191,3 @@ def _champion(
         found = Candidate(tuple(last.vector), last.origin)
     known = ledger.slices(found) > 0
     return found, ledger.measured([found])[0].fitness if known else last.fitness
-
-
-def _method(values: Mapping[str, str], config: TrainConfig) -> str:
-    """A run's search as it was chosen, and its settings that are not all runs': an ablation's."""
-    words = [values.get(SEARCH, config.search.name)]
-    words += [_words(key, value) for key, value in values.items() if _of_search(key)]
-    return " ".join(words)
-
-
-def _case(values: Mapping[str, str], folder: RunFolder, config: TrainConfig) -> str:
-    """What else is not all runs'; if nothing is, the case that all runs have, or their workload."""
-    words = [
-        value if key in CASES else _words(key, value)
-        for key, value in values.items()
-        if key not in (SEARCH, SEED) and not _of_search(key)
-    ]
-    words = words or [text[5:] for text in folder.read_overrides() if text.startswith("case=")]
-    return " ".join(words) or str(config.workload.get("name", "workload"))
-
-
-def _of_search(key: str) -> bool:
-    return key.startswith(f"{SEARCH}.")
-
-
-def _words(key: str, value: str) -> str:
-    return f"{key.rpartition('.')[2]}={value}"

@@ -18,8 +18,22 @@ from trainer.contest.statistics import (
     smallest_p,
 )
 
-BASELINE = "baseline "
-"""How the names of baselines begin among those of tables."""
+
+@dataclass(frozen=True)
+class Fresh:
+    """What was measured anew in a case: throughput ÷ that of `silo_tuned`.
+
+    Attributes:
+        tuned_us: the constant backoff of `silo_tuned` there, µs.
+        tables: of the runs, by `Entrant.name_of`.
+        baselines: by name.
+        constants: Silo under the constants that the runs had for `silo_tuned`, by these, in µs.
+    """
+
+    tuned_us: float
+    tables: Mapping[str, float]
+    baselines: Mapping[str, float]
+    constants: Mapping[float, float]
 
 
 @dataclass(frozen=True)
@@ -29,7 +43,7 @@ class RunStanding:
     Attributes:
         method: its search, with those of its settings that are swept.
         seed: its seed.
-        run: its folder's name.
+        run: its folder, in that of its sweep.
         origin: where its champion came from; None if its search found no table that can be used.
         score: the champion's throughput ÷ that of `silo_tuned`, measured anew; 0 without one.
         trained: the same as the search took it to be, by how good the reference that it had is.
@@ -120,21 +134,20 @@ class Overtaking:
         method: the other.
         score: what it ends with, measured anew: the median of its runs.
         spent: the evaluations of its runs, the median.
-        after: evaluations until the best so far of the best method, measured anew, had that much,
-            the median of its runs; None if half of them never had.
-        runs: so many of its runs had.
+        first: evaluations until it had that much itself, for the first time: the median of its
+            runs; None if half of them never had. Where that is early, it has stood still since.
+        after: the same of the best method; None as well if the other ends with nothing.
+        runs: so many runs of the best method had that much.
+        share: `after` ÷ `spent`.
     """
 
     method: str
     score: float
     spent: float
+    first: float | None
     after: float | None
     runs: int
-
-    @property
-    def share(self) -> float | None:
-        """The best method's evaluations ÷ the other's."""
-        return None if self.after is None else self.after / self.spent
+    share: float | None
 
 
 @dataclass(frozen=True)
@@ -147,6 +160,7 @@ class CaseStanding:
         overtakings: of every other method by the best.
         pairs: every two methods.
         baselines: their scores, measured anew.
+        tuned_us: the constant backoff of `silo_tuned`, which scores are relative to, µs.
         best_known: the best score of any table that was measured.
         evaluations: so many all runs have; curves end there.
         equal_seconds: that the quickest run took.
@@ -158,6 +172,7 @@ class CaseStanding:
     overtakings: tuple[Overtaking, ...]
     pairs: tuple[Pair, ...]
     baselines: Mapping[str, float]
+    tuned_us: float
     best_known: float
     evaluations: int
     equal_seconds: float
@@ -194,7 +209,7 @@ class Standing:
 
 def stand(
     entrants: Sequence[Entrant],
-    fresh: Mapping[str, Mapping[str, float]],
+    fresh: Mapping[str, Fresh],
     share: float,
     missing: int,
 ) -> Standing:
@@ -202,8 +217,7 @@ def stand(
 
     Args:
         entrants: the finished runs; at least one.
-        fresh: for each workload the scores of its tables, measured anew, by
-            `Entrant.name_of`, and of the baselines.
+        fresh: what was measured anew in each case.
         share: of the best known, to which evaluations are counted.
         missing: runs that are not finished.
     """
@@ -217,11 +231,9 @@ def stand(
     return Standing(tuple(cases), overall, len(blocks), share, missing)
 
 
-def _case(
-    name: str, entrants: Sequence[Entrant], fresh: Mapping[str, float], share: float
-) -> CaseStanding:
+def _case(name: str, entrants: Sequence[Entrant], fresh: Fresh, share: float) -> CaseStanding:
     evaluations, seconds = in_common(entrants)
-    best_known = max(fresh.values(), default=0.0)
+    best_known = max([*fresh.tables.values(), *fresh.baselines.values()], default=0.0)
     methods = []
     for method, runs in by_method(entrants).items():
         standings = [
@@ -235,11 +247,8 @@ def _case(
         methods=tuple(methods),
         overtakings=tuple(overtaking(methods[0], other) for other in methods[1:]),
         pairs=tuple(compare_runs({m.method: [r.score for r in m.runs] for m in methods})),
-        baselines={
-            key.removeprefix(BASELINE): score
-            for key, score in fresh.items()
-            if key.startswith(BASELINE)
-        },
+        baselines=fresh.baselines,
+        tuned_us=fresh.tuned_us,
         best_known=best_known,
         evaluations=evaluations,
         equal_seconds=seconds,
@@ -250,18 +259,31 @@ def _case(
 def overtaking(best: MethodStanding, other: MethodStanding) -> Overtaking:
     """How soon the best method has what another one ends with.
 
-    Each run counts with all of its evaluations, also beyond those that all methods have: that is
-    how methods of unlike budgets are compared.
+    Each run counts with all of its evaluations, also beyond those that all methods have, and with
+    its champion, which may be another than its last best so far: that is how methods of unlike
+    budgets are compared.
     """
     score = other.score.median
-    after = [run.fresh_curve.reaches(score, run.evaluations) for run in best.runs]
+    spent = statistics.median(run.evaluations for run in other.runs)
+    found = [_first_with(score, run) for run in best.runs]
+    after = _median_spent(found)
     return Overtaking(
         method=other.method,
         score=score,
-        spent=statistics.median(run.evaluations for run in other.runs),
-        after=_median_spent(after),
-        runs=sum(one is not None for one in after),
+        spent=spent,
+        first=_median_spent([_first_with(score, run) for run in other.runs]),
+        after=after,
+        runs=sum(one is not None for one in found),
+        share=None if after is None else after / spent,
     )
+
+
+def _first_with(score: float, run: RunStanding) -> float | None:
+    """The evaluations after which a run first had so much; None if it never had, or of nothing."""
+    if not score:
+        return None
+    steps = (*run.fresh_curve.steps, (float(run.evaluations), run.score))
+    return Curve(steps).reaches(score, run.evaluations)
 
 
 def _median_spent(evaluations: Sequence[float | None]) -> float | None:
@@ -272,24 +294,24 @@ def _median_spent(evaluations: Sequence[float | None]) -> float | None:
 
 def _run(
     entrant: Entrant,
-    fresh: Mapping[str, float],
+    fresh: Fresh,
     target: float,
     evaluations: int,
     seconds: float,
 ) -> RunStanding:
-    bests = [(best, fresh.get(entrant.name_of(best.vector))) for best in entrant.bests]
+    bests = [(best, fresh.tables.get(entrant.name_of(best.vector))) for best in entrant.bests]
     measured = [(best, score) for best, score in bests if score is not None]
     curve = Curve(tuple((float(best.evaluations), score) for best, score in measured))
     over_time = Curve(tuple((best.seconds, score) for best, score in measured))
     champion = entrant.champion
     # What its search saw is in units of the constant that it found itself.
-    unit = fresh[entrant.unit]
+    unit = fresh.constants[entrant.tuned_us]
     return RunStanding(
         method=entrant.method,
         seed=entrant.seed,
-        run=entrant.folder.name,
+        run=entrant.name,
         origin=None if champion is None else champion.origin,
-        score=0.0 if champion is None else fresh[entrant.name_of(champion.vector)],
+        score=0.0 if champion is None else fresh.tables[entrant.name_of(champion.vector)],
         trained=entrant.trained * unit,
         area=curve.area(evaluations),
         reached_after=curve.reaches(target, evaluations),

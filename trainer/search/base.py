@@ -69,7 +69,7 @@ class Search(Protocol):
 
     @property
     def goes_on_from(self) -> Sequence[Candidate]:
-        """Tables that it may propose again: the loop keeps their samples, however low they rank."""
+        """Tables that it goes on from: the loop keeps their samples, however low they rank."""
 
     def ask(self, n: int) -> list[Candidate]:
         """Propose at least one and at most `n` candidates, all different."""
