@@ -241,6 +241,22 @@ def test_nothing_is_replaced_unasked(elsewhere: ModuleType) -> None:
     assert add("good.json", "--replace").exit_code == 0
 
 
+def test_a_table_measured_again_keeps_its_name(elsewhere: ModuleType, tmp_path: Path) -> None:
+    """Another one of the same place is not replaced by it; in another place it is another one."""
+    assert add("good.json").exit_code == 0
+    assert add("good.json", "--name", "better").exit_code == 0
+    library = tmp_path / "library"
+    before = (library / f"{NAME}.json").read_text()
+    again = add("library/better.json", "--replace", "run.repeats=7")
+    assert again.exit_code == 0, again.output
+    assert f"added: {Path('library/better.json')}" in again.output
+    assert (library / f"{NAME}.json").read_text() == before
+    assert read_entry(library / "better.json").measurement.run.repeats == 7
+    moved = add("library/better.json", "workload.warehouses=2")
+    assert moved.exit_code == 0, moved.output
+    assert (library / "tpcc_2_warehouses_3_virtual_cores.json").exists()
+
+
 def test_the_folder_of_a_run_is_added_with_its_settings(
     elsewhere: ModuleType, tmp_path: Path
 ) -> None:

@@ -161,7 +161,9 @@ def verify(names: tuple[str, ...], tolerance: float, seed: int | None, output: s
 @library.command(epilog=ADD_EXAMPLES)
 @click.argument("source", metavar="RUN|FILE")
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("--name", help="What to call the table; by default after its workload and cores.")
+@click.option(
+    "--name", help="What to call the table; by default after its workload and cores, or as before."
+)
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
@@ -203,18 +205,32 @@ class _Trained:
     Attributes:
         document: the table.
         config: the settings.
-        recorded: how it was measured before; None where something else was typed, or it was not.
+        stem: of the file's name.
+        recorded: how it was measured before; None where it was not.
+        as_before: whether it is to be measured so again: nothing else was typed.
     """
 
     document: PolicyDocument
     config: TrainConfig
+    stem: str
     recorded: Measurement | None = None
+    as_before: bool = True
+
+    def name(self) -> str:
+        """What it is called: as before, or by its place if it has another now."""
+        workload = workload_options(self.config.workload)
+        cores = self.config.machine.cores or 0
+        before = self.recorded
+        # There may be several of one place, and the others are not to be replaced by it.
+        if before is not None and (dict(before.workload), before.cores) == (workload, cores):
+            return self.stem
+        return entry_name(workload, _usual_options(workload["name"]), cores)
 
 
 def _measurement(trained: _Trained) -> Measurement:
     """How it is measured: as before, if it was, but in any case on inputs that it never saw."""
     seed = (trained.config.seed + FRESH) * SEED_STRIDE
-    if trained.recorded is not None:
+    if trained.recorded is not None and trained.as_before:
         return replace(trained.recorded, seed=seed)
     return Measurement.of(trained.config, seed)
 
@@ -242,7 +258,7 @@ def _read_trained(source: str, settings: tuple[str, ...]) -> _Trained:
     else:
         document = load(path)
         typed = list(_settings_of(document, source))
-        if RECORD in document.provenance and not settings:
+        if RECORD in document.provenance:
             with suppress(PolicyFileError):  # a damaged record is what measuring anew is to mend
                 recorded = read_entry(path).measurement
     overrides = [*typed, *settings]
@@ -260,7 +276,7 @@ def _read_trained(source: str, settings: tuple[str, ...]) -> _Trained:
         )
     if config.workload.get("name") in TRACED:
         raise UsageError(f"{source}: is for a trace, which the library can't ship")
-    return _Trained(document, config, recorded)
+    return _Trained(document, config, path.stem, recorded, as_before=not settings)
 
 
 def _settings_of(document: PolicyDocument, source: str) -> Iterator[str]:
@@ -287,10 +303,7 @@ def _settings_of(document: PolicyDocument, source: str) -> Iterator[str]:
 
 def _target(trained: _Trained, name: str | None, folder: Path, replace: bool) -> Path:
     """The file to write, once it is known that it may be written: before minutes of measuring."""
-    workload = workload_options(trained.config.workload)
-    cores = trained.config.machine.cores or 0
-    if name is None:
-        name = entry_name(workload, _usual_options(workload["name"]), cores)
+    name = trained.name() if name is None else name
     _refuse_bad_name(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
