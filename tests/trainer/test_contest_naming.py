@@ -30,6 +30,18 @@ def test_what_all_share_is_in_no_name() -> None:
     assert name_runs(runs, {"case", "seed"}) == [Names("tpcc_1", "guided")] * 2
 
 
+def test_a_search_is_named_by_what_tells_its_own_runs_apart() -> None:
+    """Budgets of two searches that differ are told beside them, not in their names."""
+    few, many = run("search.evaluations=9"), run("search=evolution", "search.evaluations=90")
+    assert [names.method for names in name_runs([few, many], set())] == ["guided", "evolution"]
+    found = name_runs([few, many, run("search.evaluations=90")], set())
+    assert [names.method for names in found] == [
+        "guided evaluations=9",
+        "evolution",
+        "guided evaluations=90",
+    ]
+
+
 def test_the_order_in_which_settings_were_typed_makes_no_other_case() -> None:
     first = [run("machine.cores=8", "workload.warehouses=2"), run("machine.cores=4")]
     second = [run("workload.warehouses=2", "machine.cores=8"), run("workload.warehouses=2")]

@@ -20,6 +20,9 @@ from trainer.sweep_folder import WHERE
 SEARCH, CASE, SEED, WORKLOAD = "search", "case", "seed", "workload"
 WORKLOAD_NAME = "workload.name"
 
+NAMED = (SEARCH, CASE, SEED, WORKLOAD)
+"""Choices whose names are names of runs, and the seed, which tells runs of one name apart."""
+
 PLACE = (WORKLOAD, "machine")
 """Where a run is: its case, even where nothing of it is swept."""
 
@@ -53,6 +56,11 @@ class Settings:
         parts = (text.lstrip("+").partition("=") for text in typed)
         return cls(folder, {key: value for key, _, value in parts}, dict(_flat(asdict(config))))
 
+    @property
+    def search(self) -> str:
+        """The search as it was chosen."""
+        return self.typed.get(SEARCH) or str(self.whole["search.name"])
+
     def value(self, key: str) -> str | None:
         """What a setting is, as it is typed; None if it is a choice that was left as it is."""
         return str(self.whole[key]) if key in self.whole else self.typed.get(key)
@@ -81,28 +89,28 @@ def name_runs(runs: Sequence[Settings], axes: Collection[str]) -> list[Names]:
         UnlikeError: two runs of one name differ in a setting that is in neither's.
     """
     typed = dict.fromkeys(key for run in runs for key in run.typed)
-    apart = [
-        key
-        for key in typed
-        if (key in axes or _is_any_of(key, PLACE) or _is_any_of(key, (SEARCH,)))
-        and key not in (SEARCH, CASE, SEED, WORKLOAD)
-        and len({run.value(key) for run in runs}) > 1
-    ]
-    lasts = Counter(_last(key) for key in apart)
     several = len({run.whole.get(WORKLOAD_NAME) for run in runs}) > 1
+    of_place = [key for key in typed if key in axes or _is_any_of(key, PLACE)]
+    of_search = [key for key in typed if _is_any_of(key, (SEARCH,))]
 
-    def words(run: Settings, of_search: bool) -> Iterator[str]:
+    def words(run: Settings, keys: Sequence[str], beside: Sequence[Settings]) -> Iterator[str]:
+        """What it has of the settings in which these runs, itself among them, differ."""
+        matter = (key for key in keys if key not in NAMED)
+        apart = [key for key in matter if len({one.value(key) for one in beside}) > 1]
+        lasts = Counter(_last(key) for key in apart)
         for key in apart:
             value = run.value(key)
-            if value is not None and _is_any_of(key, (SEARCH,)) == of_search:
+            if value is not None:
                 yield f"{_last(key) if lasts[_last(key)] == 1 else key}={value}"
 
     names = []
     for run in runs:
         workload = str(run.whole.get(WORKLOAD_NAME))
         label = run.typed.get(CASE) or (workload if several else None)
-        case = [*([label] if label else []), *words(run, of_search=False)]
-        method = [run.typed.get(SEARCH) or str(run.whole["search.name"]), *words(run, True)]
+        place = [key for key in of_place if key not in of_search]
+        case = [*([label] if label else []), *words(run, place, runs)]
+        alike = [one for one in runs if one.search == run.search]
+        method = [run.search, *words(run, of_search, alike)]
         names.append(Names(" ".join(case or [workload]), " ".join(method)))
     _check(list(zip(runs, names, strict=True)))
     return names
