@@ -122,7 +122,7 @@ def test_a_contest_interrupted_keeps_what_it_measured(
         return measure(*arguments, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr("trainer.command.contest.tune_silo", lambda *_: 64.0)
+        patch.setattr("trainer.contest.measuring.tune_silo", lambda *_: 64.0)
         patch.setattr(elsewhere.Session, "run", cut)
         assert run("contest", "sweep=mine", *FRESH).exit_code == 130
     (samples,) = json.loads((FOLDER / "fresh.json").read_text())["samples"].values()
@@ -469,7 +469,7 @@ def test_a_contest_of_nothing_says_what_to_do() -> None:
 def test_another_build_of_the_engine_measures_all_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or tables of one build would be divided by the reference of another."""
     assert run("contest", "sweep=mine", *FRESH).exit_code == 0
-    monkeypatch.setattr("trainer.command.contest.engine_build", lambda: "another")
+    monkeypatch.setattr("trainer.contest.measuring.engine_build", lambda: "another")
     assert run("contest", "sweep=mine", *FRESH).exit_code == 0
     samples = json.loads((FOLDER / "fresh.json").read_text())["samples"]
     assert len(samples) == 2

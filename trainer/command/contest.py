@@ -6,8 +6,6 @@ import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from functools import partial
-from hashlib import sha256
 from pathlib import Path
 
 import click
@@ -24,7 +22,6 @@ from envs import (
     static_silo,
     subject_of,
 )
-from envs.engine_interface import engine_build
 from envs.result import Machine
 from policies import to_json
 from trainer.checkpoint import write_atomically
@@ -33,21 +30,18 @@ from trainer.command.members import as_trained, compose_members
 from trainer.command.output import as_text, make_progress_console, print_table
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import ContestConfig, TrainConfig, workload_options
-from trainer.contest.fresh import FreshPlan, FreshScores
+from trainer.contest.measuring import measure_anew
 from trainer.contest.naming import UnlikeError
 from trainer.contest.picture import plot_case
 from trainer.contest.report import as_markdown, as_table, sheets
-from trainer.contest.runs import Entrant, by_case, by_method, in_common, read_entrants, twice
-from trainer.contest.standing import CaseStanding, Fresh, Standing, stand
-from trainer.evaluation import MachineSpec, build_backend
+from trainer.contest.runs import Entrant, by_method, read_entrants, twice
+from trainer.contest.standing import CaseStanding, Standing, stand
 from trainer.evaluation.measure import compare_shown, tune_silo
-from trainer.evaluation.race import table_subject
 from trainer.lock import held
 from trainer.progress import Display, make_display
 from trainer.record import Record
 from trainer.run_folder import make_runs_dir
 from trainer.run_version import heddle_version
-from trainer.search import Candidate
 from trainer.sweep_folder import Sweep, find_sweep, sweep_names
 
 SCHEMA_VERSION = 2
@@ -103,7 +97,7 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
         raise UsageError(f"seed={config.seed}: is a run's own; what is measured anew needs another")
     make_runs_dir(folder, "output")
     with held(folder), make_display(make_progress_console()) as display:
-        fresh = _measure(config, entrants, folder, display)
+        fresh = measure_anew(config, entrants, folder / "fresh.json", display)
         standing = stand(entrants, fresh, config.share, missing=runs - len(entrants))
         on_real, interrupted = _on_threads(config, entrants, standing, display)
         _write(config, sweeps, entrants, standing, on_real, folder)
@@ -157,95 +151,6 @@ def _folder(config: ContestConfig, sweeps: Sequence[Sweep]) -> Path:
             "as output=contest"
         )
     return sweeps[0].path
-
-
-def _measure(
-    config: ContestConfig, entrants: Sequence[Entrant], folder: Path, display: Display
-) -> dict[str, Fresh]:
-    """What each case's tables are worth, measured anew."""
-    scores = FreshScores.load(folder / "fresh.json")
-    found = {}
-    for case, runs in by_case(entrants).items():
-        display.say(f"{case}: {len(runs)} runs")
-        found[case] = _measure_case(config, runs, scores, display)
-    return found
-
-
-def _measure_case(
-    config: ContestConfig, runs: Sequence[Entrant], scores: FreshScores, display: Display
-) -> Fresh:
-    train = runs[0].config
-    spec = MachineSpec(
-        workload_options(train.workload),
-        train.machine.cores,
-        config.seed,
-        train.evaluation.grown_mib_max << 20,
-        train.machine.options(),
-    )
-    place = {
-        "workload": spec.workload,
-        "machine": spec.machine,
-        "cores": spec.cores,
-        "engine": engine_build(),
-    }
-    signature = spec.build().signature
-    backend = build_backend(config.evaluation, spec)
-    try:
-        tuned_us = scores.tuned(
-            {**place, "tuning": asdict(config.tuning), "seed": config.seed},
-            partial(tune_silo, backend.run_round, config.tuning, config.seed, display),
-        )
-        tables = _tables(config, runs)
-        baselines = {
-            name: subject_of(name, signature, lambda: tuned_us) for name in train.baselines
-        }
-        constants = {run.tuned_us: static_silo(run.tuned_us) for run in runs}
-        constants.pop(tuned_us, None)
-        # Tables are named by what they do and baselines by what was typed: a file may change.
-        typed = {name: one.policy for name, one in baselines.items()}
-        found = scores.measure(
-            backend.run_round,
-            {
-                **tables,
-                **{f"baseline {name}": one for name, one in baselines.items()},
-                **{f"constant {us:g}": one for us, one in constants.items()},
-            },
-            static_silo(tuned_us),
-            FreshPlan(config.rounds, config.seconds, config.warmup, config.seed),
-            {**place, "baselines": sha256(json.dumps(typed, sort_keys=True).encode()).hexdigest()},
-            display,
-        )
-    finally:
-        backend.close()
-    return Fresh(
-        tuned_us,
-        {name: found[name] for name in tables},
-        {name: found[f"baseline {name}"] for name in baselines},
-        {tuned_us: 1.0, **{us: _sound(us, found[f"constant {us:g}"]) for us in constants}},
-    )
-
-
-def _sound(constant_us: float, score: float) -> float:
-    """How good a run's own reference is, by which what its search saw is told."""
-    if not score:
-        raise MeasuringError(
-            f"Silo with a constant backoff of {constant_us:g} µs, the reference of some runs, "
-            "failed, or committed nothing; the same command measures it again, and longer runs "
-            "(seconds) may be what it needs"
-        )
-    return score
-
-
-def _tables(config: ContestConfig, runs: Sequence[Entrant]) -> dict[str, Subject]:
-    """What is measured of the runs of a case, equal tables once."""
-    tables: dict[str, Subject] = {}
-    for run in runs:
-        in_force = run.in_force(config.points, *in_common(runs))
-        found = [Candidate(tuple(b.vector), b.origin) for b in in_force]
-        found += [] if run.champion is None else [run.champion]
-        for candidate in found:
-            tables[run.name_of(candidate.vector)] = table_subject(candidate, run.encoding)
-    return tables
 
 
 def _on_threads(

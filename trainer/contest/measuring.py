@@ -1,0 +1,123 @@
+"""What a contest measures anew: every case's tables, baselines, and the runs' own references."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+from envs import MeasuringError, Subject, static_silo, subject_of
+from envs.engine_interface import engine_build
+from trainer.config import ContestConfig, workload_options
+from trainer.contest.fresh import FreshPlan, FreshScores
+from trainer.contest.runs import Entrant, by_case, in_common
+from trainer.contest.standing import Fresh
+from trainer.evaluation import MachineSpec, build_backend
+from trainer.evaluation.measure import tune_silo
+from trainer.evaluation.race import table_subject
+from trainer.progress import Display
+from trainer.search import Candidate
+
+
+def measure_anew(
+    config: ContestConfig, entrants: Sequence[Entrant], path: Path, display: Display
+) -> dict[str, Fresh]:
+    """What each case's tables are worth, relative to a `silo_tuned` that is found anew.
+
+    Args:
+        config: how.
+        entrants: the runs.
+        path: the file that keeps what was measured.
+        display: shows.
+
+    Raises:
+        MeasuringError: `silo_tuned`, or the reference that a run had, failed.
+        WritingError: the file can't be written.
+        KeyboardInterrupt: Ctrl-C; what was measured is kept.
+    """
+    scores = FreshScores.load(path)
+    found = {}
+    for case, runs in by_case(entrants).items():
+        display.say(f"{case}: {len(runs)} runs")
+        found[case] = _measure_case(config, runs, scores, display)
+    return found
+
+
+def _measure_case(
+    config: ContestConfig, runs: Sequence[Entrant], scores: FreshScores, display: Display
+) -> Fresh:
+    train = runs[0].config
+    spec = MachineSpec(
+        workload_options(train.workload),
+        train.machine.cores,
+        config.seed,
+        train.evaluation.grown_mib_max << 20,
+        train.machine.options(),
+    )
+    place = {
+        "workload": spec.workload,
+        "machine": spec.machine,
+        "cores": spec.cores,
+        "engine": engine_build(),
+    }
+    signature = spec.build().signature
+    backend = build_backend(config.evaluation, spec)
+    try:
+        tuned_us = scores.tuned(
+            {**place, "tuning": asdict(config.tuning), "seed": config.seed},
+            partial(tune_silo, backend.run_round, config.tuning, config.seed, display),
+        )
+        tables = _tables(config, runs)
+        baselines = {
+            name: subject_of(name, signature, lambda: tuned_us) for name in train.baselines
+        }
+        constants = {run.tuned_us: static_silo(run.tuned_us) for run in runs}
+        constants.pop(tuned_us, None)
+        # Tables are named by what they do and baselines by what was typed: a file may change.
+        typed = {name: one.policy for name, one in baselines.items()}
+        found = scores.measure(
+            backend.run_round,
+            {
+                **tables,
+                **{f"baseline {name}": one for name, one in baselines.items()},
+                **{f"constant {us:g}": one for us, one in constants.items()},
+            },
+            static_silo(tuned_us),
+            FreshPlan(config.rounds, config.seconds, config.warmup, config.seed),
+            {**place, "baselines": sha256(json.dumps(typed, sort_keys=True).encode()).hexdigest()},
+            display,
+        )
+    finally:
+        backend.close()
+    return Fresh(
+        tuned_us,
+        {name: found[name] for name in tables},
+        {name: found[f"baseline {name}"] for name in baselines},
+        {tuned_us: 1.0, **{us: _sound_unit(us, found[f"constant {us:g}"]) for us in constants}},
+    )
+
+
+def _sound_unit(constant_us: float, score: float) -> float:
+    """How good a run's own reference is, by which what its search saw is told."""
+    if not score:
+        raise MeasuringError(
+            f"Silo with a constant backoff of {constant_us:g} µs, the reference of some runs, "
+            "failed, or committed nothing; the same command measures it again, and longer runs "
+            "(seconds) may be what it needs"
+        )
+    return score
+
+
+def _tables(config: ContestConfig, runs: Sequence[Entrant]) -> dict[str, Subject]:
+    """What is measured of the runs of a case, equal tables once."""
+    tables: dict[str, Subject] = {}
+    for run in runs:
+        in_force = run.in_force(config.points, *in_common(runs))
+        found = [Candidate(tuple(b.vector), b.origin) for b in in_force]
+        found += [] if run.champion is None else [run.champion]
+        for candidate in found:
+            tables[run.name_of(candidate.vector)] = table_subject(candidate, run.encoding)
+    return tables
