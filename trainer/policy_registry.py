@@ -12,8 +12,10 @@ import hashlib
 import json
 import os
 import re
+import sqlite3
 import tempfile
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -392,7 +394,7 @@ def read_from(store: MlflowStore) -> RegistryReader:
 
 
 def refuse_missing(store: MlflowStore) -> None:
-    """MLflow would make an SQLite file that is not there, and find nothing in it.
+    """MLflow would make its tables in an SQLite file that has none of them, or is not there.
 
     Raises:
         RegistryError: the store is such a file.
@@ -402,7 +404,27 @@ def refuse_missing(store: MlflowStore) -> None:
         return
     path = Path(unquote(place.path[1:]))
     if not path.is_file():
-        raise RegistryError(
-            f"there is no MLflow store {path}; heddle train registered_model=NAME makes one, and "
-            "mlflow.uri=, --uri or MLFLOW_TRACKING_URI names another, as the command has it"
-        )
+        wrong = f"there is no MLflow store {path}"
+    elif not _is_of_mlflow(path):
+        wrong = f"{path} is no MLflow store"
+    else:
+        return
+    raise RegistryError(
+        f"{wrong}; heddle train registered_model=NAME makes one, and "
+        "mlflow.uri=, --uri or MLFLOW_TRACKING_URI names another, as the command has it"
+    )
+
+
+def _is_of_mlflow(path: Path) -> bool:
+    """Whether the file is an SQLite database in which MLflow has made its tables.
+
+    One that is locked or can't be read may be: MLflow will say what is wrong with it.
+    """
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+            tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            return "alembic_version" in {name for (name,) in tables}
+    except sqlite3.OperationalError:
+        return True
+    except sqlite3.DatabaseError:
+        return False

@@ -267,10 +267,19 @@ def test_a_store_that_is_not_there_is_not_made(runs: Path, monkeypatch: pytest.M
     assert "elsewhere.db" in done.output
 
 
-def test_a_store_that_is_no_store_or_does_not_answer(runs: Path) -> None:
-    broken = runs / "broken.db"
-    broken.write_bytes(b"no database" * 100)
-    for uri in (f"sqlite:///{broken}", "http://127.0.0.1:9", "nonsense://x"):
+@pytest.mark.parametrize("content", [b"", b"no database" * 100], ids=["empty", "other"])
+def test_a_file_that_is_no_store_is_told_of_and_left_as_it_is(runs: Path, content: bytes) -> None:
+    other = runs / "other.db"
+    other.write_bytes(content)
+    done = heddle_("policy", "promote", "registry:orders@candidate", "--uri", f"sqlite:///{other}")
+    assert done.exit_code == 2
+    assert f"{other} is no MLflow store; heddle train" in done.output
+    assert len(done.output.splitlines()) == 1
+    assert other.read_bytes() == content
+
+
+def test_a_store_that_does_not_answer(runs: Path) -> None:
+    for uri in ("http://127.0.0.1:9", "nonsense://x"):
         done = heddle_("policy", "promote", "registry:orders@candidate", "--uri", uri)
         assert done.exit_code == 2
         assert "can't be reached" in done.output
