@@ -32,6 +32,7 @@ class HotSwitch:
         steady_before: the median of the steady intervals before.
         steady_after: that of those after.
         lowest: the lowest interval in the neighbourhood.
+        lowest_after: the lowest of those before the new policy's steady ones.
         spread: how far steady intervals fall below their own median at the most, as a share of it.
         settled_s: how long after the switch the first interval ended that was no further from
             `steady_after` than the spread; None if none was before the steady ones.
@@ -43,6 +44,7 @@ class HotSwitch:
     steady_before: float
     steady_after: float
     lowest: float
+    lowest_after: float
     spread: float
     settled_s: float | None
 
@@ -53,6 +55,11 @@ class HotSwitch:
         return 1 - self.lowest / lower if lower else 0.0
 
     @property
+    def start_up(self) -> float:
+        """How far `lowest_after` is below the new policy's steady median; negative: above."""
+        return 1 - self.lowest_after / self.steady_after if self.steady_after else 0.0
+
+    @property
     def dips(self) -> bool:
         """Whether it falls further than steady intervals do by themselves."""
         return self.fall > self.spread
@@ -60,7 +67,6 @@ class HotSwitch:
     def words(self) -> str:
         """What happened, in a sentence or two."""
         lower = min(self.steady_before, self.steady_after)
-        side = "below" if self.fall >= 0 else "above"
         verdict = "a dip" if self.dips else "no dip"
         settled = (
             "not settled before the steady intervals"
@@ -71,14 +77,21 @@ class HotSwitch:
             f"{self.before} → {self.after} at {_duration(self.at_s)}: "
             f"{self.steady_before / 1000:,.1f} → {self.steady_after / 1000:,.1f} K/s "
             f"({_ratio(self.steady_after, self.steady_before)}), {verdict}: the lowest interval "
-            f"around the switch has {self.lowest / 1000:,.1f} K/s, {abs(self.fall):.1%} {side} the "
-            f"lower steady median ({lower / 1000:,.1f}); steady ones fall up to {self.spread:.1%} "
-            f"below theirs; {settled}"
+            f"around the switch has {self.lowest / 1000:,.1f} K/s, {_side(self.fall)} the lower "
+            f"steady median ({lower / 1000:,.1f}); steady ones fall up to {self.spread:.1%} below "
+            f"theirs; until {self.after} is steady it has at least "
+            f"{self.lowest_after / 1000:,.1f} K/s, {_side(self.start_up)} its steady median; "
+            f"{settled}"
         )
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON, verdict included."""
-        return {**asdict(self), "fall": self.fall, "dips": self.dips}
+        return {
+            **asdict(self),
+            "fall": self.fall,
+            "start_up": self.start_up,
+            "dips": self.dips,
+        }
 
 
 def look_at_switches(result: Result, first: str, names: Sequence[str]) -> list[HotSwitch]:
@@ -137,6 +150,7 @@ def _look(
         steady_before=median(steady_old),
         steady_after=middle,
         lowest=min(_rates([old[-1], *unsteady])),
+        lowest_after=min(_rates(unsteady)),
         spread=spread,
         settled_s=settled[0] if settled else None,
     )
@@ -150,6 +164,10 @@ def _fall(rates: Sequence[float]) -> float:
     """How far the lowest is below the median, as a share of it."""
     middle = median(rates)
     return 1 - min(rates) / middle if middle else 0.0
+
+
+def _side(fall: float) -> str:
+    return f"{abs(fall):.1%} {'below' if fall >= 0 else 'above'}"
 
 
 def _ratio(new: float, old: float) -> str:

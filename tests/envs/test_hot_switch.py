@@ -35,6 +35,15 @@ def test_a_switch_to_a_faster_table_without_a_dip() -> None:
     words = found.words()
     assert "old → new at 4 s: 0.1 → 0.2 K/s (1.99 ×), no dip" in words
     assert "settled within 2 s" in words
+    assert (found.lowest_after, found.start_up) == (150, 0.25)
+    assert "until new is steady it has at least 0.1 K/s, 25.0% below its steady median" in words
+
+
+def test_a_new_table_that_is_slow_at_first_is_told_of_where_it_is_no_dip() -> None:
+    found = only([100] * 4 + [170, 150, 200, 200], at=4.0)
+    assert not found.dips
+    assert (found.lowest, found.lowest_after) == (100, 150)
+    assert found.as_dict()["start_up"] == pytest.approx(0.25)
 
 
 def test_a_dip_is_what_falls_further_than_steady_intervals_do() -> None:

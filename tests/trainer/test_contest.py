@@ -143,7 +143,11 @@ def test_what_a_search_saw_is_told_in_the_unit_of_the_contest(
     state.tuned_us = [4096.0]
     state.save(folder)
     assert run("contest", "sweep=mine", *FRESH).exit_code == 0
-    (samples,) = json.loads((FOLDER / "fresh.json").read_text())["samples"].values()
+    _, brief = json.loads((FOLDER / "fresh.json").read_text())["samples"].items()
+    (conditions, samples) = brief
+    # As its search ran it: for the last look of a race, and not as long as a champion.
+    assert json.loads(conditions)["seconds"] == 0.003
+    assert len(samples["constant 4096"]) == 34  # 0.1 s altogether, as of a table
     unit = samples["constant 4096"][0] / samples["reference"][0]
     assert unit < 0.9
     after = {
@@ -460,10 +464,34 @@ def test_a_contest_of_nothing_says_what_to_do() -> None:
         (["contest", "sweep=mine", "share=2"], "share=2"),
         (["contest", "sweep=mine", "rounds=0"], "rounds=0"),
         (["contest", "sweep=mine", "seed=2"], "seed=2: is a run's own"),
+        (["contest", "sweep=mine", "baselines=[occ,no]"], "policy=no: no such policy"),
     ):
         done = run(*arguments)
         assert done.exit_code == 2
         assert words in done.output
+
+
+def test_other_baselines_are_measured_beside_what_is_known(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("contest", "sweep=mine", *FRESH, "baselines=[occ]").exit_code == 0
+    (before,) = document()["cases"]
+    assert list(before["baselines"]) == ["silo_tuned", "occ"]
+    assert before["baselines"]["silo_tuned"] == 1.0
+    measured: list[int] = []
+    measure = elsewhere.Session.run
+
+    def counted(*arguments: Any, **named: Any) -> Any:
+        measured.append(1)
+        return measure(*arguments, **named)
+
+    monkeypatch.setattr(elsewhere.Session, "run", counted)
+    assert run("contest", "sweep=mine", *FRESH, "baselines=[ic3,occ]").exit_code == 0
+    (after,) = document()["cases"]
+    assert len(measured) == 2  # rounds of ic3
+    assert after["methods"] == before["methods"]
+    assert after["baselines"]["occ"] == before["baselines"]["occ"]
+    assert "baselines: silo_tuned 1.000, ic3" in (FOLDER / "contest.md").read_text()
 
 
 def test_another_build_of_the_engine_measures_all_anew(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 
 import pytest
@@ -130,6 +131,9 @@ def test_crossover_takes_rows_of_another_parent(encoding: Encoding, start: list[
         ({"parents": 0}, "search.parents=0"),
         ({"probability": 1.5}, "search.probability=1.5"),
         ({"decay": 0.0}, "search.decay=0.0"),
+        ({"distance": -1.0}, "search.distance=-1.0: must be from 1"),
+        ({"distance": math.inf}, "search.distance=inf"),
+        ({"distance_min": 0.0}, "search.distance_min=0.0"),
         ({"actions": ["wait"]}, "wait_coarse"),
     ],
 )

@@ -19,6 +19,7 @@ NUMBERS = {
     "train": [
         *("machine.cores", "search.generations", "search.parents", "search.children"),
         *("search.seconds", "search.probability", "search.crossover", "search.decay"),
+        *("search.distance", "search.distance_min"),
         *("evaluation.slice_seconds", "evaluation.warmup_seconds", "evaluation.reference_every"),
         *("evaluation.keep", "tuning.rounds", "champion.finalists", "champion.slice_seconds"),
         *("champion.warmup_seconds", "tuning.warmup_seconds", "evaluation.settled"),

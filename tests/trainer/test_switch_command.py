@@ -66,6 +66,10 @@ def test_several_switches_at_times_of_choice(elsewhere: ModuleType) -> None:
         (["intervals=7", "seconds=1"], "seconds=1, intervals=7: the window can't be divided"),
         (["seconds=20"], "of whole microseconds; try intervals=25"),
         (["seconds=1.0000001"], "of whole microseconds; take another window"),
+        (
+            ["intervals=5"],
+            "intervals=5: each of 2 policies must run for at least 4; try intervals=8",
+        ),
         (["intervals=0"], "intervals=0: must be at least 1"),
         (["seconds=0"], "seconds=0.0: must be above 0"),
         (["picture=found.txt"], "picture=found.txt: must end in .png, .svg, .pdf"),

@@ -34,7 +34,7 @@ from trainer.contest.measuring import measure_anew
 from trainer.contest.naming import UnlikeError
 from trainer.contest.picture import plot_case
 from trainer.contest.report import as_markdown, as_table, sheets
-from trainer.contest.runs import Entrant, by_method, read_entrants, twice
+from trainer.contest.runs import Entrant, by_case, by_method, read_entrants, twice
 from trainer.contest.standing import CaseStanding, Standing, stand
 from trainer.evaluation.measure import compare_shown, tune_silo
 from trainer.lock import held
@@ -95,6 +95,9 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
         )
     if config.seed in {entrant.seed for entrant in entrants}:
         raise UsageError(f"seed={config.seed}: is a run's own; what is measured anew needs another")
+    for runs_of_case in by_case(entrants).values():
+        for name in config.baselines:
+            subject_of(name, runs_of_case[0].encoding.signature, lambda: 1.0)  # or it is refused
     make_runs_dir(folder, "output")
     with held(folder), make_display(make_progress_console()) as display:
         fresh = measure_anew(config, entrants, folder / "fresh.json", display)
@@ -223,6 +226,7 @@ def _write(
             "rounds": config.rounds,
             "seconds": config.seconds,
             "warmup": config.warmup,
+            "baselines": config.baselines,
             "tuning": asdict(config.tuning),
         },
         **standing.as_dict(),

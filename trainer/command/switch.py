@@ -142,6 +142,11 @@ def _times(config: SwitchConfig) -> list[float]:
             f"{_cure(config.intervals, seconds, count)}"
         )
     if config.at is None:
+        if config.intervals < FEWEST_INTERVALS * count:
+            raise UsageError(
+                f"intervals={config.intervals}: each of {count} policies must run for at least "
+                f"{FEWEST_INTERVALS}; {_cure(config.intervals, seconds, count)}"
+            )
         # On the border between two intervals, so that none is half of one and half of the other.
         borders = [round(config.intervals * part / count) for part in range(1, count)]
         times = [seconds * border / config.intervals for border in borders]

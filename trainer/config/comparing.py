@@ -48,6 +48,7 @@ class ContestConfig:
         sweep: whose runs are compared: its name, or its folder; or a list of such.
         runs_dir: where it is.
         output: the folder for what is written; null = the sweep's, if it is one.
+        baselines: what the methods are compared with, beside `silo_tuned`.
         seed: of the population and the inputs on which tables are measured anew.
         rounds: runs of each table …
         seconds: … of this length …
@@ -62,6 +63,9 @@ class ContestConfig:
     sweep: Any = None
     runs_dir: str = "runs"
     output: str | None = None
+    baselines: list[str] = field(
+        default_factory=lambda: [name for name in BASELINES if name != TUNED]
+    )
     seed: int = 1001
     rounds: int = 5
     seconds: float = 0.05

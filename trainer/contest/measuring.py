@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-from envs import MeasuringError, Subject, static_silo, subject_of
+from envs import TUNED, MeasuringError, RunRound, Subject, static_silo, subject_of
 from envs.engine_interface import engine_build
 from trainer.config import ContestConfig, workload_options
 from trainer.contest.fresh import FreshPlan, FreshScores
-from trainer.contest.runs import Entrant, by_case, in_common
+from trainer.contest.runs import Entrant, Reference, by_case, in_common
 from trainer.contest.standing import Fresh
 from trainer.evaluation import MachineSpec, build_backend
 from trainer.evaluation.measure import tune_silo
@@ -70,34 +71,63 @@ def _measure_case(
             {**place, "tuning": asdict(config.tuning), "seed": config.seed},
             partial(tune_silo, backend.run_round, config.tuning, config.seed, display),
         )
-        tables = _tables(config, runs)
+        silo = static_silo(tuned_us)
         baselines = {
-            name: subject_of(name, signature, lambda: tuned_us) for name in train.baselines
+            name: subject_of(name, signature, lambda: tuned_us) for name in config.baselines
         }
-        constants = {run.tuned_us: static_silo(run.tuned_us) for run in runs}
-        constants.pop(tuned_us, None)
+        tables = _tables(config, runs)
         # Tables are named by what they do and baselines by what was typed: a file may change.
-        typed = {name: one.policy for name, one in baselines.items()}
+        kept_as = {name: f"baseline {_digest(name, one)}" for name, one in baselines.items()}
         found = scores.measure(
             backend.run_round,
-            {
-                **tables,
-                **{f"baseline {name}": one for name, one in baselines.items()},
-                **{f"constant {us:g}": one for us, one in constants.items()},
-            },
-            static_silo(tuned_us),
+            {**tables, **{kept_as[name]: one for name, one in baselines.items()}},
+            silo,
             FreshPlan(config.rounds, config.seconds, config.warmup, config.seed),
-            {**place, "baselines": sha256(json.dumps(typed, sort_keys=True).encode()).hexdigest()},
+            place,
             display,
         )
+        references = _references(config, runs, silo, place, scores, backend.run_round, display)
     finally:
         backend.close()
     return Fresh(
         tuned_us,
         {name: found[name] for name in tables},
-        {name: found[f"baseline {name}"] for name in baselines},
-        {tuned_us: 1.0, **{us: _sound_unit(us, found[f"constant {us:g}"]) for us in constants}},
+        {TUNED: 1.0, **{name: found[kept_as[name]] for name in baselines}},
+        references,
     )
+
+
+def _digest(name: str, baseline: Subject) -> str:
+    return sha256(json.dumps([name, baseline.policy]).encode()).hexdigest()
+
+
+def _references(
+    config: ContestConfig,
+    runs: Sequence[Entrant],
+    silo: Subject,
+    place: Mapping[str, object],
+    scores: FreshScores,
+    run_round: RunRound,
+    display: Display,
+) -> dict[Reference, float]:
+    """What the runs' own references are worth ÷ `silo`, all for as long as their searches ran them.
+
+    A constant that is too short for Silo is quick at first, and slow in the end: measured for
+    longer it would be worth less than it was to the search. Each is measured for as long
+    altogether as a table is.
+    """
+    found: dict[Reference, float] = {}
+    for reference in dict.fromkeys(run.reference for run in runs):
+        if reference.tuned_us == silo.backoff_us:
+            found[reference] = 1.0
+            continue
+        rounds = math.ceil(config.rounds * max(1.0, config.seconds / reference.seconds))
+        plan = FreshPlan(rounds, reference.seconds, reference.warmup, config.seed)
+        name = f"constant {reference.tuned_us:g}"
+        tables = {name: static_silo(reference.tuned_us)}
+        score = scores.measure(run_round, tables, silo, plan, place, display)[name]
+        found[reference] = _sound_unit(reference.tuned_us, score)
+    return found
 
 
 def _sound_unit(constant_us: float, score: float) -> float:

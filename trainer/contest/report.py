@@ -108,7 +108,7 @@ def _methods(case: CaseStanding, share: float) -> Sheet:
 
 
 def _row(method: MethodStanding) -> tuple[str, ...]:
-    score, after = method.score, method.reached_after
+    score, after, drop = method.score, method.reached_after, method.drop
     reached = f"{method.reached}/{len(method.runs)} runs"
     return (
         method.method,
@@ -119,7 +119,7 @@ def _row(method: MethodStanding) -> tuple[str, ...]:
         reached if after is None else f"{after:.0f} ({reached})",
         f"{method.at_equal_time:.3f}",
         f"{method.seconds:.0f}",
-        f"{method.drop:.1%}",
+        f"{drop.median:.1%} ({drop.low:.0%} – {drop.high:.0%})",
     )
 
 

@@ -20,6 +20,28 @@ from trainer.sweep_folder import Sweep
 
 
 @dataclass(frozen=True)
+class Reference:
+    """What a run's fitness is relative to: Silo as its search ran it beside its candidates.
+
+    Attributes:
+        tuned_us: under this constant backoff, µs.
+        seconds: for as long as the last look of a race …
+        warmup: … after so many unmeasured seconds.
+    """
+
+    tuned_us: float
+    seconds: float
+    warmup: float
+
+    @classmethod
+    def of(cls, tuned_us: float, config: TrainConfig) -> Reference:
+        """That of a run with these settings."""
+        race = config.evaluation
+        seconds = round(race.looks[-1] * race.slice_seconds, 9)
+        return cls(tuned_us, seconds, race.warmup_seconds)
+
+
+@dataclass(frozen=True)
 class Entrant:
     """A finished run.
 
@@ -30,7 +52,7 @@ class Entrant:
         folder: where it is.
         config: its settings.
         encoding: of its tables.
-        tuned_us: the constant backoff of its reference, `silo_tuned`, µs.
+        reference: what its search's fitness is relative to.
         evaluations: candidates charged to it.
         seconds: that its search took.
         refused: candidates that failed the check.
@@ -47,7 +69,7 @@ class Entrant:
     folder: RunFolder
     config: TrainConfig
     encoding: Encoding
-    tuned_us: float
+    reference: Reference
     evaluations: int
     seconds: float
     refused: int
@@ -167,7 +189,7 @@ def _read(folder: RunFolder, config: TrainConfig, names: Names) -> Entrant:
         folder=folder,
         config=config,
         encoding=encoding,
-        tuned_us=tuned_us,
+        reference=Reference.of(tuned_us, config),
         evaluations=state.evaluations,
         seconds=state.seconds,
         refused=len(state.refused),

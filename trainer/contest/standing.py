@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from trainer.contest.runs import Entrant, by_case, by_method, in_common
+from trainer.contest.runs import Entrant, Reference, by_case, by_method, in_common
 from trainer.contest.statistics import (
     Curve,
     Pair,
@@ -27,13 +27,13 @@ class Fresh:
         tuned_us: the constant backoff of `silo_tuned` there, µs.
         tables: of the runs, by `Entrant.name_of`.
         baselines: by name.
-        constants: Silo under the constants that the runs had for `silo_tuned`, by these, in µs.
+        references: what the runs' own references are worth, each measured as its search ran it.
     """
 
     tuned_us: float
     tables: Mapping[str, float]
     baselines: Mapping[str, float]
-    constants: Mapping[float, float]
+    references: Mapping[Reference, float]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ class RunStanding:
         run: its folder, in that of its sweep.
         origin: where its champion came from; None if its search found no table that can be used.
         score: the champion's throughput ÷ that of `silo_tuned`, measured anew; 0 without one.
-        trained: the same as the search took it to be, by how good the reference that it had is.
+        trained: the same as the search took it to be, over its short runs, told in the contest's
+            unit by what the reference that it had is worth over runs as short.
         area: the mean over the evaluations of the best so far, measured anew.
         reached_after: evaluations to so much of the best known; None if it never was there.
         at_equal_time: the best so far, measured anew, when the quickest run of all had ended.
@@ -96,9 +97,9 @@ class MethodStanding:
         return Spread.of([run.area for run in self.runs])
 
     @property
-    def drop(self) -> float:
-        """The median drop from what the search took the champion for."""
-        return statistics.median(run.drop for run in self.runs)
+    def drop(self) -> Spread:
+        """From what the search took the champion for."""
+        return Spread.of([run.drop for run in self.runs])
 
     @property
     def at_equal_time(self) -> float:
@@ -305,7 +306,7 @@ def _run(
     over_time = Curve(tuple((best.seconds, score) for best, score in measured))
     champion = entrant.champion
     # What its search saw is in units of the constant that it found itself.
-    unit = fresh.constants[entrant.tuned_us]
+    unit = fresh.references[entrant.reference]
     return RunStanding(
         method=entrant.method,
         seed=entrant.seed,

@@ -70,8 +70,9 @@ class Pair:
     Attributes:
         first: the one.
         second: the other.
-        effect: how likely a run of the first is better than one of the second, ties counting
-            half (Vargha and Delaney's A): 0.5 is no difference.
+        effect: ties counting half, 0.5 is no difference. Of independent runs, how likely one of
+            the first is better than one of the second (Vargha and Delaney's A); of blocks, in what
+            share of them the first is better.
         p: how likely so great a difference is among methods that are alike.
         corrected: the same, corrected for the number of pairs (Holm).
     """

@@ -18,7 +18,7 @@ from deap import base, tools
 
 from trainer.config import SearchConfig
 from trainer.search.base import Candidate, Measured
-from trainer.search.limits import check_proposals, check_shares
+from trainer.search.limits import check_distances, check_proposals, check_shares
 from trainer.search.mutation import cross_rows, mutate_cells, mutate_kind
 from trainer.search.random_state import load_random, random_state
 from trainer.search.space import Space
@@ -207,5 +207,6 @@ def _check(config: EvolutionConfig) -> None:
         focus=config.focus,
         crossover=config.crossover,
     )
+    check_distances(distance=config.distance, distance_min=config.distance_min)
     if not 0.0 < config.decay <= 1.0:
         raise ValueError(f"search.decay={config.decay}: must be above 0 and at most 1")

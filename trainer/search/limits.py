@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+DISTANCE_MAX = 10_000
+"""Farther than any cell has values."""
+
 PROPOSALS_MAX = 10_000
 
 
@@ -33,3 +36,17 @@ def check_shares(**shares: float) -> None:
     for name, value in shares.items():
         if not 0.0 <= value <= 1.0:
             raise ValueError(f"search.{name}={value}: must be from 0 to 1")
+
+
+def check_distances(**distances: float) -> None:
+    """Refuse distances by which no cell can move.
+
+    Args:
+        distances: the values by the settings' names.
+
+    Raises:
+        ValueError: one is not from 1 to `DISTANCE_MAX`; the message names it.
+    """
+    for name, value in distances.items():
+        if not 1.0 <= value <= DISTANCE_MAX:
+            raise ValueError(f"search.{name}={value}: must be from 1 to {DISTANCE_MAX}")
