@@ -337,6 +337,43 @@ def test_a_search_starts_from_the_nearest_tables(elsewhere: ModuleType, tpcc: Si
         start_tables([config], Encoding(tpcc))
 
 
+def test_of_several_tables_for_a_place_a_search_starts_from_the_best(
+    elsewhere: ModuleType, tpcc: Signature
+) -> None:
+    """Or those of one place would leave no room for others."""
+    for name, backoff_us, score in (("old", 0.5, 1.2), ("new", 1.0, 1.5), ("unknown", 2.0, None)):
+        write_table(Path("table.json"), backoff_us=backoff_us)
+        document = json.loads(Path("table.json").read_text())
+        if score is not None:
+            document["provenance"]["scores"] = {"silo": 2.0, "occ": score}
+        Path(f"library/{name}.json").write_text(json.dumps(document))
+    write_table(Path("library/far.json"), backoff_us=8.0)
+    document = json.loads(Path("library/far.json").read_text())
+    document["provenance"]["machine"]["cores"] = 48
+    Path("library/far.json").write_text(json.dumps(document))
+    search = EvolutionConfig(name="evolution", generations=1, start=["library"])
+    config = settings(1, search=search, machine=MachineConfig("virtual", 3))
+    found = start_tables([config], Encoding(tpcc))
+    assert [one.origin for one in found] == ["new", "far"]
+
+
+def test_the_nearest_tables_are_measured_beside_one_that_is_added(elsewhere: ModuleType) -> None:
+    assert add("good.json", "workload.warehouses=8").exit_code == 0
+    mate = NAME.replace("4", "8")
+    # The same table: it is not measured beside itself.
+    done = add("good.json")
+    assert done.exit_code == 0, done.output
+    assert mate not in done.output
+    write_table(Path("worse.json"), backoff_us=8.0)
+    done = add("worse.json", "workload.warehouses=2", "baselines=[silo,occ]")
+    assert done.exit_code == 0, done.output
+    words = " ".join(done.output.split())
+    assert "is faster there: a search may start from it, with 'search.start=[tpcc_" in words
+    added = json.loads(Path(f"library/{NAME.replace('4', '2')}.json").read_text())
+    assert set(added["provenance"]["scores"]) <= set(added["provenance"]["library"]["lowest"])
+    assert mate not in added["provenance"]["scores"]
+
+
 def test_schedules_are_taken_along_where_they_are_searched_for(
     elsewhere: ModuleType, tpcc: Signature
 ) -> None:

@@ -18,6 +18,7 @@ from envs import NATIVE, TUNED
 from envs.workload import TRACED
 from policies import PolicyDocument, PolicyFileError, is_seed, load, save, shipped
 from policies.errors import why_not_written
+from policies.policy_digest import policy_digest
 from policies.shipped import in_library, library_names, library_path
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import FAILED, INTERRUPTED, LONGEST, UsageError, one_message
@@ -29,7 +30,7 @@ from trainer.config import EvaluateConfig, TrainConfig, workload_options
 from trainer.policy_library.entry import RECORD, Entry, adding, read_entry, with_record
 from trainer.policy_library.measuring import Measurement, Scores, measure_scores
 from trainer.policy_library.naming import entry_name, telling
-from trainer.policy_library.start import LIBRARY
+from trainer.policy_library.start import LIBRARY, nearest_entries
 from trainer.policy_library.verdict import Verdict, verify_entry
 from trainer.progress import make_display
 from trainer.run import SEED_STRIDE
@@ -178,14 +179,15 @@ def add(
 
     RUN is the folder of a run on virtual cores, FILE a policy file whose provenance names workload
     and cores; the settings are those of heddle train. A table is kept only if it was faster than
-    every baseline in every repeat.
+    every baseline in every repeat. The nearest tables of the library are measured beside it.
     """
     trained = _read_trained(source, settings)
     target = _target(trained, name, folder or shipped.FOLDER, replace)
     try:
         how = _measurement(trained)
+        others = _others(trained.document, how)
         with make_display(make_progress_console()) as display:
-            scores = measure_scores(trained.document, how, display, "compare")
+            scores = measure_scores(trained.document, how, display, "compare", others)
     except ValueError as error:
         raise UsageError(f"{source}: {error}") from error
     print_table(_scores_table(scores))
@@ -196,6 +198,21 @@ def add(
         raise SystemExit(FAILED)
     save(with_record(trained.document, target.stem, how, scores), target)
     click.echo(f"added: {target}")
+    best = min(scores.beside, key=lambda name: scores.beside[name], default=None)
+    if best is not None and scores.beside[best] < 1.0:
+        click.echo(
+            f"{best} is faster there: a search may start from it, with 'search.start=[{best}]'"
+        )
+
+
+def _others(document: PolicyDocument, how: Measurement) -> dict[str, PolicyDocument]:
+    """The library's nearest tables that do something else: one of them may be better there."""
+    mine = policy_digest(document)
+    return {
+        name: other
+        for name, other in nearest_entries(how.workload, how.cores, document.signature).items()
+        if policy_digest(other) != mine and name not in how.baselines
+    }
 
 
 @dataclass(frozen=True)
@@ -347,12 +364,15 @@ def _workload_words(workload: Mapping[str, str]) -> str:
 
 def _scores_table(scores: Scores) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("baseline")
+    table.add_column("beside")
     table.add_column("the table ÷ it", justify="right")
     table.add_column("lowest of the repeats", justify="right")
     for name in sorted(scores.to, key=lambda name: scores.to[name]):
         lowest = scores.lowest.get(name, math.nan)
         table.add_row(name, f"{scores.to[name]:.3f}", f"{lowest:.3f}")
+    table.add_section()
+    for name, ratio in sorted(scores.beside.items(), key=lambda one: one[1]):
+        table.add_row(name, f"{ratio:.3f}", "")
     return table
 
 

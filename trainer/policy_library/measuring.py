@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from envs import (
@@ -107,10 +108,12 @@ class Scores:
     Attributes:
         to: throughput ÷ that of each baseline, the median over the repeats.
         lowest: … in the repeat where it was lowest.
+        beside: throughput ÷ that of each other table of the library, likewise.
     """
 
     to: Mapping[str, float]
     lowest: Mapping[str, float]
+    beside: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def best_baseline(self) -> str:
@@ -129,7 +132,11 @@ class Scores:
 
 
 def measure_scores(
-    document: PolicyDocument, how: Measurement, display: Display, phase: str
+    document: PolicyDocument,
+    how: Measurement,
+    display: Display,
+    phase: str,
+    beside: Mapping[str, PolicyDocument] = MappingProxyType({}),
 ) -> Scores:
     """Measure a table and the baselines side by side.
 
@@ -138,6 +145,8 @@ def measure_scores(
         how: the measurement.
         display: shows.
         phase: what it shows it as.
+        beside: other tables for the workload that are measured as well, by names that no baseline
+            has.
 
     Raises:
         PolicyFileError: the table does not fit the workload.
@@ -157,7 +166,11 @@ def measure_scores(
         plan = ComparisonPlan(how.run.seconds, how.run.repeats, how.run.warmup)
         found = compare_shown(
             evaluator.run_round,
-            [*baselines, of_policy(ENTRY, to_json(document))],
+            [
+                *baselines,
+                *(of_policy(name, to_json(one)) for name, one in beside.items()),
+                of_policy(ENTRY, to_json(document)),
+            ],
             plan,
             how.seed,
             display,
@@ -165,7 +178,7 @@ def measure_scores(
         )
     if found.interrupted:
         raise KeyboardInterrupt
-    return _scores(found)
+    return _scores(found, set(beside))
 
 
 def refuse_misfit(document: PolicyDocument, signature: Signature) -> None:
@@ -198,23 +211,26 @@ def _positive(plain: Settings, data: Mapping[str, Any], may_be_zero: str) -> Set
     Raises:
         KeyError, TypeError, ValueError: one is missing, of another type, or out of its range.
     """
-    values = {
-        field.name: type(getattr(plain, field.name))(data[field.name]) for field in fields(plain)
-    }
+    values = {one.name: type(getattr(plain, one.name))(data[one.name]) for one in fields(plain)}
     for name, value in values.items():
         if value < 0 or (value == 0 and name != may_be_zero):
             raise ValueError(f"{name} is {value}")
     return replace(plain, **values)
 
 
-def _scores(found: Comparison) -> Scores:
+def _scores(found: Comparison, beside: Container[str]) -> Scores:
     if found.violations:
         raise MeasuringError(f"consistency violated: {found.violations[0]}")
     mine = found.row(ENTRY)
     assert mine is not None
     scores = found.scores(ENTRY)
-    if not scores:
+    to = {name: score for name, score in scores.items() if name not in beside}
+    if not to:
         raise MeasuringError("no baseline committed anything; measure longer, with run.seconds")
     ratios = {row.subject.name: paired_ratios(mine, row) for row in found.rows if row is not mine}
     # A baseline that committed nothing has no ratio, and is beaten.
-    return Scores(scores, {name: min(each) for name, each in ratios.items() if each})
+    return Scores(
+        to,
+        {name: min(ratios[name]) for name in to},
+        {name: score for name, score in scores.items() if name in beside},
+    )

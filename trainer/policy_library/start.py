@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from policies import Encoding, PolicyDocument, PolicyFileError, load, resolve
+from policies import Encoding, PolicyDocument, PolicyFileError, Signature, load, resolve
 from policies.homes import Home, homes
 from policies.shipped import library_names, library_path
 from trainer.config import TrainingConfig, workload_options
@@ -37,7 +38,8 @@ def start_tables(places: Sequence[TrainingConfig], encoding: Encoding) -> list[C
             named: dict[str, PolicyDocument] = {}
             for place in places:
                 workload = workload_options(place.workload)
-                named |= nearest_entries(workload, place.machine.cores, encoding)
+                cores = place.machine.cores
+                named |= nearest_entries(workload, cores, encoding.signature)
         else:
             try:
                 named = {name: resolve(name, encoding.signature)}
@@ -55,22 +57,34 @@ def start_tables(places: Sequence[TrainingConfig], encoding: Encoding) -> list[C
 
 
 def nearest_entries(
-    workload: Mapping[str, str], cores: int | None, encoding: Encoding
+    workload: Mapping[str, str], cores: int | None, signature: Signature
 ) -> dict[str, PolicyDocument]:
     """The library's tables that fit the workload, by name, the nearest first (`NEAREST` at most).
+
+    Of several that were trained for the same place only the best there is taken.
 
     Args:
         workload: its options, the name among them.
         cores: of the machine; None: of no account.
-        encoding: of the workload's tables.
+        signature: of the workload.
     """
-    fitting = {}
+    fitting: dict[str, tuple[str, PolicyDocument]] = {}
     for name in library_names():
         document = load(library_path(name))
-        if document.signature == encoding.signature:
-            fitting[name] = document
-    near = sorted(fitting, key=lambda name: _distance(fitting[name], workload, cores))
-    return {name: fitting[name] for name in near[:NEAREST]}
+        if document.signature != signature:
+            continue
+        place = json.dumps([vars(home) for home in homes(document.provenance)], sort_keys=True)
+        known = fitting.setdefault(place, (name, document))
+        if _margin(document) > _margin(known[1]):
+            fitting[place] = (name, document)
+    near = sorted(fitting.values(), key=lambda one: _distance(one[1], workload, cores))
+    return dict(near[:NEAREST])
+
+
+def _margin(document: PolicyDocument) -> float:
+    """Throughput ÷ that of the best baseline when it was added; 0 if that is not known."""
+    scores = document.provenance.get("scores")
+    return min(scores.values(), default=0.0) if isinstance(scores, Mapping) else 0.0
 
 
 def _distance(document: PolicyDocument, workload: Mapping[str, str], cores: int | None) -> float:
