@@ -341,7 +341,12 @@ def test_of_several_tables_for_a_place_a_search_starts_from_the_best(
     elsewhere: ModuleType, tpcc: Signature
 ) -> None:
     """Or those of one place would leave no room for others."""
-    for name, backoff_us, score in (("old", 0.5, 1.2), ("new", 1.0, 1.5), ("unknown", 2.0, None)):
+    for name, backoff_us, score in (
+        ("old", 0.5, 1.2),
+        ("new", 1.0, 1.5),
+        ("unknown", 2.0, None),
+        ("damaged", 4.0, "much"),
+    ):
         write_table(Path("table.json"), backoff_us=backoff_us)
         document = json.loads(Path("table.json").read_text())
         if score is not None:

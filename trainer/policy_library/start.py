@@ -82,9 +82,14 @@ def nearest_entries(
 
 
 def _margin(document: PolicyDocument) -> float:
-    """Throughput ÷ that of the best baseline when it was added; 0 if that is not known."""
+    """Throughput ÷ that of the best baseline when it was added; 0 if that is not known.
+
+    Whoever wrote the file: scores that are no numbers are not known.
+    """
     scores = document.provenance.get("scores")
-    return min(scores.values(), default=0.0) if isinstance(scores, Mapping) else 0.0
+    ratios = list(scores.values()) if isinstance(scores, Mapping) else []
+    known = ratios and all(isinstance(ratio, int | float) for ratio in ratios)
+    return float(min(ratios)) if known else 0.0
 
 
 def _distance(document: PolicyDocument, workload: Mapping[str, str], cores: int | None) -> float:
