@@ -9,8 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+import yaml
+
 from policies.errors import why_not_written
 from trainer.checkpoint import FILE_NAME, CheckpointError, write_atomically
+
+NAMING_A_SEARCH = ("search=", "experiment=")
+"""How what is typed begins, where it says which search."""
 
 EXAMPLE = '["workload.warehouses=1", "seed=1"]'
 
@@ -128,7 +133,7 @@ class RunFolder(MemberFolder):
         write_atomically(self.overrides, json.dumps(overrides))
 
     def read_overrides(self) -> list[str]:
-        """What was typed when the run was started.
+        """What was typed when the run was started, and its search: another may be the default now.
 
         Raises:
             RunFolderError: the file is damaged.
@@ -142,7 +147,19 @@ class RunFolder(MemberFolder):
                 f"resume={self.path}: {self.overrides.name}, what was typed for the run, can't be "
                 f"read: {error}; write it anew, such as {EXAMPLE}"
             ) from error
-        return found
+        if self.search is None or any(one.startswith(NAMING_A_SEARCH) for one in found):
+            return found
+        return [f"search={self.search}", *found]
+
+    @property
+    def search(self) -> str | None:
+        """The name of the run's search; None if its settings can't be read."""
+        try:
+            settings = yaml.safe_load(self.config.read_text(encoding="utf-8"))
+            name = settings["search"]["name"]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, yaml.YAMLError):
+            return None
+        return name if isinstance(name, str) and name.isidentifier() else None
 
     def refuse_lost_checkpoint(self) -> None:
         """A run without its checkpoint would begin anew, and write over its best policy.

@@ -26,6 +26,7 @@ QUICK = [
     "run.seconds=0.1",
 ]
 
+EVOLUTION = ["search=evolution", "search.children=2"]
 
 VIRTUAL = [
     *QUICK,
@@ -140,7 +141,10 @@ def test_evaluate_interrupted_at_once(
         (["train", "search.generatons=3"], "did you mean search.generations?"),
         (["train", "resume=gone"], "resume=gone: no such run; there are none"),
         (["train", "evaluation.backend=dask"], "there are ray, in_process"),
-        (["train", *QUICK, "search.parents=0"], "search.parents=0: must be at least 1"),
+        (
+            ["train", *QUICK, "search=evolution", "search.parents=0"],
+            "search.parents=0: must be at least 1",
+        ),
         (["train", *QUICK, "search.generations=null"], "would never end"),
         (["train", "-m", "seed=1,2", "sed=3"], "did you mean seed?"),
         (["train", *VIRTUAL, "machine.cores=300"], "machine.cores=300: must be at most 256"),
@@ -170,7 +174,7 @@ def test_train_leaves_a_policy_a_table_and_a_picture() -> None:
 
 def test_a_run_goes_on_with_its_own_search_only() -> None:
     """The settings of its search, typed when it began, are none of another's."""
-    run("train", *QUICK, "search.generations=1", "search.children=2", "seed=5")
+    run("train", *QUICK, *EVOLUTION, "search.generations=1", "seed=5")
     folder = only_run()
     before = (folder / "checkpoint.json").read_bytes()
     for typed in ("search=random", "search=guided"):
@@ -182,8 +186,21 @@ def test_a_run_goes_on_with_its_own_search_only() -> None:
     assert done.exit_code == 0, done.output
 
 
+def test_a_run_whose_search_was_the_default_once_goes_on_with_it() -> None:
+    run("train", *QUICK, "search=evolution", "search.generations=1")
+    folder = only_run()
+    typed = json.loads((folder / "overrides.json").read_text())
+    (folder / "overrides.json").write_text(json.dumps([o for o in typed if "evolution" not in o]))
+    done = run("train", f"resume={folder.name}", "search=guided")
+    assert f"search=guided: {folder} is a run of the search evolution" in done.output
+    done = run("train", f"resume={folder.name}", "search.generations=2")
+    assert done.exit_code == 0, done.output
+    assert OmegaConf.load(folder / "config.yaml").search.name == "evolution"
+    assert len(Checkpoint.load(folder).history) == 2
+
+
 def test_train_goes_on_with_its_own_settings_and_new_ones() -> None:
-    run("train", *QUICK, "search.generations=1", "search.children=2", "seed=5")
+    run("train", *QUICK, *EVOLUTION, "search.generations=1", "seed=5")
     folder = only_run()
     done = run("train", f"resume={folder.name}", "search.generations=3")
     assert done.exit_code == 0, done.output
@@ -287,7 +304,13 @@ def test_a_run_that_is_going_is_not_resumed_twice() -> None:
 
 def test_multirun_makes_a_run_for_every_combination(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["heddle"])
-    settings = [*QUICK, "search.generations=1", "seed=1,2", "search.children=1,2"]
+    settings = [
+        *QUICK,
+        "search.generations=1",
+        "seed=1,2",
+        "search=evolution",
+        "search.children=1,2",
+    ]
     done = run("train", "-m", *settings)
     assert done.exit_code == 0, done.output
     files = sorted(Path("runs").rglob("overrides.json"))

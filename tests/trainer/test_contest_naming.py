@@ -30,6 +30,16 @@ def test_what_all_share_is_in_no_name() -> None:
     assert name_runs(runs, {"case", "seed"}) == [Names("tpcc_1", "guided")] * 2
 
 
+def test_what_was_typed_over_a_case_is_in_its_name() -> None:
+    """However many runs share it, and in whichever of them it was typed."""
+    usual = {"workload.warehouses": "2"}
+    runs = [run("case=tpcc_2", "workload.warehouses=2"), run("case=tpcc_2", "seed=2", **usual)]
+    names = Names("tpcc_2 warehouses=2", "guided")
+    assert name_runs(runs, {"case", "seed"}) == [names] * 2
+    other = run("case=tpcc_1", "machine.cores=4")
+    assert name_runs([*runs, other], {"case", "seed"}) == [*[names] * 2, Names("tpcc_1", "guided")]
+
+
 def test_a_search_is_named_by_what_tells_its_own_runs_apart() -> None:
     """Budgets of two searches that differ are told beside them, not in their names."""
     few, many = run("search.evaluations=9"), run("search=evolution", "search.evaluations=90")

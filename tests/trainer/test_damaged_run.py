@@ -18,7 +18,7 @@ from tests.waiting import PATIENCE_S
 from trainer.checkpoint import Checkpoint
 from trainer.command.main import heddle
 
-RUN = ["train", *VIRTUAL, "search.parents=2", "search.children=2"]
+RUN = ["train", *VIRTUAL, "search=evolution", "search.parents=2", "search.children=2"]
 
 
 @pytest.fixture

@@ -173,7 +173,7 @@ def refusal(*arguments: str) -> str:
 
 
 SMALL = {
-    "train": [*VIRTUAL, "validation.enabled=false"],
+    "train": [*VIRTUAL, "search=evolution", "validation.enabled=false"],
     "evaluate": ["policy=silo", "machine=virtual", "machine.cores=2"],
     "timeline": ["machine.cores=2"],
     "switch": ["machine=virtual", "machine.cores=2", "seconds=0.01", "intervals=10"],

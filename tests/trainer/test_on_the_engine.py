@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow
 
 TINY = [
+    "search=evolution",
     "search.generations=2",
     "search.parents=2",
     "search.children=2",

@@ -33,6 +33,7 @@ MIX = "robust.members=[{workload.warehouses:[1,4]}]"
 QUICK = [
     "machine=virtual",
     "machine.cores=4",
+    "search=evolution",
     "search.generations=2",
     "search.parents=3",
     "search.children=2",

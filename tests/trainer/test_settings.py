@@ -25,6 +25,7 @@ from trainer.config import (
 )
 from trainer.search import SEARCHES
 from trainer.search.evolution import EvolutionConfig
+from trainer.search.guided import GuidedConfig
 
 
 def train(*overrides: str) -> TrainConfig:
@@ -33,9 +34,9 @@ def train(*overrides: str) -> TrainConfig:
 
 def test_settings_are_typed() -> None:
     config = train("workload.warehouses=2", "machine.cores=2", "search.generations=7", "seed=4")
-    assert isinstance(config.search, EvolutionConfig)
+    assert isinstance(config.search, GuidedConfig)
     assert config.search.generations == 7
-    assert config.search.parents == 8
+    assert config.search.proposals == 16
     assert config.machine.cores == 2
     assert workload_options(config.workload) == {
         "name": "tpcc",
@@ -129,11 +130,15 @@ def test_presets_of_minutes_bound_the_search_by_time() -> None:
     assert quick.search.name == "guided"
     assert (quick.search.generations, quick.search.seconds) == (None, 200.0)
     assert quick.machine.kind == "virtual"
-    search = threads.search
+    assert threads.search.name == "guided"
+    assert (threads.search.generations, threads.search.seconds) == (None, 130.0)
+    assert threads.machine.kind == "threads"
+
+
+def test_a_variant_of_a_search_has_its_own_numbers() -> None:
+    search = train("search=evolution_quick").search
     assert isinstance(search, EvolutionConfig)
     assert (search.name, search.decay, search.focus) == ("evolution", 0.95, 0.7)
-    assert (search.generations, search.seconds) == (None, 130.0)
-    assert threads.machine.kind == "threads"
 
 
 def test_the_budget_of_the_paper_is_that_of_evolution() -> None:
@@ -173,7 +178,11 @@ def test_every_workload_composes(name: str, workload: str) -> None:
         ),
         ("experiment=slow", "there are factor_analysis, joint, joint_slow_store, paper, quick"),
         ("search.generations=many", "search.generations=many: Value 'many'"),
-        ("search.parents=3.5", "search.parents=3.5: Value '3.5'"),
+        ("search.proposals=3.5", "search.proposals=3.5: Value '3.5'"),
+        ("search.parents=3", "no setting search.parents with search=guided; it is there with sear"),
+        ("search.decay=1", "it is there with search=evolution or search=evolution_quick\n"),
+        ("workload.theta=0.9", "with workload=tpcc; it is there with workload=epinions or workl"),
+        ("machine.costs.memory_ns=9", "there is no setting machine.costs.memory_ns"),
         ("workload.warehouses=two", "must be a whole number, such as workload.warehouses=1"),
         ("workload.mix=3", "must be a word, such as workload.mix=read_write"),
         ("evaluation.looks=3", "evaluation.looks=3: "),
@@ -230,6 +239,12 @@ def test_a_mistake_on_virtual_cores_is_explained(name: str, override: str, messa
     assert message in str(caught.value)
 
 
+def test_a_command_without_a_group_is_not_told_of_its_choices() -> None:
+    with pytest.raises(UsageError) as caught:
+        compose_settings("evaluate", ["search.parents=3"], EvaluateConfig)
+    assert "it is there with" not in str(caught.value)
+
+
 def test_the_most_cores_there_can_be() -> None:
     assert train("machine=virtual", "machine.cores=256").machine.cores == 256
     assert train("machine.cores=1024").machine.cores == 1024
@@ -238,7 +253,7 @@ def test_the_most_cores_there_can_be() -> None:
 def test_an_unknown_key_gets_the_list_of_valid_ones() -> None:
     with pytest.raises(UsageError) as caught:
         train("nonsense=1")
-    for line in ("  workload.warehouses=1", "  search.children=4", "  search=evolution"):
+    for line in ("  workload.warehouses=1", "  search.proposals=16", "  search=evolution"):
         assert line in str(caught.value)
 
 

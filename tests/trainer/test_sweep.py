@@ -25,6 +25,7 @@ from trainer.sweep_folder import Sweep, SweepRun, find_sweep, new_sweep
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = [
     *QUICK,
+    "search=evolution",
     "search.generations=2",
     "search.parents=2",
     "search.children=2",
@@ -80,7 +81,7 @@ def test_a_run_for_every_combination_and_none_again() -> None:
 
 def test_a_mistake_in_the_last_run_is_told_before_the_first() -> None:
     """Also one that only the search itself knows for a mistake."""
-    done = train("-m", *SMALL, "search=evolution", "search.decay=0.9,40", "sweep=mine")
+    done = train("-m", *SMALL, "search.decay=0.9,40", "sweep=mine")
     assert done.exit_code == 2
     assert "search.decay=40.0: must be above 0 and at most 1" in done.output
     assert not SWEEP.exists()

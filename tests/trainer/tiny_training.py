@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TINY = (
     "machine=virtual",
     "machine.cores=2",
+    "search=evolution",
     "search.generations=6",
     "search.parents=2",
     "search.children=2",

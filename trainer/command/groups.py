@@ -8,6 +8,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from types import MappingProxyType
 
+import yaml
+
 CONFIGS = "configs"
 """The package of the settings' values: a folder a group, a file a choice."""
 
@@ -29,6 +31,28 @@ def group_choices() -> Mapping[str, Sequence[str]]:
         if choices:
             found[name] = choices
     return MappingProxyType(found)
+
+
+def choices_with(group: str, setting: str) -> list[str]:
+    """The choices of a group whose file has a setting: `search`, `parents` → `evolution`.
+
+    Of a variant, whose file says only what differs, nothing but that.
+
+    Args:
+        group: one of `group_choices`; of any other there are none.
+        setting: its name within the group, such as `costs.memory_ns`.
+    """
+    return [choice for choice in group_choices().get(group, ()) if _has(group, choice, setting)]
+
+
+def _has(group: str, choice: str, setting: str) -> bool:
+    file = files(CONFIGS).joinpath(group, f"{choice}{ENDING}")
+    values = yaml.safe_load(file.read_text(encoding="utf-8"))
+    for key in setting.split("."):
+        if not isinstance(values, dict) or key not in values:
+            return False
+        values = values[key]
+    return True
 
 
 def _listed(folder: Traversable) -> list[Traversable]:

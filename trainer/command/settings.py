@@ -19,7 +19,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from trainer.command.costs import KEY, with_costs_files
 from trainer.command.errors import UsageError
-from trainer.command.groups import CONFIGS, group_choices
+from trainer.command.groups import CONFIGS, choices_with, group_choices
 from trainer.command.ranges import check_cores, check_ranges
 from trainer.config import (
     CalibrateConfig,
@@ -297,11 +297,24 @@ def _check_keys(
                 f"{override.input_line}: {key} is a group of settings; set one of "
                 f"{', '.join(inner)}"
             )
-        names = [*known, *groups]
         raise UsageError(
-            f"{override.input_line}: there is no setting {key}{_did_you_mean(key, names)}\n"
+            f"{override.input_line}: there is no setting {key}"
+            f"{_of_another(key, known) or _did_you_mean(key, [*known, *groups])}\n"
             f"{_list_settings(known, groups)}"
         )
+
+
+def _of_another(key: str, known: Mapping[str, Any]) -> str:
+    """Which choice of its group has the setting, where the one that is made has not."""
+    group, _, setting = key.partition(".")
+    if not setting or not any(name.startswith(f"{group}.") for name in known):
+        return ""  # this command has nothing of the kind
+    having = choices_with(group, setting)
+    if not having:
+        return ""
+    chosen = known.get(f"{group}.name", known.get(f"{group}.kind"))
+    here = f" with {group}={chosen}" if chosen else ""
+    return f"{here}; it is there with {' or '.join(f'{group}={choice}' for choice in having)}"
 
 
 def _check_free_types(name: str, defaults: DictConfig, config: DictConfig) -> None:

@@ -339,7 +339,7 @@ def _refuse_other_search(folder: RunFolder, kept: Sequence[str], added: Sequence
     if typed is None:
         return
     asked = compose_settings("train", [f"search={typed}"], TrainConfig).search.name
-    before = compose_settings("train", kept, TrainConfig).search.name
+    before = folder.search or compose_settings("train", kept, TrainConfig).search.name
     if asked != before:
         raise UsageError(
             f"search={typed}: {folder.path} is a run of the search {before}; leave out search= to "

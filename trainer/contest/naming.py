@@ -93,10 +93,17 @@ def name_runs(runs: Sequence[Settings], axes: Collection[str]) -> list[Names]:
     of_place = [key for key in typed if key in axes or _is_any_of(key, PLACE)]
     of_search = [key for key in typed if _is_any_of(key, (SEARCH,))]
 
+    over_case = {(run.typed[CASE], key) for run in runs if CASE in run.typed for key in run.typed}
+
+    def parts(run: Settings, key: str, beside: Sequence[Settings]) -> bool:
+        """Whether it is to be in a name: what is typed over a case makes another of it."""
+        if CASE in run.typed and _is_any_of(key, (WORKLOAD,)):
+            return (run.typed[CASE], key) in over_case
+        return len({one.value(key) for one in beside}) > 1
+
     def words(run: Settings, keys: Sequence[str], beside: Sequence[Settings]) -> Iterator[str]:
-        """What it has of the settings in which these runs, itself among them, differ."""
-        matter = (key for key in keys if key not in NAMED)
-        apart = [key for key in matter if len({one.value(key) for one in beside}) > 1]
+        """What it has of the settings that tell it from these runs, itself among them."""
+        apart = [key for key in keys if key not in NAMED and parts(run, key, beside)]
         lasts = Counter(_last(key) for key in apart)
         for key in apart:
             value = run.value(key)

@@ -23,6 +23,7 @@ FIRST, SECOND = date(2026, 3, 1), date(2026, 3, 2)
 
 TINY = (
     "machine.cores=2",
+    "search=evolution",
     "search.generations=2",
     "search.seconds=null",
     "search.parents=2",
