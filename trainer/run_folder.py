@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from policies.errors import why_not_written
 from trainer.checkpoint import FILE_NAME, CheckpointError, write_atomically
-
-NAMING_A_SEARCH = ("search=", "experiment=")
-"""How what is typed begins, where it says which search."""
+from trainer.search import SEARCHES
 
 EXAMPLE = '["workload.warehouses=1", "seed=1"]'
 
@@ -133,7 +132,7 @@ class RunFolder(MemberFolder):
         write_atomically(self.overrides, json.dumps(overrides))
 
     def read_overrides(self) -> list[str]:
-        """What was typed when the run was started, and its search: another may be the default now.
+        """What was typed when the run was started.
 
         Raises:
             RunFolderError: the file is damaged.
@@ -147,19 +146,18 @@ class RunFolder(MemberFolder):
                 f"resume={self.path}: {self.overrides.name}, what was typed for the run, can't be "
                 f"read: {error}; write it anew, such as {EXAMPLE}"
             ) from error
-        if self.search is None or any(one.startswith(NAMING_A_SEARCH) for one in found):
-            return found
-        return [f"search={self.search}", *found]
+        return found
 
-    @property
-    def search(self) -> str | None:
-        """The name of the run's search; None if its settings can't be read."""
+    def kept_search(self) -> Mapping[str, Any] | None:
+        """The settings of the run's search; None if they can't be read, or name none."""
         try:
             settings = yaml.safe_load(self.config.read_text(encoding="utf-8"))
-            name = settings["search"]["name"]
-        except (OSError, ValueError, KeyError, TypeError, RecursionError, yaml.YAMLError):
+        except (OSError, ValueError, RecursionError, yaml.YAMLError):
             return None
-        return name if isinstance(name, str) and name.isidentifier() else None
+        search = settings.get("search") if isinstance(settings, dict) else None
+        if not isinstance(search, dict) or search.get("name") not in SEARCHES:
+            return None
+        return search
 
     def refuse_lost_checkpoint(self) -> None:
         """A run without its checkpoint would begin anew, and write over its best policy.

@@ -186,17 +186,36 @@ def test_a_run_goes_on_with_its_own_search_only() -> None:
     assert done.exit_code == 0, done.output
 
 
+def forget(folder: Path, *texts: str) -> None:
+    """As if some of what was typed for a run had been chosen by default, or by an experiment."""
+    file = folder / "overrides.json"
+    typed = [one for one in json.loads(file.read_text()) if not one.startswith(texts)]
+    file.write_text(json.dumps(typed))
+
+
 def test_a_run_whose_search_was_the_default_once_goes_on_with_it() -> None:
-    run("train", *QUICK, "search=evolution", "search.generations=1")
+    """With its numbers, where these are others today."""
+    numbers = ["search.generations=1", "search.children=2", "search.decay=0.9"]
+    run("train", *QUICK, "search=evolution", *numbers, "search.focus=0.5")
     folder = only_run()
-    typed = json.loads((folder / "overrides.json").read_text())
-    (folder / "overrides.json").write_text(json.dumps([o for o in typed if "evolution" not in o]))
+    forget(folder, "search=", "search.decay=", "search.focus=", "search.actions=")
     done = run("train", f"resume={folder.name}", "search=guided")
     assert f"search=guided: {folder} is a run of the search evolution" in done.output
-    done = run("train", f"resume={folder.name}", "search.generations=2")
+    done = run("train", f"resume={folder.name}", "search.generations=2", "search.focus=0.4")
     assert done.exit_code == 0, done.output
-    assert OmegaConf.load(folder / "config.yaml").search.name == "evolution"
+    search = OmegaConf.load(folder / "config.yaml").search
+    assert (search.name, search.decay, search.focus) == ("evolution", 0.9, 0.4)
     assert len(Checkpoint.load(folder).history) == 2
+
+
+def test_so_does_one_whose_experiment_has_another_search_today() -> None:
+    run("train", *QUICK, "experiment=quick_threads", "search=evolution_quick", "search.seconds=1")
+    folder = only_run()
+    forget(folder, "search=")
+    done = run("train", f"resume={folder.name}")
+    assert done.exit_code == 0, done.output
+    search = OmegaConf.load(folder / "config.yaml").search
+    assert (search.name, search.decay, search.generations) == ("evolution", 0.95, None)
 
 
 def test_train_goes_on_with_its_own_settings_and_new_ones() -> None:

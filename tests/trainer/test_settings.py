@@ -125,6 +125,10 @@ def test_groups_and_presets() -> None:
     assert quick.workload["name"] == "tpcc"
 
 
+def test_no_preset_is_what_there_is_without_one() -> None:
+    assert train("experiment=null", "case=null", "seed=4") == train("seed=4")
+
+
 def test_presets_of_minutes_bound_the_search_by_time() -> None:
     quick, threads = train("experiment=quick"), train("experiment=quick_threads")
     assert quick.search.name == "guided"
@@ -180,9 +184,12 @@ def test_every_workload_composes(name: str, workload: str) -> None:
         ("search.generations=many", "search.generations=many: Value 'many'"),
         ("search.proposals=3.5", "search.proposals=3.5: Value '3.5'"),
         ("search.parents=3", "no setting search.parents with search=guided; it is there with sear"),
-        ("search.decay=1", "it is there with search=evolution or search=evolution_quick\n"),
-        ("workload.theta=0.9", "with workload=tpcc; it is there with workload=epinions or workl"),
-        ("machine.costs.memory_ns=9", "there is no setting machine.costs.memory_ns"),
+        ("search.decay=1", "it is there with search=evolution or evolution_quick\n"),
+        (
+            "workload.theta=0.9",
+            "with workload=tpcc; it is there with workload=epinions, micro, smallbank, ",
+        ),
+        ("machine.costs.memory_ns=9", "with machine=threads; it is there with machine=virtual\n"),
         ("workload.warehouses=two", "must be a whole number, such as workload.warehouses=1"),
         ("workload.mix=3", "must be a word, such as workload.mix=read_write"),
         ("evaluation.looks=3", "evaluation.looks=3: "),
@@ -243,6 +250,15 @@ def test_a_command_without_a_group_is_not_told_of_its_choices() -> None:
     with pytest.raises(UsageError) as caught:
         compose_settings("evaluate", ["search.parents=3"], EvaluateConfig)
     assert "it is there with" not in str(caught.value)
+    with pytest.raises(UsageError) as caught:
+        compose_settings("nightly", ["workload.warehouses=3"], NightlyConfig)
+    assert "it is there with" not in str(caught.value), "a night is of a trace"
+
+
+def test_the_choice_that_was_typed_is_the_one_that_lacks_a_setting() -> None:
+    with pytest.raises(UsageError) as caught:
+        train("search=evolution_quick", "search.elites=3")
+    assert "with search=evolution_quick; it is there with search=guided\n" in str(caught.value)
 
 
 def test_the_most_cores_there_can_be() -> None:

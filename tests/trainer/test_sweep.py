@@ -79,6 +79,22 @@ def test_a_run_for_every_combination_and_none_again() -> None:
     assert before.items() <= times().items()
 
 
+def test_a_sweep_goes_on_with_the_search_it_was_begun_with() -> None:
+    """Where another one is chosen by default today."""
+    assert train("-m", *SMALL, "seed=1", "sweep=mine", "search.children=2,3").exit_code == 0
+    document = written()
+    document["settings"] = [one for one in document["settings"] if not one.startswith("search")]
+    for one in document["runs"][1:]:
+        one.update(state="waiting", folder=None)
+    (SWEEP / "sweep.json").write_text(json.dumps(document))
+    done = train("-m", "sweep=mine", "search.children=4")
+    assert done.exit_code == 0, done.output
+    for folder in SWEEP.glob("*-seed1"):
+        search = OmegaConf.load(folder / "config.yaml").search
+        assert (search.name, search.parents, search.generations) == ("evolution", 2, 2)
+    assert states() == ["finished"] * 3
+
+
 def test_a_mistake_in_the_last_run_is_told_before_the_first() -> None:
     """Also one that only the search itself knows for a mistake."""
     done = train("-m", *SMALL, "search.decay=0.9,40", "sweep=mine")

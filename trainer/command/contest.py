@@ -26,6 +26,7 @@ from envs.result import Machine
 from policies import to_json
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import INTERRUPTED, UsageError, one_message
+from trainer.command.kept_search import with_kept_search
 from trainer.command.members import as_trained, compose_members
 from trainer.command.output import as_text, make_progress_console, print_table
 from trainer.command.settings import compose_settings, settings_text
@@ -40,7 +41,7 @@ from trainer.evaluation.measure import compare_shown, tune_silo
 from trainer.lock import held
 from trainer.progress import Display, make_display
 from trainer.record import Record
-from trainer.run_folder import make_runs_dir
+from trainer.run_folder import RunFolder, make_runs_dir
 from trainer.run_version import heddle_version
 from trainer.sweep_folder import Sweep, find_sweep, sweep_names
 
@@ -110,10 +111,11 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
         raise SystemExit(INTERRUPTED)
 
 
-def _settings_of(typed: list[str]) -> TrainConfig:
-    """A run's settings, by what was typed for it."""
+def _settings_of(folder: RunFolder) -> tuple[list[str], TrainConfig]:
+    """What was typed for a run, and its settings."""
+    typed = with_kept_search(folder)
     config = compose_settings("train", typed, TrainConfig)
-    return as_trained(config, compose_members(config, typed))
+    return typed, as_trained(config, compose_members(config, typed))
 
 
 def _names(config: ContestConfig) -> list[str]:

@@ -34,25 +34,39 @@ def group_choices() -> Mapping[str, Sequence[str]]:
 
 
 def choices_with(group: str, setting: str) -> list[str]:
-    """The choices of a group whose file has a setting: `search`, `parents` → `evolution`.
-
-    Of a variant, whose file says only what differs, nothing but that.
+    """The choices of a group that have a setting: `machine`, `costs.memory_ns` → `virtual`.
 
     Args:
         group: one of `group_choices`; of any other there are none.
-        setting: its name within the group, such as `costs.memory_ns`.
+        setting: its name within the group.
     """
-    return [choice for choice in group_choices().get(group, ()) if _has(group, choice, setting)]
+    return [one for one in group_choices().get(group, ()) if _has(_settings(group, one), setting)]
 
 
-def _has(group: str, choice: str, setting: str) -> bool:
-    file = files(CONFIGS).joinpath(group, f"{choice}{ENDING}")
-    values = yaml.safe_load(file.read_text(encoding="utf-8"))
+def _has(values: object, setting: str) -> bool:
     for key in setting.split("."):
-        if not isinstance(values, dict) or key not in values:
+        if not isinstance(values, Mapping) or key not in values:
             return False
         values = values[key]
     return True
+
+
+def _settings(group: str, choice: str) -> dict[str, object]:
+    """What a choice sets, and those that it is made from, as far as these are of its group."""
+    file = files(CONFIGS).joinpath(group, f"{choice}{ENDING}")
+    own = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+    found: dict[str, object] = {}
+    for base in own.pop("defaults", []):
+        if isinstance(base, str) and base in group_choices()[group]:
+            found |= _settings(group, base)
+        elif isinstance(base, dict):  # such as costs: paper, of machine
+            inner = ((f"{group}/{name}", name, chosen) for name, chosen in base.items())
+            found |= {
+                name: _settings(folder, chosen)
+                for folder, name, chosen in inner
+                if chosen in group_choices().get(folder, ())
+            }
+    return found | own
 
 
 def _listed(folder: Traversable) -> list[Traversable]:

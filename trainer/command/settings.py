@@ -69,6 +69,14 @@ SWEPT_MAX = 10_000
 """Values of one setting in a sweep at most: each is a run."""
 OPTIONAL = ("experiment", "case")
 """The groups that may be left empty, with `null`."""
+FIXED = {
+    "nightly": ("workload",),  # a trace's
+    "serve": ("machine",),
+    "trace_record": ("machine",),
+    "calibrate": ("machine",),
+    "fidelity": ("machine",),
+}
+"""Groups of which a command takes not every choice, by its configuration."""
 SEVERAL = re.compile(r"\+*(?P<key>[\w./]+)=\[?(?P<values>[^][(){},]+(,[^][(){},]+)+)\]?")
 """What is typed for a setting of which there are to be several values."""
 
@@ -113,7 +121,7 @@ def settings_text(name: str, overrides: Sequence[str]) -> str:
 def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
     """Compose without converting; see `compose_settings`. What is given back is read-only."""
     register()
-    parsed = parse_overrides(with_costs_files(overrides))
+    parsed = _chosen(parse_overrides(with_costs_files(overrides)))
     for override in parsed:
         if override.is_sweep_override():
             cure = "; add -m for a run of each" if name == "train" else ""
@@ -125,7 +133,7 @@ def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
         groups = group_choices()
         _check_groups(name, parsed, groups)
         defaults = _compose(name, [str(o.input_line) for o in parsed if o.key_or_group in groups])
-        _check_keys(parsed, defaults, groups)
+        _check_keys(name, parsed, defaults, groups)
         config = _compose(name, [str(o.input_line) for o in parsed])
     try:
         _check_free_types(name, defaults, config)
@@ -139,6 +147,18 @@ def register() -> None:
     """Make all settings' types known to Hydra, which keeps them as long as the process runs."""
     register_schemas()
     register_searches()
+
+
+def _chosen(parsed: Sequence[Override]) -> list[Override]:
+    """Without groups that are left empty: Hydra refuses null, also where it is the default."""
+    return [
+        one
+        for one in parsed
+        if one.key_or_group not in OPTIONAL
+        or one.is_delete()
+        or one.is_sweep_override()
+        or one.value() is not None
+    ]
 
 
 def first_of_sweep(overrides: Sequence[str]) -> list[str]:
@@ -193,7 +213,9 @@ def swept_by_config(name: str, overrides: Sequence[str]) -> dict[str, str]:
     compose_config(name, overrides)  # says what is wrong with them, and what would be right
     with _hydra():
         try:
-            config = compose(name, list(with_costs_files(overrides)), return_hydra_config=True)
+            chosen = _chosen(parse_overrides(with_costs_files(overrides)))
+            typed = [str(override.input_line) for override in chosen]
+            config = compose(name, typed, return_hydra_config=True)
         except (ConfigCompositionException, OmegaConfBaseException, *NO_NUMBER) as error:
             raise UsageError(_explain(name, error, overrides)) from error
     params = config.hydra.sweeper.params or {}
@@ -266,7 +288,7 @@ def _check_groups(
         if choices is None or override.is_delete() or override.is_sweep_override():
             continue
         value = override.value()
-        if value not in choices and not (value is None and override.key_or_group in OPTIONAL):
+        if value not in choices:
             raise UsageError(
                 f"{override.input_line}: there is no such {override.key_or_group}"
                 f"{_did_you_mean(str(value), choices)}; there are {', '.join(sorted(choices))}"
@@ -275,9 +297,10 @@ def _check_groups(
 
 
 def _check_keys(
-    parsed: Sequence[Override], defaults: DictConfig, groups: Mapping[str, Sequence[str]]
+    name: str, parsed: Sequence[Override], defaults: DictConfig, groups: Mapping[str, Sequence[str]]
 ) -> None:
     known = dict(leaves(defaults))
+    chosen = {one.key_or_group: one.value() for one in parsed if one.key_or_group in groups}
     for override in parsed:
         key = override.key_or_group
         if key.split(".")[0].split("/")[0] == HYDRA:
@@ -299,22 +322,29 @@ def _check_keys(
             )
         raise UsageError(
             f"{override.input_line}: there is no setting {key}"
-            f"{_of_another(key, known) or _did_you_mean(key, [*known, *groups])}\n"
+            f"{_of_another(name, key, known, chosen) or _did_you_mean(key, [*known, *groups])}\n"
             f"{_list_settings(known, groups)}"
         )
 
 
-def _of_another(key: str, known: Mapping[str, Any]) -> str:
-    """Which choice of its group has the setting, where the one that is made has not."""
+def _of_another(name: str, key: str, known: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
+    """Which choices of its group have the setting, where the one that is made has not.
+
+    Args:
+        name: of the primary configuration.
+        key: the setting.
+        known: those there are.
+        chosen: what was typed for groups.
+    """
     group, _, setting = key.partition(".")
-    if not setting or not any(name.startswith(f"{group}.") for name in known):
-        return ""  # this command has nothing of the kind
-    having = choices_with(group, setting)
+    takes = bool(setting) and any(one.startswith(f"{group}.") for one in known)
+    having = choices_with(group, setting) if takes and group not in FIXED.get(name, ()) else []
     if not having:
         return ""
-    chosen = known.get(f"{group}.name", known.get(f"{group}.kind"))
-    here = f" with {group}={chosen}" if chosen else ""
-    return f"{here}; it is there with {' or '.join(f'{group}={choice}' for choice in having)}"
+    here = chosen.get(group, known.get(f"{group}.name", known.get(f"{group}.kind")))
+    *others, last = having
+    words = f"{', '.join(others)} or {last}" if others else last
+    return f"{f' with {group}={here}' if here else ''}; it is there with {group}={words}"
 
 
 def _check_free_types(name: str, defaults: DictConfig, config: DictConfig) -> None:

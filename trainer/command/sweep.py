@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
+from trainer.command.kept_search import kept_search
 from trainer.command.settings import (
     SWEPT_MAX,
     compose_settings,
@@ -54,7 +55,7 @@ def train_many(settings: Sequence[str]) -> None:
     sweep = _begun(runs_dir, name, typed) if found is None else found
     with held(sweep.path):
         if found is not None:  # read again: whoever held it may have made runs
-            sweep = _gone_on(Sweep.load(found.path), typed)
+            sweep = _gone_on(_with_its_search(Sweep.load(found.path)), typed)
         sweep.save()
         _train(sweep, runs_dir)
 
@@ -95,9 +96,22 @@ def _begun(runs_dir: Path, name: str | None, typed: Sequence[str]) -> Sweep:
     return sweep
 
 
+def _with_its_search(sweep: Sweep) -> Sweep:
+    """The sweep, whose runs to come search as those that have begun, whatever the default is."""
+    if not {"search", "experiment"} & set(sweep.axes):
+        for run in sweep.runs:
+            folder = sweep.folder_of(run)
+            if folder is not None and folder.kept_search() is not None:
+                kept = kept_search(folder, [*sweep.settings, *run.overrides])
+                sweep.settings = [*kept, *sweep.settings]
+                break
+    return sweep
+
+
 def _gone_on(sweep: Sweep, typed: Sequence[str]) -> Sweep:
     """The sweep with what may be typed for it anew."""
-    shared, axes = split_axes([text for text in typed if not text.startswith("runs_dir=")])
+    own = [*sweep.settings, *(f"{key}={values[0]}" for key, values in sweep.axes.items())]
+    shared, axes = split_axes([text for text in typed if not text.startswith("runs_dir=")], own)
     for text in list(shared):  # one value of what is swept
         key, _, value = text.partition("=")
         if key in sweep.axes:
@@ -118,10 +132,19 @@ def _gone_on(sweep: Sweep, typed: Sequence[str]) -> Sweep:
     return sweep
 
 
-def split_axes(typed: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
-    """What all runs share, and the values of what is swept, by the settings or by what is typed."""
+def split_axes(
+    typed: Sequence[str], on: Sequence[str] = ()
+) -> tuple[list[str], dict[str, list[str]]]:
+    """What all runs share, and the values of what is swept, by the settings or by what is typed.
+
+    Args:
+        typed: settings.
+        on: those of a sweep that is gone on with: what is typed may make sense only beside them.
+    """
     first = first_of_sweep(typed)
-    swept = swept_by_config("train", first) if first else {}
+    swept = swept_by_config("train", merge_overrides(on, first)) if first else {}
+    if on and value_of(first, "experiment") is None:
+        swept = {}  # what an experiment sweeps was settled when the sweep was begun
     named = [f"{key}={value}" for key, value in swept.items()]
     shared: dict[str, str] = {}
     axes: dict[str, list[str]] = {}

@@ -21,6 +21,7 @@ from trainer.checkpoint import (
     write_atomically,
 )
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
+from trainer.command.kept_search import with_kept_search
 from trainer.command.members import as_trained, common_signature, compose_members
 from trainer.command.members_table import members_table
 from trainer.command.output import as_text, make_progress_console, print_table
@@ -323,7 +324,7 @@ def with_resume(
     runs_dir = compose_settings("train", where, TrainConfig).runs_dir
     folder = find_run_folder(Path(runs_dir), name)
     added = [text for text in settings if not text.startswith("resume=")]
-    kept = folder.read_overrides()
+    kept = with_kept_search(folder)
     _refuse_other_search(folder, kept, added)
     overrides = merge_overrides(kept, added)
     return compose_settings("train", overrides, TrainConfig), overrides, folder
@@ -339,7 +340,7 @@ def _refuse_other_search(folder: RunFolder, kept: Sequence[str], added: Sequence
     if typed is None:
         return
     asked = compose_settings("train", [f"search={typed}"], TrainConfig).search.name
-    before = folder.search or compose_settings("train", kept, TrainConfig).search.name
+    before = compose_settings("train", kept, TrainConfig).search.name
     if asked != before:
         raise UsageError(
             f"search={typed}: {folder.path} is a run of the search {before}; leave out search= to "

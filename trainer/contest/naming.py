@@ -93,17 +93,16 @@ def name_runs(runs: Sequence[Settings], axes: Collection[str]) -> list[Names]:
     of_place = [key for key in typed if key in axes or _is_any_of(key, PLACE)]
     of_search = [key for key in typed if _is_any_of(key, (SEARCH,))]
 
-    over_case = {(run.typed[CASE], key) for run in runs if CASE in run.typed for key in run.typed}
+    over_cases = _over_cases(runs)
 
-    def parts(run: Settings, key: str, beside: Sequence[Settings]) -> bool:
-        """Whether it is to be in a name: what is typed over a case makes another of it."""
+    def is_to_be_said(run: Settings, key: str, beside: Sequence[Settings]) -> bool:
         if CASE in run.typed and _is_any_of(key, (WORKLOAD,)):
-            return (run.typed[CASE], key) in over_case
+            return key in over_cases[run.typed[CASE]]
         return len({one.value(key) for one in beside}) > 1
 
     def words(run: Settings, keys: Sequence[str], beside: Sequence[Settings]) -> Iterator[str]:
         """What it has of the settings that tell it from these runs, itself among them."""
-        apart = [key for key in keys if key not in NAMED and parts(run, key, beside)]
+        apart = [key for key in keys if key not in NAMED and is_to_be_said(run, key, beside)]
         lasts = Counter(_last(key) for key in apart)
         for key in apart:
             value = run.value(key)
@@ -121,6 +120,15 @@ def name_runs(runs: Sequence[Settings], axes: Collection[str]) -> list[Names]:
         names.append(Names(" ".join(case or [workload]), " ".join(method)))
     _check(list(zip(runs, names, strict=True)))
     return names
+
+
+def _over_cases(runs: Sequence[Settings]) -> dict[str, set[str]]:
+    """What was typed over each case: it makes another of it."""
+    found: dict[str, set[str]] = {run.typed[CASE]: set() for run in runs if CASE in run.typed}
+    for run in runs:
+        if CASE in run.typed:
+            found[run.typed[CASE]] |= {key for key in run.typed if _is_any_of(key, (WORKLOAD,))}
+    return found
 
 
 def _check(named: Sequence[tuple[Settings, Names]]) -> None:

@@ -115,11 +115,11 @@ def in_common(runs: Sequence[Entrant]) -> tuple[int, float]:
     return min(run.evaluations for run in runs), min(run.seconds for run in runs)
 
 
-Compose = Callable[[list[str]], TrainConfig]
-"""From what was typed for a run to its settings."""
+SettingsOf = Callable[[RunFolder], tuple[list[str], TrainConfig]]
+"""What was typed for a run, and what its settings are."""
 
 
-def read_entrants(sweeps: Sequence[Sweep], compose: Compose) -> list[Entrant]:
+def read_entrants(sweeps: Sequence[Sweep], settings_of: SettingsOf) -> list[Entrant]:
     """The finished runs of sweeps.
 
     Raises:
@@ -132,11 +132,12 @@ def read_entrants(sweeps: Sequence[Sweep], compose: Compose) -> list[Entrant]:
         for run in sweep.runs
         if (folder := sweep.folder_of(run)) is not None and sweep.has_finished(run)
     ]
-    typed = [folder.read_overrides() for folder in folders]
-    configs = [compose(texts) for texts in typed]
-    settings = map(Settings.of, (folder.path for folder in folders), typed, configs)
-    names = name_runs(list(settings), {key for sweep in sweeps for key in sweep.axes})
-    return list(map(_read, folders, configs, names))
+    found = [(folder, *settings_of(folder)) for folder in folders]
+    settings = [Settings.of(folder.path, typed, config) for folder, typed, config in found]
+    names = name_runs(settings, {key for sweep in sweeps for key in sweep.axes})
+    return [
+        _read(folder, config, own) for (folder, _, config), own in zip(found, names, strict=True)
+    ]
 
 
 def twice(entrants: Sequence[Entrant]) -> tuple[Entrant, Entrant] | None:

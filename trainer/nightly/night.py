@@ -269,8 +269,16 @@ def _again(plan: Plan, parts: Split) -> list[str]:
     candidate = plan.state.night(plan.day).candidate
     return [
         f"heddle evaluate policy=silo,{candidate} {part} workload.hours={parts.held_out} {machine}",
-        f"heddle train {part} workload.hours={parts.training} {machine}",
+        f"heddle train {part} workload.hours={parts.training} {machine} {_searching(plan.config)}",
     ]
+
+
+def _searching(config: NightlyConfig) -> str:
+    """The search, and how long it goes on, as they are typed."""
+    search = config.search
+    bounds = ("generations", "evaluations", "seconds")
+    words = (f"search.{bound}={getattr(search, bound)}" for bound in bounds)
+    return " ".join([f"search={search.name}", *words]).replace("None", "null")
 
 
 def _verdict_words(verdict: Verdict, confidence: float) -> str:

@@ -162,9 +162,9 @@ def test_a_day_that_is_damaged_is_told_and_left_out(shop: Path) -> None:
 
 def test_another_folder_or_plan_is_refused() -> None:
     assert run("--days", "1").exit_code == 0
-    other = run("--days", "1", "search.parents=3")
+    other = run("--days", "1", "search.proposals=3")
     assert other.exit_code == 2
-    assert "is a backtest with other settings (search.parents)" in other.stderr
+    assert "is a backtest with other settings (search.proposals)" in other.stderr
     longer = run("--days", "2")
     assert longer.exit_code == 2
     assert "(the days)" in longer.stderr

@@ -23,11 +23,9 @@ FIRST, SECOND = date(2026, 3, 1), date(2026, 3, 2)
 
 TINY = (
     "machine.cores=2",
-    "search=evolution",
     "search.generations=2",
     "search.seconds=null",
-    "search.parents=2",
-    "search.children=1",
+    "search.proposals=2",
     "evaluation.backend=in_process",
     "evaluation.slice_seconds=0.001",
     "evaluation.warmup_seconds=0.0002",

@@ -1,0 +1,67 @@
+"""What a run goes on with: what was typed for it, and its search as it was set when it began.
+
+By default, or by an experiment, another search may be chosen today, or have other numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from omegaconf import OmegaConf
+
+from trainer.command.errors import UsageError
+from trainer.command.settings import compose_config
+from trainer.run_folder import RunFolder
+
+SEARCH = "search"
+
+
+def kept_search(folder: RunFolder, typed: Sequence[str]) -> list[str]:
+    """As much of a run's search as does not follow from what was typed any more, as it is typed.
+
+    Args:
+        folder: of the run; without settings that can be read, there is nothing.
+        typed: for it.
+    """
+    kept = folder.kept_search()
+    if kept is None:
+        return []
+    name = [] if _names_it(typed, kept["name"]) else [f"{SEARCH}={kept['name']}"]
+    today = OmegaConf.to_container(compose_config("train", [*name, *typed])[SEARCH])
+    assert isinstance(today, dict)
+    keys = {text.partition("=")[0] for text in typed}
+    others = [key for key in map(str, today) if key in kept and kept[key] != today[key]]
+    return name + [
+        f"{SEARCH}.{key}={_as_typed(kept[key])}" for key in others if f"{SEARCH}.{key}" not in keys
+    ]
+
+
+def with_kept_search(folder: RunFolder) -> list[str]:
+    """What was typed for a run, and `kept_search`.
+
+    Raises:
+        RunFolderError: the file is damaged.
+    """
+    typed = folder.read_overrides()
+    return [*kept_search(folder, typed), *typed]
+
+
+def _names_it(typed: Sequence[str], name: str) -> bool:
+    """Whether what was typed still comes to the search."""
+    if any(text.startswith(f"{SEARCH}=") for text in typed):
+        return True
+    try:
+        return bool(compose_config("train", typed)[SEARCH].name == name)
+    except UsageError:  # such as a setting of a search that is chosen by default no longer
+        return False
+
+
+def _as_typed(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return f"[{','.join(map(_as_typed, value))}]"
+    return str(value)
