@@ -39,11 +39,13 @@ class GenerationRecord:
         evaluations: made so far, in all generations: candidates, times the members of the mix.
         slices: measured slices so far, those of the reference not counted.
         seconds: spent searching so far.
-        best: fitness of the best-ranked candidate.
+        best: fitness of this generation's best-ranked candidate.
         median: of this generation's candidates.
         worst: of this generation's candidates.
         origin: where the best came from.
         scores: its throughput relative to the reference, by member.
+        so_far: fitness of the best of the whole search, as far as it is known by then; None where
+            that was not noted down.
     """
 
     generation: int
@@ -55,6 +57,12 @@ class GenerationRecord:
     worst: float
     origin: str
     scores: list[float] = field(default_factory=list)
+    so_far: float | None = None
+
+    @property
+    def reached(self) -> float:
+        """`so_far`, or the generation's best where there is none."""
+        return self.best if self.so_far is None else self.so_far
 
 
 @dataclass

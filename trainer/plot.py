@@ -32,7 +32,9 @@ def plot_history(history: Sequence[GenerationRecord], reference: str, path: Path
 
 
 def history_figure(history: Sequence[GenerationRecord], reference: str) -> Figure:
-    """Fitness over evaluations: the best, the median, and the range of a generation.
+    """Fitness over evaluations: the best so far, the median, and the range of a generation.
+
+    The best so far falls where it turns out, measured again, that it was not as good as it seemed.
 
     Args:
         history: one record a generation, at least one.
@@ -50,16 +52,15 @@ def history_figure(history: Sequence[GenerationRecord], reference: str) -> Figur
         label="generation's range",
     )
     axes.plot(steps, [record.median for record in history], color=MUTED, label="median")
-    axes.plot(
-        steps, [record.best for record in history], color=INK, linewidth=2, marker=".", label="best"
-    )
+    reached = [record.reached for record in history]
+    axes.plot(steps, reached, color=INK, linewidth=2, marker=".", label="best so far")
     axes.set_ylim(bottom=min(0.7, min(record.median for record in history)))
     axes.legend(frameon=False, loc="lower right")
     return figure
 
 
 def histories_figure(histories: Mapping[str, Sequence[GenerationRecord]], reference: str) -> Figure:
-    """The best of each generation over evaluations, a line a run.
+    """The best so far over evaluations, a line a run.
 
     Args:
         histories: by the run's name, at least one record each.
@@ -69,7 +70,7 @@ def histories_figure(histories: Mapping[str, Sequence[GenerationRecord]], refere
     for (name, history), colour in zip(histories.items(), cycle(SERIES), strict=False):
         axes.plot(
             [record.evaluations for record in history],
-            [record.best for record in history],
+            [record.reached for record in history],
             color=colour,
             linewidth=2,
             marker=".",

@@ -88,6 +88,7 @@ class Record:
             from mlflow.entities import Metric
 
             values = {
+                "fitness/best_so_far": record.reached,
                 "fitness/best": record.best,
                 "fitness/median": record.median,
                 "fitness/worst": record.worst,

@@ -420,6 +420,7 @@ class Training:
         state.search = search.state_dict()
         state.seconds = spent + time.monotonic() - started
         self._remember(best_so_far, number)
+        reached = [] if best_so_far is None else self._ledger.measured([best_so_far])
         entry = GenerationRecord(
             generation=number,
             evaluations=state.evaluations,
@@ -430,6 +431,7 @@ class Training:
             worst=min(one.fitness for one in measured),
             origin=candidates[best].origin,
             scores=list(measured[best].scores),
+            so_far=reached[0].fitness if reached else None,
         )
         state.history.append(entry)
         state.save(self._folder.path)
@@ -491,7 +493,7 @@ class Training:
     def _words(self) -> str:
         state = self._state
         rate = state.evaluations / state.seconds if state.seconds else 0.0
-        best = f"{state.history[-1].best:.3f} × {TUNED}" if state.history else "–"
+        best = f"{state.history[-1].reached:.3f} × {TUNED}" if state.history else "–"
         return f"best {best}  {state.evaluations} evaluations, {rate:.1f}/s"
 
     def _choose(self, start: Sequence[Candidate], references: Sequence[Subject]) -> Candidate:

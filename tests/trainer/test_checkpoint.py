@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -26,6 +27,11 @@ def test_it_comes_back_whole(tmp_path: Path) -> None:
     STATE.save(tmp_path)
     assert Checkpoint.load(tmp_path) == STATE
     assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
+
+
+def test_a_generation_of_a_version_that_did_not_note_the_best_so_far_shows_its_own() -> None:
+    assert RECORD.reached == RECORD.best
+    assert replace(RECORD, so_far=1.3).reached == 1.3
 
 
 def test_none_yet_is_an_empty_one(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ def test_a_run_is_recorded_and_gone_on_with(tmp_path: Path) -> None:
     history = client.get_metric_history(record.run_id, "fitness/best")
     assert [(metric.step, metric.value) for metric in history] == [(40, 1.1), (80, 1.2)]
     assert run.data.metrics["fitness/median"] == 1.0
+    assert run.data.metrics["fitness/best_so_far"] == 1.2
     assert run.data.metrics["score/silo"] == 1.2
     assert [file.path for file in client.list_artifacts(record.run_id)] == ["policy.json"]
     assert record.run_id in (record.how_to_open or "")

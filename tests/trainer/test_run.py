@@ -13,7 +13,7 @@ import pytest
 
 from envs import MeasuringError
 from policies import Encoding, Signature, build_seed, load, to_json
-from tests.trainer.fake_run import settings, train, virtual_settings
+from tests.trainer.fake_run import make_training, settings, train, virtual_settings
 from tests.trainer.test_searches import SMALL
 from tests.waiting import wait_until
 from trainer.checkpoint import Checkpoint
@@ -333,6 +333,22 @@ def test_a_seed_that_short_runs_mistake_may_still_be_the_champion(
     champion = ChampionConfig(rounds=2, slice_seconds=0.2)
     outcome = train(settings(2, champion=champion), tmp_path / "run")
     assert outcome.champion.vector == tuple(Encoding(tpcc).encode(seed))
+
+
+def test_what_is_shown_as_reached_is_the_best_of_all_so_far(
+    fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A generation of children may have none that is as good."""
+    monkeypatch.setattr(fake_engine, "NOISE", 0.02)
+    search = SEARCHES["random"].config(name="random", generations=12)
+    training = make_training(settings(None, search=search), tmp_path / "run")
+    training.run()
+    history = Checkpoint.load(tmp_path / "run").history
+    assert any(record.best < record.reached for record in history)
+    assert all(record.reached >= record.best - 0.05 for record in history)
+    first, last = history[0], history[-1]
+    assert last.reached >= first.reached - 0.05
+    assert f"best {last.reached:.3f}" in training._words()
 
 
 def test_a_budget_of_evaluations_is_kept_to_the_last_one(

@@ -308,7 +308,7 @@ def _add_curve(view: RunView, run: KeptRun, number: int) -> None:
     last = history[-1]
     view.curve_note = (
         f"Throughput relative to {TUNED}, Silo under the constant backoff that suits it best. The "
-        f"best of the last generation reached {last.best:.3f}. The search's short runs flatter"
+        f"best of the search reached {last.reached:.3f}. The search's short runs flatter"
     )
     if last.scores and run.objective is not None:
         each = ", ".join(
@@ -317,8 +317,9 @@ def _add_curve(view: RunView, run: KeptRun, number: int) -> None:
         )
         view.curve_note = (
             f"The {run.objective} over the members of throughput relative to {TUNED}, Silo under "
-            "the constant backoff that suits it best in each. The best of the last generation "
-            f"reached {last.best:.3f}: {each}. The search's short runs flatter"
+            f"the constant backoff that suits it best in each. The best of the search reached "
+            f"{last.reached:.3f}; that of the last generation {last.best:.3f}: {each}. The "
+            "search's short runs flatter"
         )
     compared = all(one.comparison is not None and one.comparison.rows for one in run.members)
     view.curve_note += ": the comparison below measured the policy anew." if compared else "."
