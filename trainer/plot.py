@@ -55,7 +55,7 @@ def history_figure(history: Sequence[GenerationRecord], reference: str) -> Figur
     reached = [record.reached for record in history]
     axes.plot(steps, reached, color=INK, linewidth=2, marker=".", label="best so far")
     axes.set_ylim(bottom=min(0.7, min(record.median for record in history)))
-    axes.legend(frameon=False, loc="lower right")
+    axes.legend(frameon=True, framealpha=0.85, edgecolor="none", loc="lower right")
     return figure
 
 
@@ -76,7 +76,7 @@ def histories_figure(histories: Mapping[str, Sequence[GenerationRecord]], refere
             marker=".",
             label=name,
         )
-    axes.legend(frameon=False, loc="lower right")
+    axes.legend(frameon=True, framealpha=0.85, edgecolor="none", loc="lower right")
     return figure
 
 
