@@ -28,6 +28,17 @@ REFERENCE_ATTEMPTS = 10
 REFERENCE_SLICES = 10
 """So many slices make the run of the reference on virtual cores."""
 
+
+def reference_seconds(slice_seconds: float, kind: str) -> float:
+    """How long the reference runs at a time, beside candidates in slices of such a length.
+
+    Args:
+        slice_seconds: of a candidate's slice.
+        kind: of the machine: `threads` or `virtual`.
+    """
+    return round(slice_seconds * (REFERENCE_SLICES if kind == "virtual" else 1), 9)
+
+
 THREADS: Mapping[str, str] = MappingProxyType({"kind": "threads"})
 """The machine that runs on real cores."""
 
@@ -361,7 +372,8 @@ class Evaluator:
         """
         evaluations = [Evaluation(slices=slices if self.repeatable else 1) for _ in candidates]
         if self.repeatable:
-            unit = self._unit(reference, seconds * REFERENCE_SLICES, warmup)
+            length = reference_seconds(seconds, self.machine["kind"])
+            unit = self._unit(reference, length, warmup)
             for candidate, evaluation in zip(candidates, evaluations, strict=True):
                 result = self._candidate(candidate, evaluation, seconds * slices, warmup, seed)
                 if result is not None:

@@ -145,9 +145,9 @@ def test_what_a_search_saw_is_told_in_the_unit_of_the_contest(
     assert run("contest", "sweep=mine", *FRESH).exit_code == 0
     _, brief = json.loads((FOLDER / "fresh.json").read_text())["samples"].items()
     (conditions, samples) = brief
-    # As its search ran it: for the last look of a race, and not as long as a champion.
-    assert json.loads(conditions)["seconds"] == 0.003
-    assert len(samples["constant 4096"]) == 34  # 0.1 s altogether, as of a table
+    # As its search ran it: for ten slices at a time, and not as long as a champion.
+    assert json.loads(conditions)["seconds"] == 0.03
+    assert len(samples["constant 4096"]) == 4  # 0.1 s altogether, as of a table
     unit = samples["constant 4096"][0] / samples["reference"][0]
     assert unit < 0.9
     after = {

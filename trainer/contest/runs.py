@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from envs.engine_interface import load_engine
+from envs.evaluator import reference_seconds
 from envs.workload import workload_signature
 from policies import Encoding, PolicyDocument, load
 from policies.policy_digest import policy_digest
@@ -25,7 +26,7 @@ class Reference:
 
     Attributes:
         tuned_us: under this constant backoff, µs.
-        seconds: for as long as the last look of a race …
+        seconds: for so long at a time …
         warmup: … after so many unmeasured seconds.
     """
 
@@ -37,7 +38,7 @@ class Reference:
     def of(cls, tuned_us: float, config: TrainConfig) -> Reference:
         """That of a run with these settings."""
         race = config.evaluation
-        seconds = round(race.looks[-1] * race.slice_seconds, 9)
+        seconds = reference_seconds(race.slice_seconds, config.machine.kind)
         return cls(tuned_us, seconds, race.warmup_seconds)
 
 
