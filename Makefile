@@ -52,7 +52,7 @@ $(VENV)/.ready-%: $(ENVIRONMENT)
 train: $(VENV)/.ready ## Train a policy for TPC-C on 48 virtual cores, compare it there and here (ARGS=…)
 	@heddle train experiment=quick $(ARGS)
 
-contest: $(VENV)/.ready ## Let the search methods compete, or go on with it; hours (ARGS=…)
+contest: $(VENV)/.ready-policy-gradient ## Let the search methods compete, or go on with it; hours (ARGS=…)
 	@heddle train -m experiment=search_contest sweep=contest $(ARGS) && heddle contest sweep=contest
 
 TEST_STAGES := test-release test-address test-thread test-python

@@ -257,6 +257,14 @@ def test_the_contest_has_every_method_on_every_workload() -> None:
     assert len(swept["seed"].split(",")) >= 5
 
 
+def test_the_brief_contest_is_a_part_of_the_whole() -> None:
+    whole = swept_by_config("train", ["experiment=search_contest"])
+    brief = swept_by_config("train", ["experiment=search_contest_brief"])
+    assert list(brief) == list(whole), "seed by seed as well"
+    for axis, values in brief.items():
+        assert set(values.split(",")) <= set(whole[axis].split(","))
+
+
 def test_a_contest_is_made_seed_by_seed_also_of_single_values() -> None:
     """Ended early it has as many runs of every method, whatever of it is typed in which order."""
     contest = ["experiment=search_contest", "search=local,random", "case=tpcc_1"]
