@@ -43,7 +43,7 @@ class Cores {
   /// Why some have not left.
   [[nodiscard]] const std::string& left_behind() const { return left_behind_; }
 
-  [[nodiscard]] virtual std::uintptr_t order_of(const void* object) = 0;
+  [[nodiscard]] virtual std::uintptr_t number_of(const void* object) = 0;
   virtual void pause() = 0;
   /// A pause of a core that waits on an object. Returns what to record of it.
   [[nodiscard]] virtual TimelineEvent spin(const void* on) = 0;

@@ -65,7 +65,7 @@ bool OrderedCores::leave_those_asleep(Ticks before) {
   return false;
 }
 
-std::uintptr_t OrderedCores::order_of(const void* object) {
+std::uintptr_t OrderedCores::number_of(const void* object) {
   const auto address = reinterpret_cast<std::uintptr_t>(object);
   const auto number =
       lines_.try_emplace(address / kLineBytes, static_cast<std::uint32_t>(lines_.size()));

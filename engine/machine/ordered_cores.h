@@ -36,7 +36,7 @@ class OrderedCores final : public Cores {
   }
 
   bool run(Ticks begin, const std::function<bool()>& look_on) override;
-  [[nodiscard]] std::uintptr_t order_of(const void* object) override;
+  [[nodiscard]] std::uintptr_t number_of(const void* object) override;
   void pause() override;
   [[nodiscard]] TimelineEvent spin(const void* on) override;
   void park(const Word& word, std::uint64_t expected, Ticks timeout) override;

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <atomic>
+#include <cassert>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -14,25 +16,64 @@ namespace heddle {
 
 namespace {
 
-/// A bit a huge page of the address space: whether some Pages have it. Eight MiB of zeros, of which
-/// hardly any are ever touched.
-constexpr std::size_t kFrames = std::size_t{1} << 26;
-std::array<std::atomic<std::uint64_t>, kFrames / 64> held;
+/// Numbers the huge pages that some Pages have, in the order in which they got them. In blocks of
+/// neighbours in the address space, made when the first of them is got, and kept for good.
+class Frames {
+ public:
+  using Number = std::uint32_t;
 
-std::uintptr_t frame_of(std::uintptr_t address) { return address / Pages::kHugePage % kFrames; }
-
-void mark(const std::byte* start, std::size_t bytes, bool mine) {
-  for (std::size_t at = 0; at < bytes; at += Pages::kHugePage) {
-    const std::uintptr_t frame = frame_of(reinterpret_cast<std::uintptr_t>(start + at));
-    const std::uint64_t bit = std::uint64_t{1} << frame % 64;
-    // relaxed: who asks about memory has been given it in a way that orders the two.
-    if (mine) {
-      held[frame / 64].fetch_or(bit, std::memory_order_relaxed);
-    } else {
-      held[frame / 64].fetch_and(~bit, std::memory_order_relaxed);
-    }
+  void get(const std::byte* start, std::size_t bytes) {
+    const std::size_t count = bytes / Pages::kHugePage;
+    // relaxed: only that no two have one number matters.
+    Number number = last_.fetch_add(static_cast<Number>(count), std::memory_order_relaxed);
+    for (std::size_t at = 0; at < bytes; at += Pages::kHugePage) set(start + at, ++number);
   }
-}
+
+  void give_back(const std::byte* start, std::size_t bytes) {
+    for (std::size_t at = 0; at < bytes; at += Pages::kHugePage) set(start + at, 0);
+  }
+
+  /// 0: nobody has it.
+  [[nodiscard]] Number number_of(std::uintptr_t address) const {
+    const std::uintptr_t frame = frame_of(address);
+    // acquire: who made the block has filled it with zeros.
+    const Block* const block = blocks_[frame / kNeighbours].load(std::memory_order_acquire);
+    // relaxed: who asks about memory has been given it in a way that orders the two.
+    return block == nullptr ? 0 : (*block)[frame % kNeighbours].load(std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr std::uintptr_t kFrames = std::uintptr_t{1} << 26;
+  static constexpr std::uintptr_t kNeighbours = std::uintptr_t{1} << 13;
+  using Block = std::array<std::atomic<Number>, kNeighbours>;
+
+  static std::uintptr_t frame_of(std::uintptr_t address) {
+    return address / Pages::kHugePage % kFrames;
+  }
+
+  void set(const std::byte* start, Number number) {
+    const std::uintptr_t frame = frame_of(reinterpret_cast<std::uintptr_t>(start));
+    // relaxed: see number_of().
+    block(frame / kNeighbours)[frame % kNeighbours].store(number, std::memory_order_relaxed);
+  }
+
+  Block& block(std::uintptr_t place) {
+    // acquire: see number_of().
+    Block* there = blocks_[place].load(std::memory_order_acquire);
+    if (there != nullptr) return *there;
+    auto made = std::make_unique<Block>();
+    // acq_rel: the zeros before the block; and those of whoever was first.
+    if (blocks_[place].compare_exchange_strong(there, made.get(), std::memory_order_acq_rel)) {
+      there = made.release();
+    }
+    return *there;
+  }
+
+  std::array<std::atomic<Block*>, kFrames / kNeighbours> blocks_{};
+  std::atomic<Number> last_{0};
+};
+
+constinit Frames frames;
 
 std::byte* map_pages(std::size_t bytes, Pages::Size size) {
   // A huge page is aligned to its size and the system aligns only to small ones: one more is
@@ -94,18 +135,20 @@ Pages::Pages(std::size_t bytes, Size size)
     : bytes_((bytes + kHugePage - 1) / kHugePage * kHugePage), size_(size) {
   if (bytes_ == kHugePage && size_ == Size::huge) start_ = KeptPages::get().take();
   if (start_ == nullptr) start_ = map_pages(bytes_, size_);
-  mark(start_, bytes_, true);
+  frames.get(start_, bytes_);
 }
 
-bool Pages::hold(std::uintptr_t address) noexcept {
-  const std::uintptr_t frame = frame_of(address);
-  // relaxed: see mark().
-  return (held[frame / 64].load(std::memory_order_relaxed) >> frame % 64 & 1) != 0;
+bool Pages::hold(std::uintptr_t address) noexcept { return frames.number_of(address) != 0; }
+
+std::uintptr_t Pages::place(const void* address) noexcept {
+  assert(hold(address));
+  const auto where = reinterpret_cast<std::uintptr_t>(address);
+  return std::uintptr_t{frames.number_of(where)} * kHugePage + where % kHugePage;
 }
 
 Pages::~Pages() {
   if (start_ == nullptr) return;
-  mark(start_, bytes_, false);
+  frames.give_back(start_, bytes_);
   if (bytes_ == kHugePage && size_ == Size::huge && KeptPages::get().keep(start_)) return;
   munmap(start_, bytes_);
 }

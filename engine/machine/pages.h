@@ -47,6 +47,10 @@ class Pages {
   [[nodiscard]] static bool hold(const void* address) noexcept {
     return hold(reinterpret_cast<std::uintptr_t>(address));
   }
+  /// Where an address would stand if whatever Pages get lay above all that others got before. What
+  /// one thread gets has the same order in every process, which its addresses have not. Whoever
+  /// gets memory that others gave back has it anew. Precondition: hold(address).
+  [[nodiscard]] static std::uintptr_t place(const void* address) noexcept;
 
   [[nodiscard]] std::byte* start() const { return start_; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }

@@ -86,9 +86,12 @@ struct ThreadsMachine {
     for (std::size_t at = 0; at < bytes; at += kLine) __builtin_prefetch(from + at);
   }
 
-  /// A number to order and to spread shared objects by: the address.
-  [[nodiscard]] static std::uintptr_t order_of(const void* object) noexcept {
+  /// A number to spread shared objects by, and one that all take them in the order of: the address.
+  [[nodiscard]] static std::uintptr_t number_of(const void* object) noexcept {
     return reinterpret_cast<std::uintptr_t>(object);
+  }
+  [[nodiscard]] static std::uintptr_t order_of(const void* object) noexcept {
+    return number_of(object);
   }
 
   using Ticks = std::uint64_t;

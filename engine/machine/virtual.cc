@@ -9,6 +9,7 @@
 
 #include "machine/cores.h"
 #include "machine/ordered_cores.h"
+#include "machine/pages.h"
 #include "machine/priorities.h"
 #include "machine/script.h"
 #include "machine/virtual_cores.h"
@@ -78,9 +79,13 @@ void VirtualMachine::on_transaction() noexcept {
   if (charging != nullptr) charging->transaction();
 }
 
+std::uintptr_t VirtualMachine::number_of(const void* object) noexcept {
+  if (charging != nullptr) return charging->number_of(object);
+  return running != nullptr ? running->number_of(object) : reinterpret_cast<std::uintptr_t>(object);
+}
+
 std::uintptr_t VirtualMachine::order_of(const void* object) noexcept {
-  if (charging != nullptr) return charging->order_of(object);
-  return running != nullptr ? running->order_of(object) : reinterpret_cast<std::uintptr_t>(object);
+  return Pages::place(object);
 }
 
 VirtualMachine::Ticks VirtualMachine::now() noexcept {

@@ -67,8 +67,12 @@ struct VirtualMachine {
   static void prefetch(const std::byte* from, std::size_t bytes) noexcept;
   static void on_transaction() noexcept;
 
-  /// A number to order and to spread shared objects by. Not the address, which is another every
-  /// time: lines are numbered as they are touched.
+  /// A number to spread shared objects by. Not the address, which is another every time: lines are
+  /// numbered as they are touched.
+  [[nodiscard]] static std::uintptr_t number_of(const void* object) noexcept;
+  /// A number that all take shared objects in the order of. As if by address, but the same in every
+  /// process (Pages::place). Not by who is touched first: that would be the hottest, as on no real
+  /// machine, and transactions that lock in this order would hold it longest.
   [[nodiscard]] static std::uintptr_t order_of(const void* object) noexcept;
 
   /// The core's clock; outside a run, when the last one in this thread ended.

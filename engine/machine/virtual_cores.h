@@ -79,7 +79,7 @@ class VirtualCores final : public Cores {
     return true;
   }
 
-  [[nodiscard]] std::uintptr_t order_of(const void* object) override {
+  [[nodiscard]] std::uintptr_t number_of(const void* object) override {
     const auto address = reinterpret_cast<std::uintptr_t>(object);
     return std::uintptr_t{lines_.number_of(object)} * CacheLines::kLineBytes |
            address % CacheLines::kLineBytes;

@@ -120,7 +120,7 @@ class AccessLists {
         buckets_(new AccessBucket<M>[bucket_count_]) {}
 
   [[nodiscard]] AccessBucket<M>& bucket(const Record<M>* record) {
-    const auto bits = M::order_of(record) >> 4;
+    const auto bits = M::number_of(record) >> 4;
     return buckets_[(bits * 0x9e37'79b9'7f4a'7c15ULL) >> shift_];
   }
 

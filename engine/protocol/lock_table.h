@@ -168,7 +168,7 @@ class LockTable {
   static constexpr std::uint64_t kHarmless = 0;
 
   [[nodiscard]] Bucket& bucket_of(const Record<M>* record) {
-    const auto bits = M::order_of(record) >> 4;
+    const auto bits = M::number_of(record) >> 4;
     return buckets_[(bits * 0x9e37'79b9'7f4a'7c15ULL) >> shift_];
   }
 

@@ -240,7 +240,7 @@ class VersionTable {
     return reinterpret_cast<std::uintptr_t>(node);
   }
   [[nodiscard]] VersionBucket<M>& bucket(const Shared<M, std::uint64_t>* node) {
-    const auto bits = M::order_of(node) >> 4;
+    const auto bits = M::number_of(node) >> 4;
     return buckets_[(bits * 0x9e37'79b9'7f4a'7c15ULL) >> shift_];
   }
 

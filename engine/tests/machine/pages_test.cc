@@ -59,6 +59,27 @@ TEST(Pages, AreToldFromOtherMemory) {
   EXPECT_FALSE(Pages::hold(&start)) << "the stack";
 }
 
+TEST(Pages, StandInTheOrderInWhichTheyWereGot) {
+  Pages first(2 * Pages::kHugePage);
+  const Pages second(1);
+  EXPECT_LT(Pages::place(first.start()), Pages::place(first.start() + 1));
+  EXPECT_EQ(Pages::place(first.start() + first.bytes() - 1) - Pages::place(first.start()),
+            first.bytes() - 1);
+  EXPECT_LT(Pages::place(first.start() + first.bytes() - 1), Pages::place(second.start()));
+
+  const auto before = Pages::place(second.start());
+  first = Pages(1);
+  EXPECT_LT(before, Pages::place(first.start())) << "wherever the system has put it";
+}
+
+TEST(Pages, StandElsewhereWhenGotAgain) {
+  std::byte* const start = Pages(1).start();  // kept for the next
+  const Pages another(Pages::kHugePage + 1);
+  const Pages again(1);
+  ASSERT_EQ(again.start(), start);
+  EXPECT_LT(Pages::place(another.start()), Pages::place(again.start()));
+}
+
 TEST(Pages, MoreThanThereIsIsRefused) { EXPECT_THROW(Pages(std::size_t{1} << 50), std::bad_alloc); }
 
 }  // namespace
