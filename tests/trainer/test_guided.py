@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
 from random import Random
+from statistics import median
 from typing import Any
 
 import pytest
 
 from envs import Result
 from policies import ACTION_GROUPS, SCHEDULE, Encoding, Signature
-from tests.trainer.test_searches import make, noise, play, separable
+from tests.trainer.fake_signatures import SIGNATURES
+from tests.trainer.test_searches import best, make, noise, play, separable
 from trainer.search import Candidate, Measured, Search
 from trainer.search.blame import Blame, blame_of
 from trainer.search.credit import Credit
@@ -199,6 +202,36 @@ def test_half_of_the_children_of_a_scheduled_table_differ_in_the_schedule_alone(
     assert 0.3 < sum(same_table) / len(same_table) < 0.7
 
 
+def test_of_a_single_type_a_model_finds_the_backoff_sooner() -> None:
+    encoding = Encoding(Signature.from_dict(SIGNATURES["transfer"]))
+    cells = Layout(encoding).backoff(0)
+
+    def worth(candidate: Candidate) -> float:
+        good = (9, 1, 0, 3, 0, 3, 4)
+        pairs = zip(candidate.vector[cells.start :], good, strict=True)
+        apart = [(a - b) / (4 if at else 12) for at, (a, b) in enumerate(pairs)]
+        # As in YCSB, all but the backoff is best as in OCC.
+        others = sum(value != 0 for value in candidate.vector[: cells.start])
+        return 2.0 - sum(distance**2 for distance in apart) - 0.1 * others
+
+    def reached(**settings: object) -> float:
+        runs = [play(make("guided", encoding, seed=s, **settings), worth, 96) for s in range(1, 6)]
+        return median(best(asked, worth) for asked in runs)
+
+    assert reached() > reached(modelled=0.0) + 0.05
+
+
+def test_it_goes_on_with_what_the_model_knows() -> None:
+    encoding = Encoding(Signature.from_dict(SIGNATURES["transfer"]))
+    worth = separable(encoding, 3)
+    straight, stopped, resumed = (make("guided", encoding, seed) for seed in (5, 5, 99))
+    asked = play(straight, worth, 8 * 12)
+    assert any(one.origin == "backoff by a model" for one in asked[-2])
+    play(stopped, worth, sum(map(len, asked[:-2])))
+    resumed.load_state_dict(json.loads(json.dumps(stopped.state_dict(), allow_nan=False)))
+    assert play(resumed, worth, sum(map(len, asked[-2:]))) == asked[-2:]
+
+
 def test_a_move_that_is_left_out_is_not_made(encoding: Encoding) -> None:
     left_out = [name for name in MOVES if name not in ("cells", "merge")]
     search = make("guided", encoding, without=left_out)
@@ -258,6 +291,7 @@ def test_few_elites_are_alike(encoding: Encoding) -> None:
         ({"even": 1.5}, r"search\.even=1\.5: must be from 0 to 1"),
         ({"discount": -0.1}, r"search\.discount=-0\.1: must be from 0 to 1"),
         ({"specialists": 1.5}, r"search\.specialists=1\.5: must be from 0 to 1"),
+        ({"modelled": 1.5}, r"search\.modelled=1\.5: must be from 0 to 1"),
         ({"without": ["marge"]}, r"search\.without=\[marge\]: no such move; there are publish,"),
         ({"without": list(MOVES)}, r"search\.without: must leave some moves"),
         ({"without": [m for m in MOVES if m != "merge"]}, r"search\.without: must leave some"),

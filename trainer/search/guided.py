@@ -12,7 +12,9 @@ publication point, the backoff of all types. Three things guide them:
 
 Not all children descend from elites. A table may do one type of transaction in no time, at the
 expense of another, and one change more may be all that it takes; as much as such tables promise,
-children are made from them, where they are slow (`trainer.search.specialists`).
+children are made from them, where they are slow (`trainer.search.specialists`). And where there is
+one type, some children are the best table under a backoff that a model of all those measured would
+try (`trainer.search.backoff_model`).
 
 Two things keep it from going round in circles: what differs only in actions without effect is not
 measured (`trainer.search.effect`), and of tables with the same publication points only a few are
@@ -33,6 +35,7 @@ from typing import Any
 
 from policies.schedule import FIFO, POLICY
 from trainer.config import SearchConfig
+from trainer.search.backoff_model import BackoffModel
 from trainer.search.base import Candidate, Measured
 from trainer.search.blame import blame_of
 from trainer.search.credit import Credit
@@ -80,6 +83,8 @@ class GuidedConfig(SearchConfig):
         discount: what a trial of a move counts for after another trial; 0 = all moves alike.
         specialists: share of the children that descend from tables that are quick at one type,
             if these promise to save all of the time; if half, half of it, and so on.
+        modelled: share of the children that are the best table under a backoff that a model
+            proposes, where there is one type.
         without: moves that are not made; for all of them see `trainer.search.moves.MOVES`.
     """
 
@@ -94,6 +99,7 @@ class GuidedConfig(SearchConfig):
     even: float = 0.4
     discount: float = 0.98
     specialists: float = 0.5
+    modelled: float = 0.4
     without: list[str] = field(default_factory=list)
 
 
@@ -132,6 +138,8 @@ class Guided:
         self._credit = Credit(
             [name for name in self._moves.names if name not in config.without], config.discount
         )
+        alone = len(self._signature.types) == 1 and config.modelled > 0.0
+        self._model = BackoffModel(space, self._moves.layout, self._random) if alone else None
         self._specialists = Specialists(len(self._signature.types), self._kind)
         self._unmeasured = fitted(start, space) or [Candidate(space.base, "base")]
         self._elites: list[Elite] = []
@@ -176,6 +184,8 @@ class Guided:
             pace = pace_of(self._signature, measured.results) if whole else None
             elite = Elite(candidate, measured.cautious, measured.slices, blame, pace)
             elites[candidate.key] = elite
+            if self._model:
+                self._model.tell(candidate.vector, measured.fitness, measured.slices)
             child = self._children.get(candidate.key)
             if child is not None:
                 self._learn(child, elite.fitness)
@@ -196,6 +206,7 @@ class Guided:
             "gains": [[[cell, value] for cell, value in gain.items()] for gain in self._gains],
             "seen": sorted(self._seen),
             "specialists": self._specialists.state_dict(),
+            "model": self._model.state_dict() if self._model else [],
             "random": random_state(self._random),
         }
 
@@ -208,6 +219,8 @@ class Guided:
         self._seen = set(state["seen"])
         if "specialists" in state:
             self._specialists.load_state_dict(state["specialists"])
+        if self._model:
+            self._model.load_state_dict(state.get("model", []))
         load_random(self._random, state["random"])
 
     def _check_moves(self) -> None:
@@ -221,12 +234,19 @@ class Guided:
             )
 
     def _child(self) -> Child:
-        """A table some moves away from a specialist, where these promise much, or from an elite."""
+        """A table some moves away from a specialist, where these promise much, or from an elite.
+
+        Or the best table under another backoff, where there is a model of backoffs.
+        """
         promises = self._specialists.promises(self._elites[0]) if self._config.specialists else []
         most = max((promise.gain for promise in promises), default=0.0)
         if most and self._random.random() < self._config.specialists * most:
             gains = [promise.gain for promise in promises]
             return self._of_specialist(self._random.choices(promises, weights=gains)[0].elite)
+        if self._model and self._random.random() < self._config.modelled:
+            best = self._elites[0]
+            if backoff := self._model.propose(best.candidate.vector):
+                return self._under_backoff(best, backoff)
         parent = self._parent()
         # Half of the children of a scheduled table differ in the schedule alone.
         is_scheduled = self._searches_both and self._is_scheduled(parent)
@@ -240,6 +260,13 @@ class Guided:
         # To be better than a table that is bad by itself is no merit: it is, to become an elite.
         half = [one for one in self._elites if self._is_like(one, parent)]
         return replace(child, bar=max([parent.fitness, *(one.fitness for one in half[-1:])]))
+
+    def _under_backoff(self, parent: Elite, backoff: Change) -> Child:
+        vector = list(parent.candidate.vector)
+        for cell, value in backoff.items():
+            vector[cell] = value
+        candidate = self._effective(tuple(vector), "backoff by a model")
+        return Child(candidate, parent, (), parent.fitness)  # no move is to be credited
 
     def _made_of(self, parent: Elite, of_schedule: bool = False) -> Child:
         """A table one or more moves away from another, or one of its schedule alone."""
@@ -359,7 +386,12 @@ def _check(config: GuidedConfig) -> None:
         check_proposals(getattr(config, name), name=name)
     for name in ("again", "each_half"):
         check_proposals(getattr(config, name), least=0, name=name)
-    check_shares(even=config.even, discount=config.discount, specialists=config.specialists)
+    check_shares(
+        even=config.even,
+        discount=config.discount,
+        specialists=config.specialists,
+        modelled=config.modelled,
+    )
     if unknown := [name for name in config.without if name not in MOVES]:
         raise ValueError(
             f"search.without=[{','.join(unknown)}]: no such move; there are {', '.join(MOVES)}"
