@@ -228,6 +228,8 @@ def _measure_cases(plan: CalibrationPlan, on_step: Callable[[str], None]) -> lis
     Machines change their speed and other programs disturb them: cases take turns, and the faster
     quarter of the rounds says what each takes, as the least of the probes does.
     """
+    import numpy as np
+
     evaluators = [Evaluator(workload, 1) for workload, _ in CASES]
     subjects = [_subject(name, at) for (_, name), at in zip(CASES, evaluators, strict=True)]
     rounds: list[list[float]] = []
@@ -244,7 +246,7 @@ def _measure_cases(plan: CalibrationPlan, on_step: Callable[[str], None]) -> lis
     finally:
         for evaluator in evaluators:
             evaluator.close()
-    return [statistics.quantiles(times, n=4)[0] for times in zip(*rounds, strict=True)]
+    return [float(quartile) for quartile in np.quantile(rounds, 0.25, axis=0)]
 
 
 def _virtual_ns(

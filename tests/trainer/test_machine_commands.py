@@ -30,8 +30,9 @@ def elsewhere(
     return fake_engine
 
 
-def test_calibrated_costs_can_be_used(elsewhere: ModuleType, tmp_path: Path) -> None:
-    done = run("calibrate", "output=mine.yaml", "rounds=2", "seconds=0.01")
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_calibrated_costs_can_be_used(elsewhere: ModuleType, tmp_path: Path, rounds: int) -> None:
+    done = run("calibrate", "output=mine.yaml", f"rounds={rounds}", "seconds=0.01")
     assert done.exit_code == 0, done.output
     assert "costs: mine.yaml" in done.output
     config = compose_settings(
