@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from envs.fidelity import Fidelity
+from envs.fidelity import Fidelity, Point
 from trainer.figure_file import write_figure
 from trainer.plot import INK, MUTED
+
+FURTHEST_OFF = 2
+"""How many of the policies that the machines disagree on most have their names in the picture."""
 
 
 def plot_fidelity(found: Fidelity, cores: int, reference: str, path: Path) -> None:
@@ -36,10 +40,14 @@ def plot_fidelity(found: Fidelity, cores: int, reference: str, path: Path) -> No
         ecolor=MUTED,
         markersize=4,
     )
-    chosen = max(found.points, key=lambda point: point.virtual)
-    for point in {found.points[0], chosen}:
+    for point in _named(found.points):
+        right = point.virtual > highest / 2
         axes.annotate(
-            point.name, (point.virtual, point.real), xytext=(4, 4), textcoords="offset points"
+            point.name,
+            (point.virtual, point.real),
+            xytext=(-6 if right else 6, 4),
+            textcoords="offset points",
+            horizontalalignment="right" if right else "left",
         )
     axes.set_xlim(0, highest)
     axes.set_ylim(0, highest)
@@ -53,3 +61,17 @@ def plot_fidelity(found: Fidelity, cores: int, reference: str, path: Path) -> No
         loc="left",
     )
     write_figure(figure, path)
+
+
+def _named(points: Sequence[Point]) -> set[Point]:
+    """What one looks for: the best of either machine, and where these disagree most."""
+    best = {
+        max(points, key=lambda point: point.real),
+        max(points, key=lambda point: point.virtual),
+    }
+    off = sorted(points, key=lambda point: -max(point.virtual, point.real) / _least(point))
+    return best | set(off[:FURTHEST_OFF])
+
+
+def _least(point: Point) -> float:
+    return max(min(point.virtual, point.real), 1e-9)
