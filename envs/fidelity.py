@@ -18,6 +18,9 @@ from envs.trimmed_mean import trimmed_mean
 
 SCHEMA_VERSION = 1
 
+STUCK = "it commits nothing in half of the slices on real cores, or more"
+"""Why such a policy has no point: ratios of nothing say nothing."""
+
 
 @dataclass(frozen=True)
 class Point:
@@ -147,18 +150,20 @@ def measure_fidelity(
 
 
 def summarize(points: Sequence[Point], skipped: dict[str, str]) -> Fidelity:
-    """What points come to.
+    """What points come to; those that commit nothing on real cores join the skipped ones.
 
     Raises:
-        ValueError: there are fewer than three.
+        ValueError: there are fewer than three others.
     """
     from scipy.stats import kendalltau, spearmanr
 
-    points = [point for point in points if point.real > 0 and point.real_throughput > 0]
-    if len(points) < 3:
+    moving = [point for point in points if point.real > 0 and point.real_throughput > 0]
+    stuck = {point.name: STUCK for point in points if point not in moving}
+    skipped = {**skipped, **stuck}
+    if len(moving) < 3:
         reasons = "".join(f"\n  {name}: {reason}" for name, reason in skipped.items())
-        raise ValueError(f"{len(points)} policies were measured; it takes three{reasons}")
-    ordered = sorted(points, key=lambda point: -point.real)
+        raise ValueError(f"{len(moving)} policies were measured; it takes three{reasons}")
+    ordered = sorted(moving, key=lambda point: -point.real)
     real = [point.real for point in ordered]
     virtual = [point.virtual for point in ordered]
     chosen = max(ordered, key=lambda point: point.virtual)

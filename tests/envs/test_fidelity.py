@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 
 from envs import NATIVE, Evaluator, Subject, of_policy, static_silo
-from envs.fidelity import FidelityPlan, Point, measure_fidelity, summarize
+from envs.fidelity import STUCK, FidelityPlan, Point, measure_fidelity, summarize
 from policies import Encoding, to_json
 
 PLAN = FidelityPlan(0.1, 4, 0.0, 0.1, 2, 0.0)
@@ -40,6 +40,12 @@ def test_errors_are_medians_of_what_is_absolute() -> None:
 def test_two_policies_have_no_order_worth_the_name() -> None:
     with pytest.raises(ValueError, match="2 policies were measured; it takes three\n  p9: stuck"):
         summarize(points([1.0, 0.5], [1.0, 0.5]), {"p9": "stuck"})
+
+
+def test_a_policy_that_commits_nothing_on_real_cores_is_named() -> None:
+    found = summarize(points([1.0, 0.0, 0.8, 0.5], [0.9, 0.3, 0.2, 0.1]), {"p9": "refused"})
+    assert [point.name for point in found.points] == ["p0", "p2", "p3"]
+    assert found.skipped == {"p9": "refused", "p1": STUCK}
 
 
 def subjects() -> list[Subject]:
