@@ -246,7 +246,8 @@ def _measure_cases(plan: CalibrationPlan, on_step: Callable[[str], None]) -> lis
     finally:
         for evaluator in evaluators:
             evaluator.close()
-    return [float(quartile) for quartile in np.quantile(rounds, 0.25, axis=0)]
+    quartiles: list[float] = np.quantile(rounds, 0.25, axis=0).tolist()
+    return quartiles
 
 
 def _virtual_ns(

@@ -69,9 +69,5 @@ def _named(points: Sequence[Point]) -> set[Point]:
         max(points, key=lambda point: point.real),
         max(points, key=lambda point: point.virtual),
     }
-    off = sorted(points, key=lambda point: -max(point.virtual, point.real) / _least(point))
+    off = sorted(points, key=lambda point: -abs(point.virtual / point.real - 1))
     return best | set(off[:FURTHEST_OFF])
-
-
-def _least(point: Point) -> float:
-    return max(min(point.virtual, point.real), 1e-9)
