@@ -169,3 +169,20 @@ def test_so_many_children_that_no_generation_ends_are_refused(encoding: Encoding
         Evolution(
             Space(encoding, ACTION_GROUPS), EvolutionConfig(parents=10**4, children=10**4), [], 1
         )
+
+
+def test_parents_are_different_policies_where_the_schedule_is_searched_for(
+    encoding: Encoding,
+) -> None:
+    """Of a schedule that is `fifo` no parameter counts, so that many tables are one policy."""
+    both = Encoding(encoding.signature, scheduled=True)
+    actions = [*ACTION_GROUPS, "schedule"]
+    policy = both.schedule_cells.start
+    search = evolution(both, config(actions=actions, focus=0.7), warm_start(both, [4.0]), 1)
+    for _ in range(12):
+        asked = search.ask(search.batch)
+        # The best are a few tables that are `fifo`.
+        worth = [float(one.vector[policy] == 0) + 0.01 * sum(one.vector[:9]) for one in asked]
+        search.tell(asked, [Measured(value) for value in worth])
+    parents = [both.settled(one.vector) for one in search.goes_on_from]
+    assert len(set(parents)) == len(parents) == 8

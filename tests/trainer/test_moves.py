@@ -192,6 +192,22 @@ def test_a_gain_is_merged_whole(encoding: Encoding) -> None:
     assert draws(encoding, "merge", after, gains=[{0: 2, 7: 1}]) == {after}
 
 
+@pytest.mark.parametrize(
+    ("actions", "expected"),
+    [
+        (["backoff"], {"type_block", "backoff", "backoff_of_all"}),
+        (["wait_fine"], {"row_waits", "pair_waits", "type_block", "row", "reset", "cells"}),
+        (["dirty_read"], {"share", "type_block", "row", "reset", "cells"}),
+        (["schedule"], {"schedule"}),
+    ],
+)
+def test_moves_are_those_of_cells_that_have_a_choice(
+    encoding: Encoding, actions: list[str], expected: set[str]
+) -> None:
+    space = Space(Encoding(encoding.signature, scheduled=True), actions)
+    assert set(Moves(space, Random(1)).names) == {*expected, "merge"}
+
+
 def test_the_schedule_moves_only_where_it_is_searched_for(encoding: Encoding) -> None:
     scheduled = Encoding(encoding.signature, scheduled=True)
     known = {

@@ -194,6 +194,7 @@ def test_only_the_backoff_is_left_where_no_other_action_is_allowed(encoding: Enc
         ({"rounds": -1}, "search.rounds=-1"),
         ({"edges": 0}, "search.edges=0"),
         ({"startup": 0}, "search.startup=0"),
+        ({"startup": 1000}, "search.startup=1000: must be below 1000"),
         ({"cells": 0}, "search.cells=0"),
     ],
 )

@@ -8,6 +8,7 @@ from types import ModuleType
 import pytest
 
 from policies import ACTION_GROUPS, Encoding, PolicyFileError, Signature, build_seed, save
+from policies.signature import Access, TransactionType
 from trainer.config import SearchConfig
 from trainer.search.mutation import mutate_cells
 from trainer.search.space import Space, space_of
@@ -88,3 +89,11 @@ def test_where_no_fine_wait_is_allowed_a_mutation_reaches_commit_and_comes_back(
         mutate_cells(child, space, 1.0, distance, Random(1))
         assert any(child[index] == other[index] for index in waits)
         assert all(child[index] in space.values[index] for index in range(encoding.size))
+
+
+def test_actions_that_leave_one_table_alone_are_refused() -> None:
+    read = Access(state=0, name="read", table="T", kind="read", loop=False)
+    look_up = TransactionType(name="look_up", accesses=(read,))
+    encoding = Encoding(Signature(workload="lookups", types=(look_up,)))
+    with pytest.raises(ValueError, match=r"search\.actions=\[public_write\]: .*lookups; name more"):
+        Space(encoding, ["public_write"])

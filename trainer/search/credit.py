@@ -28,22 +28,32 @@ class Credit:
         self._won = dict.fromkeys(names, 0.0)
         self._lost = dict.fromkeys(names, 0.0)
 
-    def choose(self, random: Random) -> str:
-        """A move, more often one that pays."""
+    def choose(self, random: Random, but: str | None = None) -> str:
+        """A move, more often one that pays; not the one named, if there is another."""
         return max(
-            self._won,
+            self._but(but),
             key=lambda name: random.betavariate(WON + self._won[name], LOST + self._lost[name]),
         )
 
+    def any(self, random: Random, but: str | None = None) -> str:
+        """A move, each as often as any other."""
+        return random.choice(self._but(but))
+
     def tell(self, names: Sequence[str], won: bool) -> None:
-        """Whether a table that these moves made is better than what it was made from."""
-        if not self._discount:
+        """Whether a table that these moves made is better than what it was made from.
+
+        Of a table that no move made, nothing is learned, and nothing forgotten.
+        """
+        if not self._discount or not names:
             return
         for known in (self._won, self._lost):
             for name in known:
                 known[name] *= self._discount
         for name in names:
             (self._won if won else self._lost)[name] += 1.0 / len(names)
+
+    def _but(self, barred: str | None) -> list[str]:
+        return [name for name in self._won if name != barred] or list(self._won)
 
     def state_dict(self) -> dict[str, dict[str, float]]:
         """As JSON values."""

@@ -88,6 +88,7 @@ class Evolution:
         _check(config)
         self._config = config
         self._random = Random(seed)
+        self._settled = space.encoding.settled
         self._start = fitted(start, space)
         self._population: list[Individual] = []
         self._seen: set[str] = set()
@@ -191,6 +192,8 @@ class Evolution:
             focused = self._config.focus and self._random.random() < self._config.focus
             mutate = self._toolbox.mutate_kind if focused else self._toolbox.mutate
             mutate(child, probability=self.probability, distance=self.distance)
+            # Or a child that differs in nothing that counts would be a copy of its parent.
+            child[:] = self._settled(child)
             if child.candidate.key not in taken:
                 child.origin = "mutation"
                 return child

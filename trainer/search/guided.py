@@ -42,7 +42,7 @@ from trainer.search.credit import Credit
 from trainer.search.effect import effective, points
 from trainer.search.elite import Elite
 from trainer.search.limits import check_proposals, check_shares
-from trainer.search.moves import MOVES, SCHEDULE_MOVES, Change, Context, Moves
+from trainer.search.moves import MOVES, Change, Context, Moves, schedule
 from trainer.search.pace import pace_of
 from trainer.search.random_state import load_random, random_state
 from trainer.search.space import Space
@@ -50,7 +50,11 @@ from trainer.search.specialists import Specialists, blame_of_others
 from trainer.search.warm_start import fitted
 
 ATTEMPTS = 50
-"""Draws for a table that no one has seen; small spaces run out of new ones."""
+"""Draws for a table that no one has seen; small spaces run out of new ones. The second half of them
+goes farther."""
+
+FARTHER = 3
+"""How much farther: moves of such a child at most, beside those of others."""
 
 GAINS_MAX = 24
 """So many of the changes that paid last can be merged."""
@@ -58,7 +62,7 @@ GAINS_MAX = 24
 FAVOUR = 0.6
 """How likely an elite is to be a parent, beside the one before it."""
 
-(SCHEDULE,) = SCHEDULE_MOVES
+SCHEDULE = schedule.__name__
 """The move that changes the schedule."""
 
 ANOTHER = 0.5
@@ -165,8 +169,10 @@ class Guided:
         unsure = [one.candidate for one in self._elites if one.slices < self._config.sure]
         again = unsure[: min(self._config.again, n - 1)]
         self._children = {}
-        drawn = (self._child() for _ in range(n * ATTEMPTS))
-        for child in chain(self._both_best(), drawn):
+        drawn = (self._child() for _ in range(n * ATTEMPTS // 2))
+        # What is near may all have been seen, and the moves that pay may be used up.
+        far = (self._made_of(self._parent(), far=True) for _ in range(n * ATTEMPTS // 2))
+        for child in chain(self._both_best(), drawn, far):
             if child.candidate.key not in self._seen:
                 self._children.setdefault(child.candidate.key, child)
             if len(again) + len(self._children) == n:
@@ -268,8 +274,11 @@ class Guided:
         candidate = self._effective(tuple(vector), "backoff by a model")
         return Child(candidate, parent, (), parent.fitness)  # no move is to be credited
 
-    def _made_of(self, parent: Elite, of_schedule: bool = False) -> Child:
-        """A table one or more moves away from another, or one of its schedule alone."""
+    def _made_of(self, parent: Elite, of_schedule: bool = False, far: bool = False) -> Child:
+        """A table one or more moves away from another, or one of its schedule alone.
+
+        Or one that is far away, by any moves.
+        """
         here = parent.candidate.key
         others = [one.candidate.vector for one in self._elites if one.candidate.key != here]
         vector = parent.candidate.vector
@@ -281,8 +290,12 @@ class Guided:
             and not self._is_scheduled(parent)
             and bool(self._halves(self._elites)[0])
         )
-        for _ in range(1 + self._rank(self._config.moves, ANOTHER)):
-            name = SCHEDULE if of_schedule else self._credit.choose(self._random)
+        most = self._config.moves
+        count = self._random.randint(1, FARTHER * most) if far else 1 + self._rank(most, ANOTHER)
+        barred = SCHEDULE if of_table else None
+        for _ in range(count):
+            choose = self._credit.any if far else self._credit.choose
+            name = SCHEDULE if of_schedule else choose(self._random, but=barred)
             context = Context(vector, parent.blame, others, self._gains)
             moved = self._moves.make(name, context)
             if of_table:

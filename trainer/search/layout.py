@@ -71,6 +71,32 @@ class Layout:
         """The schedule: policy, parameters, the types left out; empty if it has no cells."""
         return self._encoding.schedule_cells
 
+    def all_rows(self) -> range:
+        """The rows of all states."""
+        return range(self.signature.state_count * self._width)
+
+    def all_backoffs(self) -> range:
+        """The backoffs of all types."""
+        return range(self.all_rows().stop, self.backoff(len(self.signature.types) - 1).stop)
+
+    def table(self) -> range:
+        """All but the schedule."""
+        return range(self.all_backoffs().stop)
+
+    def all_waits(self) -> list[int]:
+        """The waits before all accesses."""
+        return [cell for state in range(self.signature.state_count) for cell in self.waits(state)]
+
+    def all_points(self) -> list[int]:
+        """Where anything may be published: write visibilities and early validations."""
+        states = range(self.signature.state_count)
+        return [cell for state in states for cell in (self.write(state), self.validate(state))]
+
+    def all_versions(self) -> list[int]:
+        """Which writes are shown before commit, and which reads see them."""
+        states = range(self.signature.state_count)
+        return [cell for state in states for cell in (self.read(state), self.write(state))]
+
     def last(self, cell: int) -> int:
         """The highest value of a cell; of a wait it is `COMMIT`."""
         return len(self._encoding.cells[cell].choices) - 1

@@ -39,7 +39,7 @@ class Context:
     Attributes:
         vector: the table to change.
         blame: where it loses time.
-        donors: other tables that are good, at least one.
+        donors: other tables that are good; there may be none.
         gains: changes that have made a table better.
     """
 
@@ -59,7 +59,7 @@ class Moves:
     Attributes:
         layout: of the tables.
         random: the source of randomness.
-        names: the moves that can come to something there.
+        names: the moves that can change a cell which has a choice there.
         seeds: the seeds' tables.
     """
 
@@ -68,8 +68,7 @@ class Moves:
         self.random = random
         self._values = space.values
         self._allowed = [frozenset(values) for values in space.values]
-        scheduled = bool(self.open(self.layout.schedule))
-        self.names = [name for name in MOVES if scheduled or name not in SCHEDULE_MOVES]
+        self.names = [name for name, move in MOVES.items() if self.open(move.reach(self.layout))]
         self.seeds = [
             tuple(space.encoding.encode(build_seed(name, self.layout.signature))) for name in SEEDS
         ]
@@ -77,7 +76,7 @@ class Moves:
     def make(self, name: str, context: Context) -> tuple[int, ...]:
         """The table after a move, one of `MOVES`; as it was if the move came to nothing."""
         vector = list(context.vector)
-        for cell, value in MOVES[name](self, context).items():
+        for cell, value in MOVES[name].draw(self, context).items():
             if value in self._allowed[cell]:
                 vector[cell] = value
         return tuple(vector)
@@ -309,26 +308,36 @@ def merge(draw: Moves, context: Context) -> Change:
     return draw.one_of(context.gains, context)
 
 
-MOVES: dict[str, Callable[[Moves, Context], Change]] = {
-    move.__name__: move
-    for move in (
-        publish,
-        publish_once,
-        shift_publication,
-        row_waits,
-        pair_waits,
-        share,
-        type_block,
-        row,
-        reset,
-        backoff,
-        backoff_of_all,
-        cells,
-        schedule,
-        merge,
+@dataclass(frozen=True)
+class Move:
+    """A way to change a table.
+
+    Attributes:
+        draw: draws a change; an empty one if the move comes to nothing.
+        reach: the cells that it is for. Where none of them has a choice it is not made.
+    """
+
+    draw: Callable[[Moves, Context], Change]
+    reach: Callable[[Layout], Iterable[int]]
+
+
+MOVES: dict[str, Move] = {
+    draw.__name__: Move(draw, reach)
+    for draw, reach in (
+        (publish, Layout.all_points),
+        (publish_once, Layout.all_points),
+        (shift_publication, Layout.all_points),
+        (row_waits, Layout.all_waits),
+        (pair_waits, Layout.all_waits),
+        (share, Layout.all_versions),
+        (type_block, Layout.table),
+        (row, Layout.all_rows),
+        (reset, Layout.all_rows),
+        (backoff, Layout.all_backoffs),
+        (backoff_of_all, Layout.all_backoffs),
+        (cells, Layout.all_rows),
+        (schedule, lambda layout: layout.schedule),
+        (merge, lambda layout: [*layout.table(), *layout.schedule]),
     )
 }
-"""All moves by name. One may come to nothing: an empty change."""
-
-SCHEDULE_MOVES = frozenset({"schedule"})
-"""Those that come to something only where the schedule is searched for."""
+"""All moves by name."""

@@ -376,4 +376,9 @@ def _check(config: ReductionConfig) -> None:
     check_proposals(config.rounds, least=0, name="rounds")
     check_proposals(config.edges, name="edges")
     check_proposals(config.startup, name="startup")
+    if config.startup >= TRIALS_MAX:
+        raise ValueError(
+            f"search.startup={config.startup}: must be below {TRIALS_MAX}, the tables that the "
+            "estimator rests on"
+        )
     check_proposals(config.cells, name="cells")

@@ -36,7 +36,8 @@ class Space:
         base: the table that is changed; None = OCC under binary exponential backoff.
 
     Raises:
-        ValueError: a name is not an action group, or there is none; the message lists them.
+        ValueError: a name is not an action group, or there is none; the message lists them. Or they
+            leave no cell of this workload's tables a choice.
     """
 
     def __init__(
@@ -59,6 +60,12 @@ class Space:
         )
         self._known = [frozenset(values) for values in self._values]
         self._open = tuple(i for i, values in enumerate(self._values) if len(values) > 1)
+        if not self._open:
+            there = ", ".join([*ACTION_GROUPS, SCHEDULE])
+            raise ValueError(
+                f"search.actions=[{','.join(actions)}]: leaves one table alone of this workload, "
+                f"{encoding.signature.workload}; name more of {there}"
+            )
 
     @property
     def encoding(self) -> Encoding:
@@ -118,7 +125,7 @@ def space_of(config: SearchConfig, signature: Signature) -> Space:
     The schedule is in it where an action group of the search says so, or the base has one.
 
     Raises:
-        ValueError: `search.actions` names no action group.
+        ValueError: `search.actions` names no action group, or leaves nothing to search for.
         PolicyFileError: `search.base` is no policy for the workload, or one of `search.classifiers`
             no classifier for it.
     """

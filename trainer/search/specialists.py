@@ -30,7 +30,8 @@ from trainer.search.elite import Elite
 from trainer.search.layout import Layout
 
 KEPT = 3
-"""Specialists of a type; of those that publish after the same accesses only one."""
+"""Specialists of a type; of those that publish after the same accesses, and are scheduled alike,
+only one."""
 
 HOPELESS = 0.1
 """With less than this share of the best fitness it is nobody's."""

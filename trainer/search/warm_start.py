@@ -72,8 +72,9 @@ def _nearest(us: float) -> int:
 
 
 def fitted(start: Sequence[Candidate], space: Space) -> list[Candidate]:
-    """A warm start as a space allows it (`Space.fit`), in order, each table once."""
-    return _different([Candidate(space.fit(one.vector), one.origin) for one in start])
+    """A warm start as a space allows it (`Space.fit`), in order, each policy once."""
+    settled = space.encoding.settled
+    return _different([Candidate(settled(space.fit(one.vector)), one.origin) for one in start])
 
 
 def _different(candidates: Sequence[Candidate]) -> list[Candidate]:
