@@ -166,6 +166,11 @@ def check_settings(
     check_objective(config.robust.objective)
     check_backend(config.evaluation)
     check_race(config.evaluation)
+    if config.evaluation.settled is not None and config.machine.kind == THREADS["kind"]:
+        raise ValueError(
+            f"evaluation.settled={config.evaluation.settled}: lengthens looks on virtual cores, "
+            "which make one run of each; on real ones leave it out, or name evaluation.looks"
+        )
     space = space_of(config.search, signature)
     start_tables([one.config for one in members] or [config], space.encoding)
     refuse_bad_model(config.registered_model)
@@ -531,6 +536,7 @@ class Training:
         for index in verdict.order:
             if self._passes(finalists[index]):
                 return finalists[index]
+            self._state.save(self._folder.path)  # or nobody would be told that it was refused
         raise MeasuringError(
             f"none of the best candidates passes the check; see {self._folder.refused}"
         )

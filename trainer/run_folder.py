@@ -148,13 +148,17 @@ class RunFolder(MemberFolder):
             ) from error
         return found
 
-    def kept_search(self) -> Mapping[str, Any] | None:
-        """The settings of the run's search; None if they can't be read, or name none."""
+    def kept_settings(self) -> Mapping[str, Any]:
+        """All settings of the run; none if they can't be read."""
         try:
             settings = yaml.safe_load(self.config.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError, yaml.YAMLError):
-            return None
-        search = settings.get("search") if isinstance(settings, dict) else None
+            return {}
+        return settings if isinstance(settings, dict) else {}
+
+    def kept_search(self) -> Mapping[str, Any] | None:
+        """The settings of the run's search; None if they can't be read, or name none."""
+        search = self.kept_settings().get("search")
         if not isinstance(search, dict) or search.get("name") not in SEARCHES:
             return None
         return search

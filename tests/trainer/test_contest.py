@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -10,7 +12,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
+from omegaconf import OmegaConf
 
 from envs import Comparison
 from policies import Encoding, Signature
@@ -202,8 +206,10 @@ def test_what_failed_is_measured_again_by_the_next_contest() -> None:
 
 def test_swept_settings_of_the_search_are_methods_of_their_own() -> None:
     for number, path in enumerate(sorted(FOLDER.glob("*/overrides.json"))):
-        typed = [*json.loads(path.read_text()), f"search.proposals={20 + number % 2}"]
+        proposals = {"search.proposals": f"{20 + number % 2}"}
+        typed = [*json.loads(path.read_text()), *(f"{k}={v}" for k, v in proposals.items())]
         path.write_text(json.dumps(typed))
+        set_kept(path.parent, proposals)
     assert run("contest", "sweep=mine", *FRESH).exit_code == 0
     (case,) = document()["cases"]
     assert case["case"] == "tpcc"
@@ -257,7 +263,17 @@ def another(**settings: str) -> Path:
         texts = json.loads(path.read_text())
         kept = [text for text in texts if text.partition("=")[0] not in settings]
         path.write_text(json.dumps(kept + [f"{key}={value}" for key, value in settings.items()]))
+        set_kept(path.parent, settings)
     return other
+
+
+def set_kept(folder: Path, settings: Mapping[str, str]) -> None:
+    """Settings that a run was made with, whatever was typed."""
+    path = folder / "config.yaml"
+    content = OmegaConf.create(yaml.safe_load(path.read_text()))
+    for key, value in settings.items():
+        OmegaConf.update(content, key, yaml.safe_load(value))
+    path.write_text(OmegaConf.to_yaml(content))
 
 
 BOTH = ("sweep=[mine,other]", "output=both")
@@ -310,6 +326,60 @@ def test_runs_that_were_measured_otherwise_are_not_compared() -> None:
     assert "runs/sweeps/mine/001-tpcc-local-seed1 and runs/sweeps/other/001-tpcc-local" in words
     assert "evaluation.looks is" in words
     assert "leave one of their sweeps out" in words
+
+
+def test_what_was_a_default_when_a_run_was_made_is_what_counts() -> None:
+    """Another version's defaults: nothing was typed, and what was measured is not alike."""
+    for folder in another().glob("*-seed*"):
+        set_kept(folder, {"seed": "9" if folder.name.endswith("1") else "8", "tuning.rounds": "7"})
+    done = run("contest", *BOTH, *FRESH)
+    assert done.exit_code == 2
+    words = " ".join(done.output.split())
+    assert "tuning.rounds is" in words
+    assert "they can't be compared" in words
+
+
+def test_kept_settings_that_are_none_are_told() -> None:
+    path = next(FOLDER.glob("*/config.yaml"))
+    path.write_text(re.sub(r"(?m)^seed: \d+", "seed: one", path.read_text()))
+    done = run("contest", "sweep=mine", *FRESH)
+    assert done.exit_code == 2
+    assert "config.yaml" in done.output
+    assert "make the run again" in done.output
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("evaluation.backend=typo", "evaluation.backend=typo: no such backend; there are"),
+        ("evaluation.looks=[1]", "evaluation.looks"),  # no part of a contest
+        ("seed=1000010", "seed=1000010: the run with seed=1 may have seen these inputs"),
+        ("seed=3000015", "seed=3000015: the run with seed=1 may have seen these inputs"),
+    ],
+)
+def test_a_setting_that_makes_no_contest_is_named(typed: str, words: str) -> None:
+    done = run("contest", "sweep=mine", *FRESH, typed)
+    assert done.exit_code == 2
+    assert words in " ".join(done.output.split())
+
+
+def test_on_real_cores_all_are_measured_anew_if_anything_is_missing() -> None:
+    """What was measured another day was measured on another machine, as good as."""
+    for folder in FOLDER.glob("*-seed*"):
+        set_kept(folder, {"machine.kind": "threads"})
+    assert run("contest", "sweep=mine", *FRESH, "baselines=[silo]").exit_code == 0
+    (before,) = document()["cases"]
+    path = FOLDER / "fresh.json"
+    content = json.loads(path.read_text())
+    samples = {key: tables for key, tables in content["samples"].items() if len(tables) > 2}
+    ((where, tables),) = samples.items()
+    tables["reference"] = [value * 2 for value in tables["reference"]]  # another day
+    path.write_text(json.dumps(content))
+    assert run("contest", "sweep=mine", *FRESH, "baselines=[silo,occ]").exit_code == 0
+    (case,) = document()["cases"]
+    again = json.loads(path.read_text())["samples"][where]
+    assert again["reference"] == [value / 2 for value in tables["reference"]]
+    assert case["baselines"]["silo"] == before["baselines"]["silo"]
 
 
 def test_each_budgets_own_champion_runs_on_real_cores(monkeypatch: pytest.MonkeyPatch) -> None:

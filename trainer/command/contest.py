@@ -26,22 +26,23 @@ from envs.result import Machine
 from policies import to_json
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import INTERRUPTED, UsageError, one_message
-from trainer.command.kept_search import with_kept_search
-from trainer.command.members import as_trained, compose_members
+from trainer.command.kept_settings import settings_of
 from trainer.command.output import as_text, make_progress_console, print_table
 from trainer.command.settings import compose_settings, settings_text
-from trainer.config import ContestConfig, TrainConfig, workload_options
+from trainer.config import ContestConfig, workload_options
 from trainer.contest.measuring import measure_anew
 from trainer.contest.naming import UnlikeError
 from trainer.contest.picture import plot_case
 from trainer.contest.report import as_markdown, as_table, sheets
 from trainer.contest.runs import Entrant, by_case, by_method, read_entrants, twice
 from trainer.contest.standing import CaseStanding, Standing, stand
+from trainer.evaluation.backend import check_backend
 from trainer.evaluation.measure import compare_shown, tune_silo
 from trainer.lock import held
 from trainer.progress import Display, make_display
 from trainer.record import Record
-from trainer.run_folder import RunFolder, make_runs_dir
+from trainer.run import SEED_STRIDE
+from trainer.run_folder import make_runs_dir
 from trainer.run_version import heddle_version
 from trainer.sweep_folder import Sweep, find_sweep, sweep_names
 
@@ -74,11 +75,15 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
         click.echo(settings_text("contest", settings), nl=False)
         return
     config = compose_settings("contest", settings, ContestConfig)
+    try:
+        check_backend(config.evaluation)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
     sweeps = _sweeps(config)
     folder = _folder(config, sweeps)
     runs = sum(len(sweep.runs) for sweep in sweeps)
     try:
-        entrants = read_entrants(sweeps, _settings_of)
+        entrants = read_entrants(sweeps, settings_of)
     except UnlikeError as error:
         raise UsageError(f"sweep={_typed(config)}: {error}") from error
     if not entrants:
@@ -94,8 +99,7 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
             f"{one.method} with seed {one.seed} on {one.case}; leave one of their sweeps out, or "
             "take one of these folders out of its sweep's"
         )
-    if config.seed in {entrant.seed for entrant in entrants}:
-        raise UsageError(f"seed={config.seed}: is a run's own; what is measured anew needs another")
+    _refuse_known_inputs(config, entrants)
     for runs_of_case in by_case(entrants).values():
         for name in config.baselines:
             subject_of(name, runs_of_case[0].encoding.signature, lambda: 1.0)  # or it is refused
@@ -111,11 +115,19 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
         raise SystemExit(INTERRUPTED)
 
 
-def _settings_of(folder: RunFolder) -> tuple[list[str], TrainConfig]:
-    """What was typed for a run, and its settings."""
-    typed = with_kept_search(folder)
-    config = compose_settings("train", typed, TrainConfig)
-    return typed, as_trained(config, compose_members(config, typed))
+def _refuse_known_inputs(config: ContestConfig, entrants: Sequence[Entrant]) -> None:
+    """What is measured anew is so on a population and inputs that no run has seen."""
+    of_runs = {entrant.seed for entrant in entrants}
+    if config.seed in of_runs:
+        raise UsageError(f"seed={config.seed}: is a run's own; what is measured anew needs another")
+    # A run's inputs are numbered from its seed times the stride on: those of its search, of the
+    # choice of its champion and of its comparison.
+    nearby = next((seed for seed in of_runs if 0 <= config.seed // SEED_STRIDE - seed < 3), None)
+    if nearby is not None:
+        raise UsageError(
+            f"seed={config.seed}: the run with seed={nearby} may have seen these inputs; take "
+            f"another, such as seed={(max(of_runs) + 3) * SEED_STRIDE}"
+        )
 
 
 def _names(config: ContestConfig) -> list[str]:
@@ -199,7 +211,8 @@ def _best_of(method: str, case: CaseStanding, runs: Sequence[Entrant]) -> Iterat
     """A method's best champion, if any of its searches found one."""
     (standing,) = (one for one in case.methods if one.method == method)
     best = max(standing.runs, key=lambda run: (run.score, run.origin is not None))
-    run = next(run for run in runs if run.name == best.run)
+    # Folders of two sweeps of one name, in different places, may have the same name as well.
+    run = next(run for run in runs if (run.method, run.seed) == (method, best.seed))
     if run.champion is not None:
         yield of_policy(method, to_json(run.encoding.decode(run.champion.vector, method)))
 

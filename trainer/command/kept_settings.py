@@ -1,17 +1,21 @@
 """What a run goes on with: what was typed for it, and its search as it was set when it began.
 
-By default, or by an experiment, another search may be chosen today, or have other numbers.
+By default, or by an experiment, another search may be chosen today, or have other numbers. And what
+a run was made with, where it is compared with others: every other setting may have moved as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from trainer.command.errors import UsageError
-from trainer.command.settings import compose_config
+from trainer.command.members import as_trained, compose_members
+from trainer.command.settings import compose_config, to_settings
+from trainer.config import TrainConfig
 from trainer.run_folder import RunFolder
 
 SEARCH = "search"
@@ -45,6 +49,43 @@ def with_kept_search(folder: RunFolder) -> list[str]:
     """
     typed = folder.read_overrides()
     return [*kept_search(folder, typed), *typed]
+
+
+def settings_of(folder: RunFolder) -> tuple[list[str], TrainConfig]:
+    """What was typed for a run, and the settings that it was made with.
+
+    A setting that is not among those which the run has kept is what it comes to today; so are all
+    of a run for several workloads, whose members have their own.
+
+    Raises:
+        RunFolderError: the file of what was typed is damaged.
+        UsageError: a kept setting is none of this version's values.
+    """
+    typed = with_kept_search(folder)
+    today = compose_config("train", typed)
+    if today.robust.members:
+        config = to_settings(today, TrainConfig)
+        return typed, as_trained(config, compose_members(config, typed))
+    try:
+        made_with = OmegaConf.merge(today, _known(folder.kept_settings(), today))
+        assert isinstance(made_with, DictConfig)
+        return typed, to_settings(made_with, TrainConfig)
+    except (OmegaConfBaseException, UsageError) as error:
+        raise UsageError(f"{folder.config}: {error}; make the run again") from error
+
+
+def _known(kept: Mapping[str, Any], today: DictConfig) -> dict[str, Any]:
+    """Those of the kept settings that there are today, group by group."""
+    found: dict[str, Any] = {}
+    for key, value in kept.items():
+        if key not in today:
+            continue
+        group = today[key]
+        if isinstance(group, DictConfig):
+            found[key] = _known(value, group) if isinstance(value, Mapping) else value
+        else:
+            found[key] = value
+    return found
 
 
 def _names_it(typed: Sequence[str], name: str) -> bool:

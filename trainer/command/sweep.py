@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
-from trainer.command.kept_search import kept_search
+from trainer.command.kept_settings import kept_search
 from trainer.command.settings import (
     SWEPT_MAX,
     compose_settings,

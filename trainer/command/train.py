@@ -21,7 +21,7 @@ from trainer.checkpoint import (
     write_atomically,
 )
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
-from trainer.command.kept_search import with_kept_search
+from trainer.command.kept_settings import with_kept_search
 from trainer.command.members import as_trained, common_signature, compose_members
 from trainer.command.members_table import members_table
 from trainer.command.output import as_text, make_progress_console, print_table

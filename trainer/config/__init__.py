@@ -6,6 +6,7 @@ from trainer.config.classifying import ClassifyConfig
 from trainer.config.comparing import ContestConfig, EvaluateConfig, TransferConfig
 from trainer.config.machines import CalibrateConfig, FidelityConfig
 from trainer.config.measuring import (
+    BackendConfig,
     ChampionConfig,
     EvaluationConfig,
     RunConfig,
@@ -34,6 +35,7 @@ from trainer.config.training import (
 )
 
 __all__ = [
+    "BackendConfig",
     "CalibrateConfig",
     "ChampionConfig",
     "CheckConfig",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from envs import BASELINES, TUNED
-from trainer.config.measuring import EvaluationConfig, RunConfig, TuningConfig, ValidationConfig
+from trainer.config.measuring import BackendConfig, RunConfig, TuningConfig, ValidationConfig
 from trainer.config.place import PlaceConfig, ScheduleConfig
 
 
@@ -53,7 +53,8 @@ class ContestConfig:
         rounds: runs of each table …
         seconds: … of this length …
         warmup: … and what comes before each unmeasured.
-        points: bests so far of each run that are measured anew, at most.
+        points: moments, evenly apart, whose bests so far of each run are measured anew; its first
+            and last best are as well, and the one when the quickest run had ended.
         share: of the best known, to which evaluations are counted.
         tuning: the sweep of `silo_tuned`, which scores are relative to.
         evaluation: where tables are measured anew.
@@ -73,5 +74,5 @@ class ContestConfig:
     points: int = 12
     share: float = 0.95
     tuning: TuningConfig = field(default_factory=TuningConfig)
-    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+    evaluation: BackendConfig = field(default_factory=BackendConfig)
     threads: ValidationConfig = field(default_factory=ValidationConfig)

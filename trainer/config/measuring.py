@@ -6,13 +6,24 @@ from dataclasses import dataclass, field
 
 
 @dataclass
-class EvaluationConfig:
-    """How candidates are measured.
+class BackendConfig:
+    """Who measures.
 
     Attributes:
         backend: `ray` (one actor a machine, or for each core where they are virtual) or
             `in_process` (no Ray).
         address: of the Ray cluster to join; null = a local one, started quietly.
+    """
+
+    backend: str = "ray"
+    address: str | None = None
+
+
+@dataclass
+class EvaluationConfig(BackendConfig):
+    """How candidates are measured, and by whom.
+
+    Attributes:
         slice_seconds: length of one measured slice.
         warmup_seconds: unmeasured run before each slice.
         reference_every: candidates between two slices of the reference, on real cores.
@@ -23,8 +34,6 @@ class EvaluationConfig:
         grown_mib_max: growth of a database, MiB, after which it is loaded anew.
     """
 
-    backend: str = "ray"
-    address: str | None = None
     slice_seconds: float = 0.05
     warmup_seconds: float = 0.005
     reference_every: int = 2

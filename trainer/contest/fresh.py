@@ -33,12 +33,15 @@ class FreshPlan:
         seconds: of each run.
         warmup: unmeasured seconds before it.
         seed: of the inputs of the first; the next one's is one more.
+        together: where the machine's speed drifts, as real cores' does: if anything was not
+            measured yet, all are anew, side by side, in an order that turns by the round.
     """
 
     rounds: int
     seconds: float
     warmup: float
     seed: int
+    together: bool = False
 
 
 @dataclass
@@ -133,9 +136,14 @@ class FreshScores:
         known = self.samples.setdefault(_key(reference, plan, conditions), {})
         subjects = {REFERENCE: reference, **tables}
         missing = [name for name in subjects if len(known.get(name, ())) < plan.rounds]
+        if plan.together and missing:
+            known.clear()
+            missing = list(subjects)
         counter = Counter(display, "measure anew", len(missing) * plan.rounds)
         for number in range(plan.rounds):
             waiting = [name for name in missing if len(known.get(name, ())) == number]
+            first = number % len(waiting) if plan.together and waiting else 0
+            waiting = waiting[first:] + waiting[:first]
             try:
                 for index, outcome in run_round(
                     [subjects[name] for name in waiting],

@@ -10,9 +10,9 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-from envs import TUNED, MeasuringError, RunRound, Subject, static_silo, subject_of
+from envs import THREADS, TUNED, MeasuringError, RunRound, Subject, static_silo, subject_of
 from envs.engine_interface import engine_build
-from trainer.config import ContestConfig, workload_options
+from trainer.config import ContestConfig, EvaluationConfig, TrainConfig, workload_options
 from trainer.contest.fresh import FreshPlan, FreshScores
 from trainer.contest.runs import Entrant, Reference, by_case, in_common
 from trainer.contest.standing import Fresh
@@ -65,7 +65,8 @@ def _measure_case(
         "engine": engine_build(),
     }
     signature = spec.build().signature
-    backend = build_backend(config.evaluation, spec)
+    who = config.evaluation
+    backend = build_backend(EvaluationConfig(who.backend, who.address), spec)
     try:
         tuned_us = scores.tuned(
             {**place, "tuning": asdict(config.tuning), "seed": config.seed},
@@ -82,7 +83,9 @@ def _measure_case(
             backend.run_round,
             {**tables, **{kept_as[name]: one for name, one in baselines.items()}},
             silo,
-            FreshPlan(config.rounds, config.seconds, config.warmup, config.seed),
+            FreshPlan(
+                config.rounds, config.seconds, config.warmup, config.seed, _on_threads(train)
+            ),
             place,
             display,
         )
@@ -95,6 +98,11 @@ def _measure_case(
         {TUNED: 1.0, **{name: found[kept_as[name]] for name in baselines}},
         references,
     )
+
+
+def _on_threads(config: TrainConfig) -> bool:
+    """Whether a run's machine is real cores."""
+    return config.machine.kind == THREADS["kind"]
 
 
 def _digest(name: str, baseline: Subject) -> str:
@@ -122,7 +130,8 @@ def _references(
             found[reference] = 1.0
             continue
         rounds = math.ceil(config.rounds * max(1.0, config.seconds / reference.seconds))
-        plan = FreshPlan(rounds, reference.seconds, reference.warmup, config.seed)
+        beside = _on_threads(runs[0].config)
+        plan = FreshPlan(rounds, reference.seconds, reference.warmup, config.seed, beside)
         name = f"constant {reference.tuned_us:g}"
         tables = {name: static_silo(reference.tuned_us)}
         score = scores.measure(run_round, tables, silo, plan, place, display)[name]

@@ -55,7 +55,7 @@ def case_figure(case: CaseStanding, words: str) -> Figure:
         axes.grid(alpha=0.2)
         axes.spines[["top", "right"]].set_visible(False)
     left.set_ylabel("best so far: throughput ÷ silo_tuned")
-    left.set_title("as the search saw it", loc="left", fontsize=10)
+    left.set_title("as the search saw it, less one standard error", loc="left", fontsize=10)
     right.set_title("the same tables, measured anew", loc="left", fontsize=10)
     left.legend(frameon=False, loc="upper left")  # searches begin low
     shown = "–".join(map(str, (counts[0], counts[-1]) if len(counts) > 1 else counts))

@@ -210,7 +210,8 @@ def _champion(
     last = state.bests[-1]
     ledger = Ledger()
     ledger.load_state_dict(state.ledger)
-    found = Candidate(tuple(encoding.encode(shipped)), last.origin)
+    origin = str(shipped.provenance.get("origin", last.origin))
+    found = Candidate(tuple(encoding.encode(shipped)), origin)
     if not ledger.slices(found):
         found = Candidate(tuple(last.vector), last.origin)
     known = ledger.slices(found) > 0

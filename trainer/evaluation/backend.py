@@ -9,7 +9,7 @@ from typing import Protocol
 
 from envs import THREADS, Evaluation, Evaluator, Outcome, RunRound, Subject
 from envs.trial import Trial, Verdict
-from trainer.config import EvaluationConfig, TrainConfig, workload_options
+from trainer.config import BackendConfig, EvaluationConfig, TrainConfig, workload_options
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Backend(Protocol):
         """Free the machines."""
 
 
-def check_backend(config: EvaluationConfig) -> None:
+def check_backend(config: BackendConfig) -> None:
     """Refuse a backend that does not exist.
 
     Raises:

@@ -189,6 +189,9 @@ class RayPool:
                 self._replace(number)
             if number in self._actors:
                 idle.append(number)
+            elif not (idle or working):
+                # It was the only one that was to work, and no other came for it.
+                idle.append(next(iter(self._actors)))
             if found is LOST and attempt < attempts:
                 waiting.appendleft((which, attempt + 1))
             else:
