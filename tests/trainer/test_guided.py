@@ -101,12 +101,11 @@ def test_without_discount_all_moves_stay_alike() -> None:
     assert 60 < sum(credit.choose(random) == "good" for _ in range(200)) < 140
 
 
-def test_a_table_that_no_move_made_makes_credit_forget_nothing() -> None:
+def test_a_table_that_no_move_made_credits_none() -> None:
     credit = Credit(["good", "bad"], 0.5)
     credit.tell(["good"], True)
-    before = credit.state_dict()
     credit.tell([], True)
-    assert credit.state_dict() == before
+    assert credit.state_dict() == {"won": {"good": 0.5, "bad": 0.0}, "lost": {"good": 0, "bad": 0}}
 
 
 def test_credit_chooses_another_than_the_one_that_is_barred() -> None:
@@ -190,19 +189,24 @@ def test_where_the_schedule_alone_is_searched_for_the_best_are_elites(both: Enco
 
 
 def test_the_best_table_is_tried_under_the_best_schedule(both: Encoding) -> None:
-    search = make("guided", both, actions=[*ACTION_GROUPS, SCHEDULE])
-    play_both(search, both)
-    elites = elites_of(search)
-    cells = both.schedule_cells
-    (with_it, without) = (
-        next(one for one in elites if is_scheduled(one, both) == wanted).vector
-        for wanted in (True, False)
-    )
-    composed = (*without[: cells.start], *with_it[cells.start :])
-    state = search.state_dict()
-    search.load_state_dict(state | {"seen": []})  # as if it had not come about by itself
-    asked = {one.vector: one.origin for one in search.ask(search.batch)}
-    assert asked[composed] == "the best of both"
+    cells, tried = both.schedule_cells, 0
+    for seed in range(1, 5):
+        search = make("guided", both, seed, actions=[*ACTION_GROUPS, SCHEDULE])
+        play_both(search, both)
+        elites = elites_of(search)
+        (with_it, without) = (
+            next(one for one in elites if is_scheduled(one, both) == wanted).vector
+            for wanted in (True, False)
+        )
+        composed = (*without[: cells.start], *with_it[cells.start :])
+        if composed in [one.vector for one in elites]:  # it is one of the best by now
+            continue
+        state = search.state_dict()
+        search.load_state_dict(state | {"seen": []})  # as if it had not come about by itself
+        asked = {one.vector: one.origin for one in search.ask(search.batch)}
+        assert asked[composed] == "the best of both"
+        tried += 1
+    assert tried
 
 
 @pytest.mark.parametrize("elites", [1, 2, 3, 12])

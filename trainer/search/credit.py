@@ -19,8 +19,8 @@ class Credit:
 
     Args:
         names: of the moves.
-        discount: what a trial counts for after another one, 0..1: 1 forgets nothing, and with 0
-            all moves are alike.
+        discount: what a trial counts for after another table was told of, 0..1: 1 forgets nothing,
+            and with 0 all moves are alike.
     """
 
     def __init__(self, names: Sequence[str], discount: float) -> None:
@@ -42,9 +42,9 @@ class Credit:
     def tell(self, names: Sequence[str], won: bool) -> None:
         """Whether a table that these moves made is better than what it was made from.
 
-        Of a table that no move made, nothing is learned, and nothing forgotten.
+        Of one that no move made, such as a model's, nothing is learned; it makes forget like any.
         """
-        if not self._discount or not names:
+        if not self._discount:
             return
         for known in (self._won, self._lost):
             for name in known:

@@ -84,7 +84,7 @@ class GuidedConfig(SearchConfig):
         moves: of a child, at most.
         effective: whether children lose the actions that have no effect.
         even: share of the blame that is spread evenly; 1 = moves strike anywhere.
-        discount: what a trial of a move counts for after another trial; 0 = all moves alike.
+        discount: what a trial of a move counts for after another child; 0 = all moves alike.
         specialists: share of the children that descend from tables that are quick at one type,
             if these promise to save all of the time; if half, half of it, and so on.
         modelled: share of the children that are the best table under a backoff that a model
