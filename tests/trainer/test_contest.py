@@ -497,6 +497,30 @@ def test_a_method_that_found_nothing_is_last_and_not_run_on_real_cores() -> None
     assert (pair["first"], pair["effect"]) == ("local", 1.0)
 
 
+def test_a_list_in_a_methods_name_is_shown_as_it_is_typed() -> None:
+    for number, path in enumerate(sorted(FOLDER.glob("*/overrides.json"))):
+        lists = "[backoff]" if number % 2 else "[backoff,wait_fine]"
+        path.write_text(json.dumps([*json.loads(path.read_text()), f"search.actions={lists}"]))
+        set_kept(path.parent, {"search.actions": lists})
+    done = run("contest", "sweep=mine", *FRESH)
+    assert done.exit_code == 0, done.output
+    for text in (done.output, (FOLDER / "contest.md").read_text()):
+        assert "local actions=[backoff,wait_fine]" in text
+        assert "local actions=[backoff]" in text
+
+
+def test_long_names_leave_the_curves_their_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as those of a factor analysis, which name all actions."""
+    found: list[CaseStanding] = []
+    monkeypatch.setattr("trainer.command.contest.plot_case", lambda case, *_: found.append(case))
+    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    first, *rest = found[0].methods
+    long = replace(first, method="local actions=[" + "early_validation," * 6 + "backoff]")
+    figure = case_figure(replace(found[0], methods=(long, *rest)), "4 virtual cores")
+    figure.canvas.draw()
+    assert all(axes.get_position().width > 0.35 for axes in figure.axes)
+
+
 def test_the_picture_says_of_how_many_runs_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[CaseStanding] = []
     monkeypatch.setattr("trainer.command.contest.plot_case", lambda case, *_: found.append(case))

@@ -76,16 +76,13 @@ def settings_of(folder: RunFolder) -> tuple[list[str], TrainConfig]:
 
 def _known(kept: Mapping[str, Any], today: DictConfig) -> dict[str, Any]:
     """Those of the kept settings that there are today, group by group."""
-    found: dict[str, Any] = {}
-    for key, value in kept.items():
-        if key not in today:
-            continue
-        group = today[key]
-        if isinstance(group, DictConfig):
-            found[key] = _known(value, group) if isinstance(value, Mapping) else value
-        else:
-            found[key] = value
-    return found
+    return {
+        key: _known(value, today[key])
+        if isinstance(value, Mapping) and isinstance(today[key], DictConfig)
+        else value
+        for key, value in kept.items()
+        if key in today
+    }
 
 
 def _names_it(typed: Sequence[str], name: str) -> bool:

@@ -63,7 +63,10 @@ class Settings:
 
     def value(self, key: str) -> str | None:
         """What a setting is, as it is typed; None if it is a choice that was left as it is."""
-        return str(self.whole[key]) if key in self.whole else self.typed.get(key)
+        if key not in self.whole:
+            return self.typed.get(key)
+        value = self.whole[key]
+        return f"[{','.join(map(str, value))}]" if isinstance(value, list) else str(value)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,9 @@ COLORS = ("#1f4e79", "#c8553d", "#3a7d44", "#8a5a9e", "#b8860b", "#4a4a4a", "#2a
 STYLES = ("-", "--", ":")
 STEPS = 200
 
+LONG = 28
+"""Letters of a name, beyond which names stand below the curves instead of among them."""
+
 
 def plot_case(case: CaseStanding, words: str, path: Path) -> None:
     """Draw `case_figure` into an image; its ending gives the format.
@@ -57,7 +60,11 @@ def case_figure(case: CaseStanding, words: str) -> Figure:
     left.set_ylabel("best so far: throughput ÷ silo_tuned")
     left.set_title("as the search saw it, less one standard error", loc="left", fontsize=10)
     right.set_title("the same tables, measured anew", loc="left", fontsize=10)
-    left.legend(frameon=False, loc="upper left")  # searches begin low
+    handles, labels = left.get_legend_handles_labels()
+    if max(map(len, labels), default=0) > LONG:
+        figure.legend(handles, labels, frameon=False, loc="outside lower left", fontsize=8)
+    else:
+        left.legend(frameon=False, loc="upper left")  # searches begin low
     shown = "–".join(map(str, (counts[0], counts[-1]) if len(counts) > 1 else counts))
     figure.suptitle(f"{case.case}, {words}: median and quartiles of {shown} runs", fontsize=11)
     return figure
