@@ -519,6 +519,8 @@ def test_long_names_leave_the_curves_their_place(monkeypatch: pytest.MonkeyPatch
     figure = case_figure(replace(found[0], methods=(long, *rest)), "4 virtual cores")
     figure.canvas.draw()
     assert all(axes.get_position().width > 0.35 for axes in figure.axes)
+    (names,) = figure.legends
+    assert not any(names.get_window_extent().overlaps(axes.bbox) for axes in figure.axes)
 
 
 def test_the_picture_says_of_how_many_runs_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -528,8 +530,7 @@ def test_the_picture_says_of_how_many_runs_it_is(monkeypatch: pytest.MonkeyPatch
 
     def words(case: CaseStanding) -> tuple[str, list[str]]:
         figure = case_figure(case, "4 virtual cores")
-        legend = figure.axes[0].get_legend()
-        assert legend is not None
+        (legend,) = figure.legends
         return figure.get_suptitle(), [text.get_text() for text in legend.get_texts()]
 
     (whole,) = found

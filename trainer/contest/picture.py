@@ -16,8 +16,8 @@ COLORS = ("#1f4e79", "#c8553d", "#3a7d44", "#8a5a9e", "#b8860b", "#4a4a4a", "#2a
 STYLES = ("-", "--", ":")
 STEPS = 200
 
-LONG = 28
-"""Letters of a name, beyond which names stand below the curves instead of among them."""
+LINE = 120
+"""Letters that fit side by side below the curves, the sample of each line counted as ten."""
 
 
 def plot_case(case: CaseStanding, words: str, path: Path) -> None:
@@ -61,10 +61,11 @@ def case_figure(case: CaseStanding, words: str) -> Figure:
     left.set_title("as the search saw it, less one standard error", loc="left", fontsize=10)
     right.set_title("the same tables, measured anew", loc="left", fontsize=10)
     handles, labels = left.get_legend_handles_labels()
-    if max(map(len, labels), default=0) > LONG:
-        figure.legend(handles, labels, frameon=False, loc="outside lower left", fontsize=8)
-    else:
-        left.legend(frameon=False, loc="upper left")  # searches begin low
+    # Below: among the curves no place is free for sure, for a search may begin low or high.
+    columns = max(1, min(len(labels), LINE // (10 + max(map(len, labels), default=0))))
+    figure.legend(
+        handles, labels, frameon=False, loc="outside lower left", ncols=columns, fontsize=9
+    )
     shown = "–".join(map(str, (counts[0], counts[-1]) if len(counts) > 1 else counts))
     figure.suptitle(f"{case.case}, {words}: median and quartiles of {shown} runs", fontsize=11)
     return figure
