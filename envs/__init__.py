@@ -6,7 +6,15 @@
 from __future__ import annotations
 
 from envs.backoff_sweep import BackoffSweep, SweepPlan, sweep_static_backoff
-from envs.baselines import BASELINES, TUNED, UnknownPolicyError, policy_names, subject_of
+from envs.baselines import (
+    BASELINES,
+    TUNED,
+    UnknownPolicyError,
+    is_tuned,
+    policy_names,
+    subject_of,
+    with_constant,
+)
 from envs.comparison import Comparison, ComparisonPlan, Row, compare
 from envs.errors import Interrupted, MeasuringError
 from envs.evaluator import THREADS, Evaluation, Evaluator
@@ -58,6 +66,7 @@ __all__ = [
     "compare",
     "comparison_table",
     "finished",
+    "is_tuned",
     "machine_words",
     "of_policy",
     "policy_names",
@@ -69,4 +78,5 @@ __all__ = [
     "subject_of",
     "sweep_static_backoff",
     "trimmed_mean",
+    "with_constant",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +23,19 @@ BASELINES = ("silo", TUNED, "two_phase_locking", "occ", "two_phase_locking_star"
 
 _SCHEDULED = re.compile(r"(?P<name>.+)\+(?P<schedule>[a-z_]+)")
 """A name with an admission policy behind it."""
+
+
+def is_tuned(name: str) -> bool:
+    """Whether a name stands for `silo_tuned`, with an admission policy behind it or without."""
+    return name.partition("+")[0] == TUNED
+
+
+def with_constant(subjects: Sequence[Subject], tuned_us: float) -> list[Subject]:
+    """Subjects as they are, but that each `silo_tuned` among them waits so long, µs."""
+    return [
+        replace(subject, backoff_us=tuned_us) if is_tuned(subject.name) else subject
+        for subject in subjects
+    ]
 
 
 class UnknownPolicyError(ValueError):

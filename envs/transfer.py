@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +32,14 @@ class Place:
         workload: its options, the name among them.
         machine: its options, the kind among them.
         cores: of the machine.
+        schedule: which transaction starts next, where a policy does not say it itself.
     """
 
     label: str
     workload: Mapping[str, str]
     machine: Mapping[str, str]
     cores: int
+    schedule: Mapping[str, str] = field(default_factory=dict)
 
     def is_home_of(self, subject: Subject) -> bool:
         """Whether a policy's provenance says that it was trained here, among others or alone."""
@@ -87,6 +89,7 @@ class Column:
             "workload": dict(self.place.workload),
             "machine": dict(self.place.machine),
             "cores": self.place.cores,
+            "schedule": dict(self.place.schedule),
             "failure": self.failure,
             "best": best.subject.name if best else None,
             "trained_here": [

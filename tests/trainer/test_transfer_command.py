@@ -184,6 +184,57 @@ def test_cases_are_places(elsewhere: ModuleType) -> None:
     assert title in " ".join(done.output.split())
 
 
+def test_a_schedule_is_a_column_and_changes_no_rows_name(
+    elsewhere: ModuleType, tmp_path: Path
+) -> None:
+    where = ("policy=silo,occ", "reference=silo", "machine=virtual", "machine.cores=2")
+    done = run(*where, "schedule=fifo,smf", "output=found")
+    assert done.exit_code == 0, done.output
+    assert "–" not in done.output
+    fifo, smf = json.loads((tmp_path / "found" / "transfer.json").read_text())["columns"]
+    for column, policy in ((fifo, "fifo"), (smf, "smf")):
+        assert column["schedule"]["policy"] == policy
+        assert set(column["to_reference"]) == {"silo", "occ"}
+        assert all(ratio > 0 for ratio in column["to_reference"].values())
+    for row in smf["comparison"]["results"]:
+        assert row["repeats"][0]["schedule"]["options"]["policy"] == "smf"
+
+
+def test_silo_tuned_is_tuned_under_a_schedule_as_well(
+    elsewhere: ModuleType, tmp_path: Path
+) -> None:
+    where = ("reference=silo", "machine=virtual", "machine.cores=2", "output=found")
+    done = run("policy=silo,silo_tuned+smf", *where)
+    assert done.exit_code == 0, done.output
+    (column,) = json.loads((tmp_path / "found" / "transfer.json").read_text())["columns"]
+    rows = {row["policy"]: row for row in column["comparison"]["results"]}
+    assert "a constant backoff of" in done.output
+    told = f"of {rows['silo_tuned+smf']['backoff_us']:g} µs suits"
+    assert told in done.output
+
+
+def test_a_file_is_read_once_for_all_columns(
+    elsewhere: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_policy(tmp_path / "four.json", warehouses=4, cores=2)
+    begun = elsewhere.Session.run
+
+    def run_without_the_file(self: object, *arguments: object, **named: object) -> object:
+        (tmp_path / "four.json").unlink(missing_ok=True)
+        return begun(self, *arguments, **named)
+
+    monkeypatch.setattr(elsewhere.Session, "run", run_without_the_file)
+    done = run("policy=four.json", "reference=silo", "machine=virtual", "machine.cores=2,3")
+    assert done.exit_code == 0, done.output
+    assert "–" not in done.output
+
+
+def test_a_title_tells_virtual_cores_from_real_ones(elsewhere: ModuleType) -> None:
+    done = run("policy=silo", "reference=silo", "machine=threads,virtual", "machine.cores=1")
+    assert done.exit_code == 0, done.output
+    assert "1 real and virtual cores" in " ".join(done.output.split())
+
+
 def test_an_experiment_has_places_of_its_own() -> None:
     typed = ["experiment=smf_warehouses", "machine.cores=4"]
     found = combinations(with_swept("transfer", typed))

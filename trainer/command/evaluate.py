@@ -9,15 +9,16 @@ from pathlib import Path
 import click
 
 from envs import (
-    TUNED,
     Comparison,
     ComparisonPlan,
     Evaluator,
     Subject,
     comparison_table,
+    is_tuned,
     machine_words,
     scheduled,
     subject_of,
+    with_constant,
 )
 from envs.engine_interface import load_engine
 from policies import Signature
@@ -153,14 +154,11 @@ def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> 
 
     schedule = schedule_options(config.schedule, evaluator.signature)
 
-    def subjects_of(constant: float) -> list[Subject]:
-        named = (subject_of(name, evaluator.signature, lambda: constant) for name in config.policy)
-        return [scheduled(subject, schedule) for subject in named]
-
-    # Names first: a mistake in the last of them must not cost a sweep.
-    subjects = subjects_of(1.0)
-    if any(subject.name.partition("+")[0] == TUNED for subject in subjects):
-        subjects = subjects_of(tuned_us())
+    # Names first: a mistake in the last of them must not cost a sweep. And once: a file may change.
+    named = (subject_of(name, evaluator.signature, lambda: 1.0) for name in config.policy)
+    subjects: Sequence[Subject] = [scheduled(subject, schedule) for subject in named]
+    if any(is_tuned(subject.name) for subject in subjects):
+        subjects = with_constant(subjects, tuned_us())
     plan = ComparisonPlan(config.run.seconds, config.run.repeats, config.run.warmup)
     return compare_shown(evaluator.run_round, subjects, plan, config.seed, display)
 

@@ -13,7 +13,7 @@ import click
 from rich import box
 from rich.table import Table
 
-from envs import TUNED, Evaluator, Subject, of_policy, subject_of
+from envs import TUNED, Evaluator, Subject, is_tuned, of_policy, subject_of
 from envs.fidelity import Fidelity, FidelityPlan, measure_fidelity
 from policies import ACTION_GROUPS, Encoding, Signature, resolve, to_json
 from trainer.checkpoint import write_atomically
@@ -54,8 +54,8 @@ def fidelity(settings: tuple[str, ...], show: bool) -> None:
         click.echo(settings_text("fidelity", overrides), nl=False)
         return
     config = compose_settings("fidelity", overrides, FidelityConfig)
-    if TUNED in (config.reference, *config.policy):
-        name = "reference" if config.reference == TUNED else "policy"
+    if any(map(is_tuned, (config.reference, *config.policy))):
+        name = "reference" if is_tuned(config.reference) else "policy"
         raise UsageError(f"{name}={TUNED}: its backoff takes a sweep on each machine; name silo")
     if config.machine.kind != "virtual":
         raise UsageError(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from envs import TUNED, Evaluator, machine_words, subject_of
+from envs import TUNED, Evaluator, is_tuned, machine_words, subject_of
 from envs.recorded_trace import RecordedTrace
 from envs.result import Machine, Result
 from traces.errors import TraceError
@@ -65,7 +65,7 @@ def _folder(config: RecordConfig) -> Path:
             f"machine={config.machine.kind}: a trace is recorded on real cores; leave it out. What "
             "happens on virtual ones is shown by heddle timeline"
         )
-    if config.policy == TUNED:
+    if is_tuned(config.policy):
         raise UsageError(f"policy={TUNED}: its backoff takes a sweep; record silo instead")
     if not config.output:
         raise UsageError("output= names no folder; such as output=trace")

@@ -21,6 +21,7 @@ from envs import (
     Report,
     Subject,
     Switched,
+    is_tuned,
     machine_words,
     subject_of,
 )
@@ -139,7 +140,7 @@ def _published_file(config: ServeConfig) -> Path:
 
 
 def _fallback(config: ServeConfig, evaluator: Evaluator) -> Subject:
-    if config.fallback == TUNED:
+    if is_tuned(config.fallback):
         raise UsageError(f"fallback={TUNED}: its backoff takes a sweep; take silo")
     return subject_of(config.fallback, evaluator.signature, lambda: 1.0)
 

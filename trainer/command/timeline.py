@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from envs import TUNED, machine_words, subject_of
+from envs import TUNED, is_tuned, machine_words, subject_of
 from envs.result import Machine
 from envs.timeline import Timeline
 from trainer.checkpoint import write_atomically
@@ -73,7 +73,7 @@ def timeline_settings(settings: Sequence[str]) -> TimelineConfig:
             f"machine={config.machine.kind}: what happens on real cores can't be recorded; leave "
             "it out, or set machine.cores"
         )
-    if config.policy == TUNED:
+    if is_tuned(config.policy):
         raise UsageError(f"policy={TUNED}: its backoff takes a sweep; record silo instead")
     return config
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -13,15 +13,16 @@ from rich import box
 from rich.table import Table
 
 from envs import (
-    TUNED,
     Comparison,
     ComparisonPlan,
     Evaluator,
     MeasuringError,
     Subject,
     UnknownPolicyError,
+    is_tuned,
     scheduled,
     subject_of,
+    with_constant,
 )
 from envs.transfer import Column, Place, Transfer
 from policies import PolicyFileError
@@ -86,22 +87,16 @@ def transfer(settings: tuple[str, ...], show: bool) -> None:
 
 @dataclass(frozen=True)
 class _Booth:
-    """A place, what measures there, and what is measured."""
+    """A place, what measures there, and what is measured.
+
+    Subjects are read once, before anything is measured: in a column hours later a file may be gone,
+    or be another table.
+    """
 
     place: Place
     evaluator: Evaluator
     config: TransferConfig
-
-    @property
-    def names(self) -> list[str]:
-        """The reference and the policies, each once."""
-        return list(dict.fromkeys([self.config.reference, *self.config.policy]))
-
-    def subjects(self, tuned_us: float) -> list[Subject]:
-        signature = self.evaluator.signature
-        schedule = schedule_options(self.config.schedule, signature)
-        named = (subject_of(name, signature, lambda: tuned_us) for name in self.names)
-        return [scheduled(subject, schedule) for subject in named]
+    subjects: Sequence[Subject]
 
     def compare(self, display: Display, number: str) -> Comparison:
         """Tune the reference if need be, and measure all that takes part.
@@ -112,10 +107,11 @@ class _Booth:
         config, run_round = self.config, self.evaluator.run_round
         with closing(self.evaluator):
             display.say(f"{number}: {self.place.label}")
-            tunes = TUNED in self.names
-            tuned_us = tune_silo(run_round, config.tuning, config.seed, display) if tunes else 1.0
+            subjects = self.subjects
+            if any(is_tuned(subject.name) for subject in subjects):
+                tuned_us = tune_silo(run_round, config.tuning, config.seed, display)
+                subjects = with_constant(subjects, tuned_us)
             plan = ComparisonPlan(config.run.seconds, config.run.repeats, config.run.warmup)
-            subjects = self.subjects(tuned_us)
             return compare_shown(
                 run_round, subjects, plan, config.seed, display, f"{number} compare"
             )
@@ -130,15 +126,25 @@ def _open(combination: Combination, config: TransferConfig) -> _Booth:
     evaluator = open_evaluator(config.workload, config.machine, config.seed)
     workload = workload_options(config.workload)
     label = combination.label or workload["name"]
-    booth = _Booth(
-        Place(label, workload, config.machine.options(), evaluator.cores), evaluator, config
-    )
     try:
         _refuse_unknown_reference(config.reference, evaluator)
-        booth.subjects(1.0)
+        schedule = schedule_options(config.schedule, evaluator.signature)
+        subjects = [
+            # The column says how transactions are scheduled; a row is called as it was typed.
+            replace(scheduled(subject, schedule), name=subject.name)
+            for subject in _named(config, evaluator)
+        ]
     except PolicyFileError as error:
         raise UsageError(f"{label}: {error}") from error
-    return booth
+    machine = config.machine.options()
+    place = Place(label, workload, machine, evaluator.cores, schedule)
+    return _Booth(place, evaluator, config, subjects)
+
+
+def _named(config: TransferConfig, evaluator: Evaluator) -> list[Subject]:
+    """The reference and the policies, each once."""
+    names = dict.fromkeys([config.reference, *config.policy])
+    return [subject_of(name, evaluator.signature, lambda: 1.0) for name in names]
 
 
 def _refuse_unknown_reference(name: str, evaluator: Evaluator) -> None:
@@ -187,7 +193,8 @@ def _title(places: Sequence[Place]) -> str:
     name = common.pop("name", None)
     options = ", ".join(f"{key} {value}" for key, value in common.items())
     what = "several workloads" if name is None else f"{name} ({options})" if options else name
-    kind = "virtual" if first.machine["kind"] == "virtual" else "real"
+    kinds = {"virtual" if one.machine["kind"] == "virtual" else "real" for one in places}
+    kind = " and ".join(sorted(kinds))
     many = len({place.cores for place in places}) > 1
     return f"{what}, {kind} cores" if many else f"{what}, {first.cores} {kind} cores"
 
@@ -204,7 +211,7 @@ def _table(found: Transfer, title: str) -> Table:
     table.add_row("best", *(one.best.subject.name for one in found.measured if one.best))
     table.caption = (
         f"throughput ÷ {found.reference} (÷ the best there), medians of the ratios within each "
-        "repeat; * trained there"
+        "repeat; * trained for that workload on so many cores"
         + ("; interrupted: not all runs were made" if found.interrupted else "")
     )
     table.caption_justify = "left"
