@@ -238,9 +238,10 @@ def compare(
 
     A repeat's runs share their inputs, and ratios are taken within a repeat, so that drift of the
     machine falls on all alike. Ctrl-C ends the comparison and keeps what was measured; a run that
-    was cut short counts only for a policy that has no other. Consistency is checked in the last
-    repeat, and so not in a comparison that was cut short; a policy whose last run fails after
-    others did not, was not checked, which counts as a violation.
+    was cut short counts only for a policy that has no other. A policy that fails after it has run
+    takes part no longer, and keeps its runs. Consistency is checked in the last repeat, and so not
+    in a comparison that was cut short; that a policy failed, and so was not checked, counts as a
+    violation.
 
     Args:
         run_round: measures the subjects of a repeat.
@@ -250,20 +251,26 @@ def compare(
         on_slice: called after every run.
 
     Raises:
-        MeasuringError: a policy can't run.
+        MeasuringError: a policy can't run, not even once.
     """
     rows = [Row(subject) for subject in subjects]
     violations: list[str] = []
     order = Random(seed)
     interrupted = False
+    failed: set[int] = set()
     try:
         for repeat in range(plan.repeats):
-            shuffled = order.sample(rows, len(rows))
+            shuffled = [row for row in order.sample(rows, len(rows)) if id(row) not in failed]
+            if not shuffled:
+                break
             last = repeat == plan.repeats - 1
             for row, outcome in _repeat(run_round, shuffled, plan, seed + repeat, check=last):
-                if isinstance(outcome, MeasuringError) and last and row.repeats:
-                    # Perhaps there was no room for the check: what was measured is worth keeping.
-                    violations.append(f"{row.subject.name}: could not be checked: {outcome}")
+                if isinstance(outcome, MeasuringError) and row.repeats:
+                    # Hours of the others and its own are worth keeping, perhaps there was no room
+                    # for the check alone.
+                    failed.add(id(row))
+                    begun = "" if last else f"failed in repeat {repeat + 1}, and "
+                    violations.append(f"{row.subject.name}: {begun}could not be checked: {outcome}")
                     continue
                 result = finished(outcome)
                 violations += _blamed(row.subject, result)

@@ -32,9 +32,10 @@ class HotSwitch:
         steady_before: the median of the steady intervals before.
         steady_after: that of those after.
         lowest: the lowest interval in the neighbourhood.
-        lowest_after: the lowest of those before the new policy's steady ones.
+        lowest_after: the lowest of those that ran under the new policy alone, before its steady
+            ones.
         spread: how far steady intervals fall below their own median at the most, as a share of it.
-        settled_s: how long after the switch the first interval ended that was no further from
+        settled_s: how long after the switch the first such interval ended that was no further from
             `steady_after` than the spread; None if none was before the steady ones.
     """
 
@@ -94,7 +95,38 @@ class HotSwitch:
         }
 
 
-def look_at_switches(result: Result, first: str, names: Sequence[str]) -> list[HotSwitch]:
+@dataclass(frozen=True)
+class Unjudged:
+    """A switch with too few intervals on a side to tell what it did.
+
+    One near the end of a run that was cut short may have, and on real cores any: an interval that
+    is over before anybody has looked is none.
+
+    Attributes:
+        at_s: when it was made, seconds since the window began.
+        before: the policy until then.
+        after: the policy from then on.
+        intervals: how many were counted under one of the two, the fewer.
+    """
+
+    at_s: float
+    before: str
+    after: str
+    intervals: int
+
+    def words(self) -> str:
+        """Why there is no verdict, and what would give one."""
+        were = "interval was" if self.intervals == 1 else "intervals were"
+        return (
+            f"{self.before} → {self.after} at {_duration(self.at_s)}: no verdict, for only "
+            f"{self.intervals} {were} counted under one of them, and it takes {FEWEST_INTERVALS}; "
+            "take a longer window, or fewer intervals"
+        )
+
+
+def look_at_switches(
+    result: Result, first: str, names: Sequence[str]
+) -> list[HotSwitch | Unjudged]:
     """What each switch of a run did.
 
     Args:
@@ -103,16 +135,18 @@ def look_at_switches(result: Result, first: str, names: Sequence[str]) -> list[H
         names: how those are called that it went over to, in order.
 
     Returns:
-        One a switch with `FEWEST_INTERVALS` on both sides, which one near the end of a run that was
-        cut short may not have.
+        One a switch that was made; judged if it has `FEWEST_INTERVALS` on both sides.
     """
     times = [switch.at_s for switch in result.switches]
     policies = [first, *names][: len(times) + 1]
     stretches = split(result.intervals, times)
-    found = []
-    for at, (before, after) in enumerate(pairwise(stretches)):
-        if min(len(before), len(after)) >= FEWEST_INTERVALS:
-            found.append(_look(times[at], policies[at], policies[at + 1], before, after))
+    found: list[HotSwitch | Unjudged] = []
+    for at, (old, new) in enumerate(pairwise(stretches)):
+        before, after, fewest = policies[at], policies[at + 1], min(len(old), len(new))
+        if fewest >= FEWEST_INTERVALS:
+            found.append(_look(times[at], before, after, old, new))
+        else:
+            found.append(Unjudged(times[at], before, after, fewest))
     return found
 
 
@@ -136,11 +170,13 @@ def _look(
     steady_old = _rates(old[len(old) // 2 :])
     steady_new = _rates(new[len(new) // 2 :])
     unsteady = new[: len(new) // 2]
+    # Half of an interval in which there was a switch may be the old policy's, fast or slow.
+    whole = [one for one in unsteady if one.start_s >= at_s - ROUNDING_S]
     spread = max(_fall(steady_old), _fall(steady_new))
     middle = median(steady_new)
     settled = [
         one.start_s + one.seconds - at_s
-        for one in unsteady
+        for one in whole
         if abs(one.throughput - middle) <= spread * middle
     ]
     return HotSwitch(
@@ -150,7 +186,7 @@ def _look(
         steady_before=median(steady_old),
         steady_after=middle,
         lowest=min(_rates([old[-1], *unsteady])),
-        lowest_after=min(_rates(unsteady)),
+        lowest_after=min(_rates(whole)),
         spread=spread,
         settled_s=settled[0] if settled else None,
     )

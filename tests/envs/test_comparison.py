@@ -177,6 +177,29 @@ def test_a_check_that_fails_loses_nothing_of_what_was_measured(
         compare(virtual_evaluator.run_round, SUBJECTS, ComparisonPlan(0.1, 1, 0.0), seed=1)
 
 
+def test_a_policy_that_fails_on_the_way_keeps_its_runs_and_costs_none_of_the_others(
+    virtual_evaluator: Evaluator, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure = fake_engine.Session.run
+    runs = 0
+
+    def killed_in_the_third(session: Any, protocol: str, *arguments: Any, **named: Any) -> Any:
+        nonlocal runs
+        runs += protocol == "two_phase_locking"
+        if runs == 3 and protocol == "two_phase_locking":
+            raise MemoryError
+        return measure(session, protocol, *arguments, **named)
+
+    monkeypatch.setattr(fake_engine.Session, "run", killed_in_the_third)
+    comparison = compare(virtual_evaluator.run_round, SUBJECTS, PLAN, seed=1)
+    assert [len(row.repeats) for row in comparison.rows] == [4, 4, 2]
+    assert len(comparison.rows[2].ratios) == 2
+    assert runs == 3
+    (violation,) = comparison.violations
+    told = "two_phase_locking: failed in repeat 3, and could not be checked: "
+    assert violation.startswith(told)
+
+
 def backwards(evaluator: Evaluator) -> RunRound:
     """As a pool may have it: whoever began last ends first."""
 

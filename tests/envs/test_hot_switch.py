@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from envs import NATIVE, Evaluator, Result, subject_of
-from envs.hot_switch import HotSwitch, look_at_switches, split
+from envs.hot_switch import HotSwitch, Unjudged, look_at_switches, split
 from envs.result import Interval, SwitchMade
 
 
@@ -22,8 +22,13 @@ def run(rates: Sequence[float], times: Sequence[float], seconds: float = 1.0) ->
 
 
 def only(rates: Sequence[float], at: float) -> HotSwitch:
-    (found,) = look_at_switches(run(rates, [at]), "old", ["new"])
+    (found,) = judged(run(rates, [at]), "old", ["new"])
     return found
+
+
+def judged(result: Result, first: str, names: Sequence[str]) -> list[HotSwitch]:
+    found = look_at_switches(result, first, names)
+    return [one for one in found if isinstance(one, HotSwitch)]
 
 
 def test_a_switch_to_a_faster_table_without_a_dip() -> None:
@@ -63,6 +68,12 @@ def test_the_interval_in_which_the_switch_is_made_counts() -> None:
     assert only([100] * 4 + [20] + [100] * 7, at=5.0).lowest == 20  # the last one before, too
 
 
+def test_what_began_under_the_old_table_says_nothing_of_the_new_one() -> None:
+    found = only([100] * 4 + [110, 200, 200, 200, 200, 200], at=4.9)
+    assert (found.lowest, found.lowest_after, found.start_up) == (100, 200, 0)
+    assert found.settled_s == pytest.approx(1.1)
+
+
 def test_what_never_settles_says_so() -> None:
     found = only([100] * 4 + [300, 300, 200, 200], at=4.0)
     assert found.settled_s is None
@@ -71,7 +82,7 @@ def test_what_never_settles_says_so() -> None:
 
 def test_several_switches_each_with_its_neighbours() -> None:
     result = run([100] * 4 + [200] * 4 + [100] * 4, [4.0, 8.0])
-    up, down = look_at_switches(result, "a", ["b", "c"])
+    up, down = judged(result, "a", ["b", "c"])
     assert (up.before, up.after, down.before, down.after) == ("a", "b", "b", "c")
     assert (up.steady_after, down.steady_after) == (200, 100)
     assert not up.dips
@@ -81,8 +92,11 @@ def test_several_switches_each_with_its_neighbours() -> None:
 
 def test_a_run_cut_short_tells_of_the_switches_it_had() -> None:
     result = run([100] * 4 + [200] * 4 + [100] * 2, [4.0, 8.0])
-    (found,) = look_at_switches(result, "a", ["b", "c", "d"])
+    found, other = look_at_switches(result, "a", ["b", "c", "d"])
+    assert isinstance(found, HotSwitch)
     assert found.after == "b"
+    assert other == Unjudged(8.0, "b", "c", 2)
+    assert other.words().startswith("b → c at 8 s: no verdict, for only 2 intervals were counted")
     assert look_at_switches(run([100] * 6, []), "a", ["b"]) == []
 
 

@@ -43,6 +43,24 @@ def test_it_shows_intervals_and_says_whether_there_is_a_dip(
     assert (tmp_path / "found.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_files_are_written_though_nobody_reads_what_is_printed(
+    elsewhere: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(table: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("trainer.command.switch.print_table", closed)
+    run("policy=occ,ic3", "output=found.json", "picture=found.png")
+    assert json.loads((tmp_path / "found.json").read_text())["switches"]
+    assert (tmp_path / "found.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("policies", ["occ+smf,ic3+smf", "occ+fifo,ic3"])
+def test_policies_of_one_schedule_are_taken(elsewhere: ModuleType, policies: str) -> None:
+    done = run(f"policy={policies}")
+    assert done.exit_code == 0, done.output
+
+
 def test_several_switches_at_times_of_choice(elsewhere: ModuleType) -> None:
     done = run("policy=occ,ic3,occ", "at=2,6", "seconds=8", "intervals=16")
     assert done.exit_code == 0, done.output
@@ -56,6 +74,8 @@ def test_several_switches_at_times_of_choice(elsewhere: ModuleType) -> None:
         (["policy=silo,occ"], "policy=silo: is a protocol of its own"),
         (["policy=occ,silo_tuned"], "policy=silo_tuned: is a protocol of its own"),
         (["policy=occ"], "names fewer than two policies"),
+        (["policy=occ,ic3+smf"], "policy=ic3+smf: has another schedule than occ"),
+        (["policy=occ+smf,ic3"], "policy=ic3: has another schedule than occ+smf"),
         (["policy=occ,nope"], "policy=nope: no such policy"),
         (["at=1,2"], "at=1,2: 2 policies have 1 switch between them, not 2"),
         (["at=20"], "each policy must run for at least 4 intervals"),

@@ -60,9 +60,7 @@ def evaluate(settings: tuple[str, ...], show: bool) -> None:
     config = evaluate_settings(settings)
     comparison = measure(config)
     title = f"{_workload_words(config)}, {_where(comparison)}"
-    print_table(comparison_table(comparison, title))
-    for violation in comparison.violations:
-        click.echo(f"consistency violated: {violation}", err=True)
+    # Before anything is printed: a pipe may be closed.
     if config.output is not None and comparison.rows:
         document = comparison.as_dict(
             workload=workload_options(config.workload),
@@ -70,6 +68,10 @@ def evaluate(settings: tuple[str, ...], show: bool) -> None:
             version=heddle_version(),
         )
         write_atomically(Path(config.output), json.dumps(document, indent=1) + "\n")
+    print_table(comparison_table(comparison, title))
+    for violation in comparison.violations:
+        click.echo(f"consistency violated: {violation}", err=True)
+    if config.output is not None and comparison.rows:
         click.echo(f"results: {config.output}")
     if comparison.interrupted:
         raise SystemExit(INTERRUPTED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -22,7 +23,8 @@ from envs import (
     machine_words,
     subject_of,
 )
-from envs.hot_switch import FEWEST_INTERVALS, HotSwitch, look_at_switches, split
+from envs.hot_switch import FEWEST_INTERVALS, HotSwitch, Unjudged, look_at_switches, split
+from policies.schedule import FIFO
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import INTERRUPTED, UsageError, one_message
 from trainer.command.evaluate import as_list
@@ -46,7 +48,8 @@ def switch(settings: tuple[str, ...], show: bool) -> None:
 
     policy= takes tables in the order in which they run: a seed policy (occ, two_phase_locking_star,
     ic3), a table of heddle library list, or the path of a policy file; at= when the others begin.
-    Says of each switch whether throughput dips, and how soon it has settled.
+    Says of each switch whether throughput dips, and how soon it has settled. Which transaction
+    starts next (+smf) stays as it is all along: policies with different schedules are refused.
 
     \b
     Examples:
@@ -66,19 +69,26 @@ def switch(settings: tuple[str, ...], show: bool) -> None:
     if not measured.result.intervals:
         raise KeyboardInterrupt
     title = f"{_workload_words(config)}, {machine_words(measured.result.machine)}"
+    written = _write(config, measured, title)
     print_table(_table(measured, title))
-    for found in measured.switches:
-        click.echo(found.words())
-    if config.output is not None:
-        document = json.dumps(_document(config, measured), indent=1)
-        write_atomically(Path(config.output), document + "\n")
-        click.echo(f"results: {config.output}")
-    if config.picture is not None:
-        plot_switch(measured.result, config.policy, title, Path(config.picture))
-        click.echo(f"picture: {config.picture}")
+    for line in (*(one.words() for one in measured.switches), *written):
+        click.echo(line)
     if measured.interrupted:
         click.echo("interrupted", err=True)
         raise SystemExit(INTERRUPTED)
+
+
+def _write(config: SwitchConfig, measured: _Measured, title: str) -> list[str]:
+    """Write the files that are asked for, before anything is printed: a pipe may be closed."""
+    written = []
+    if config.output is not None:
+        document = json.dumps(_document(config, measured), indent=1)
+        write_atomically(Path(config.output), document + "\n")
+        written.append(f"results: {config.output}")
+    if config.picture is not None:
+        plot_switch(measured.result, config.policy, title, Path(config.picture))
+        written.append(f"picture: {config.picture}")
+    return written
 
 
 @dataclass(frozen=True)
@@ -90,7 +100,7 @@ class _Measured:
     interrupted: bool = False
 
     @property
-    def switches(self) -> list[HotSwitch]:
+    def switches(self) -> list[HotSwitch | Unjudged]:
         return look_at_switches(self.result, self.policies[0], self.policies[1:])
 
 
@@ -173,6 +183,7 @@ def _times(config: SwitchConfig) -> list[float]:
 def _measure(config: SwitchConfig, times: list[float]) -> _Measured:
     with closing(open_evaluator(config.workload, config.machine, config.seed)) as evaluator:
         first, *others = [_table_named(name, evaluator) for name in config.policy]
+        _refuse_other_schedules(first, others)
         try:
             result = evaluator.run_switching(
                 first,
@@ -203,6 +214,25 @@ def _table_named(name: str, evaluator: Evaluator) -> Subject:
         f"policy={name}: is a protocol of its own, and a run can go over only from one policy "
         "table to another; occ is the table that does as silo does"
     )
+
+
+def _refuse_other_schedules(first: Subject, others: Sequence[Subject]) -> None:
+    """The engine takes another table in a run, and not another schedule.
+
+    Raises:
+        UsageError: one of them has another schedule than the first.
+    """
+    for other in others:
+        if _schedule_of(other) != _schedule_of(first):
+            raise UsageError(
+                f"policy={other.name}: has another schedule than {first.name}, and a run keeps the "
+                "one it began with; write +fifo behind whatever has one, or the same, such as "
+                "+smf, behind all"
+            )
+
+
+def _schedule_of(subject: Subject) -> dict[str, str]:
+    return {} if subject.schedule.get("policy", FIFO) == FIFO else subject.schedule
 
 
 def _table(measured: _Measured, title: str) -> Table:
@@ -238,7 +268,7 @@ def _document(config: SwitchConfig, measured: _Measured) -> dict[str, object]:
         "schema_version": 1,
         "heddle_version": heddle_version(),
         "policies": config.policy,
-        "switches": [one.as_dict() for one in measured.switches],
+        "switches": [one.as_dict() for one in measured.switches if isinstance(one, HotSwitch)],
         "interrupted": measured.interrupted,
         "result": measured.result.as_dict(),
     }

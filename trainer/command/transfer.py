@@ -72,9 +72,11 @@ def transfer(settings: tuple[str, ...], show: bool) -> None:
     transfer = _measure(config, booths)
     title = _title([booth.place for booth in booths])
     if transfer.measured:
+        # Files first: a pipe may be closed.
+        written = _write(transfer, config, title, folder) if folder is not None else []
         print_table(_table(transfer, title))
-    if folder is not None and transfer.measured:
-        _write(transfer, config, title, folder)
+        for line in written:
+            click.echo(line)
     for problem in transfer.failures:
         click.echo(f"could not be measured: {problem}", err=True)
     for violation in transfer.violations:
@@ -231,8 +233,8 @@ def _reference_words(column: Column) -> str:
     return f"{row.throughput / 1000:,.0f}" if row else "–"
 
 
-def _write(found: Transfer, config: TransferConfig, title: str, folder: Path) -> None:
+def _write(found: Transfer, config: TransferConfig, title: str, folder: Path) -> list[str]:
     document = found.as_dict(seed=config.seed, version=heddle_version())
     write_atomically(folder / "transfer.json", json.dumps(document, indent=1) + "\n")
     plot_transfer(found, title, folder / "transfer.png")
-    click.echo(f"results: {folder / 'transfer.json'}\npicture: {folder / 'transfer.png'}")
+    return [f"results: {folder / 'transfer.json'}", f"picture: {folder / 'transfer.png'}"]
