@@ -187,6 +187,21 @@ def test_only_the_backoff_is_left_where_no_other_action_is_allowed(encoding: Enc
         assert all(v in values for v, values in zip(candidate.vector, allowed, strict=True))
 
 
+def test_with_nothing_left_to_tune_it_goes_on_with_all_that_is_open(encoding: Encoding) -> None:
+    """Every conflict dropped, and the backoff not among the actions."""
+    dirty = encoding.allowed(["dirty_read"])
+    free = [cell for cell, values in enumerate(dirty) if len(values) > 1]
+
+    def worth(candidate: Candidate) -> float:
+        return -float(sum(candidate.vector[cell] != encoding.cells[cell].default for cell in free))
+
+    search = make(encoding, proposals=8, startup=8, actions=["dirty_read"])
+    asked = play(search, worth, 60)
+    assert search.reduced
+    last = {candidate.vector for candidates in asked[-3:] for candidate in candidates}
+    assert len(last) > 3
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

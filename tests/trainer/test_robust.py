@@ -281,6 +281,7 @@ def test_without_members_the_workload_that_is_set_is_the_only_one(fake_engine: M
         ("[{search.generations:1}]", "search.generations: members may differ in settings of work"),
         ("[{workload.warehouses:1},{case:tpcc_1}]", r"1 \(warehouses 1\) and 2 \(tpcc_1\) are the"),
         ("[{machine:virtual},{machine:threads}]", "threads; a training is on virtual cores or on"),
+        ("[{machine:virtual,workload.warehouses:[1,4]}]", "set machine=virtual there, and leave"),
         ("[{}]", "sets nothing"),
         ("[{workload.warehouses:[]}]", "sets nothing"),
         ("[1]", "robust.members"),

@@ -45,7 +45,7 @@ def compose_members(config: TrainConfig, overrides: Sequence[str]) -> list[Membe
         except UsageError as error:
             raise UsageError(f"{KEY}, member {number} ({label}): {error}") from error
         found.append(Member(number, label, own))
-    _refuse_other_kinds(found)
+    _refuse_other_kinds(config, found)
     _refuse_twins(found)
     return found
 
@@ -103,7 +103,7 @@ def _typed(value: Any) -> str:
     return str(value)
 
 
-def _refuse_other_kinds(members: Sequence[Member]) -> None:
+def _refuse_other_kinds(config: TrainConfig, members: Sequence[Member]) -> None:
     first, *others = members
     for other in others:
         if other.config.machine.kind != first.config.machine.kind:
@@ -112,6 +112,13 @@ def _refuse_other_kinds(members: Sequence[Member]) -> None:
                 f"machine={other.config.machine.kind}; a training is on virtual cores or on real "
                 "ones"
             )
+    kind = first.config.machine.kind
+    # What the members share, such as how long a look is, goes by the kind that is set beside them.
+    if others and kind != config.machine.kind:
+        raise UsageError(
+            f"{KEY}: the members have machine={kind}, and machine={config.machine.kind} is set "
+            f"beside them; set machine={kind} there, and leave machine out of the members"
+        )
 
 
 def _refuse_twins(members: Sequence[Member]) -> None:

@@ -71,6 +71,14 @@ class PolicyGradientConfig(SearchConfig):
     device: str = "cpu"
 
 
+def why_no_gradient_from(config: PolicyGradientConfig) -> str:
+    """Why it can't start from a table: it goes on from a distribution, and not from tables."""
+    return (
+        f"search={config.name} starts from a seed, not from a table; leave it out "
+        "(search.seed_policy names the seed), or take search=guided"
+    )
+
+
 class PolicyGradient:
     """See the module. Arguments as for `registry.build_search`; of the warm start nothing is used.
 

@@ -34,6 +34,13 @@ class RandomConfig(SearchConfig):
     redrawn: float = 0.05
 
 
+def why_not_random_from(config: RandomConfig) -> str | None:
+    """Why it can't start from a table: all are drawn, but for those near what is given."""
+    if config.near > 0.0:
+        return None
+    return f"search={config.name} draws all tables; leave it out, or set search.near, such as 0.5"
+
+
 class RandomSearch:
     """See the module. Arguments as for `registry.build_search`.
 

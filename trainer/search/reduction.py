@@ -15,7 +15,8 @@ NeurCC (Pan et al., SIGMOD 2026) searches in two steps, and so does this, in our
    categories to it: a wait for the next access is no likely neighbour of a wait for this one. There
    may be a hundred cells, and a proposal for all of them at once would spoil what the best table
    has; so each proposal is the best table with a few cells, drawn at random, as the estimator
-   would have them.
+   would have them. Where all tables of what is left are known before the budget is spent, the
+   other cells that the actions open are tuned as well, which NeurCC does not say.
 
 Before the first round, the backoffs of the warm start are tried on IC3's table. The study that
 proposes is made anew for each batch, from the tables measured and a seed out of this search's own
@@ -278,10 +279,17 @@ class Reduction:
             tables = (self._table_without(self._dropped.union(unit)) for unit in units)
             pairs = zip(units, tables, strict=True)
             return [Candidate(table, self._origin(unit)) for unit, table in pairs]
-        if not self._cells or n < 1:
+        assert self._cells is not None
+        if n < 1:
             return []
         near = max(0, min(n, self._config.startup + 1 - len(self._trials)))
-        return [*self._nearby(near), *self._estimated(n - near)]
+        found = [*self._nearby(near), *self._estimated(n - near)] if self._cells else []
+        if not found and len(self._cells) < len(self._space.open):
+            # All tables of what the first step left are known, if it left any cell: few conflicts,
+            # and no backoff to choose. The rest of the budget is for all that is open.
+            self._cells = list(self._space.open)
+            return self._tables(n)
+        return found
 
     def _origin(self, unit: Unit) -> str:
         signature = self._encoding.signature

@@ -13,8 +13,12 @@ from trainer.search.base import Candidate, Search
 from trainer.search.evolution import Evolution, EvolutionConfig
 from trainer.search.guided import Guided, GuidedConfig
 from trainer.search.local import Local, LocalConfig
-from trainer.search.policy_gradient import PolicyGradient, PolicyGradientConfig
-from trainer.search.random import RandomConfig, RandomSearch
+from trainer.search.policy_gradient import (
+    PolicyGradient,
+    PolicyGradientConfig,
+    why_no_gradient_from,
+)
+from trainer.search.random import RandomConfig, RandomSearch, why_not_random_from
 from trainer.search.reduction import Reduction, ReductionConfig
 from trainer.search.settled import Settled
 from trainer.search.space import Space
@@ -30,18 +34,21 @@ class Entry:
         build: from (space, settings, warm start, seed).
         config: the dataclass of its settings, the type of `configs/search/NAME.yaml`, and of its
             variants.
+        why_not_from: why it can't start, with these settings, from a table that is given to it
+            (`search.start`), and what would do; None if it can.
     """
 
     build: Build
     config: type[SearchConfig]
+    why_not_from: Callable[[Any], str | None] = lambda config: None
 
 
 SEARCHES: dict[str, Entry] = {
     "evolution": Entry(Evolution, EvolutionConfig),
     "guided": Entry(Guided, GuidedConfig),
     "local": Entry(Local, LocalConfig),
-    "policy_gradient": Entry(PolicyGradient, PolicyGradientConfig),
-    "random": Entry(RandomSearch, RandomConfig),
+    "policy_gradient": Entry(PolicyGradient, PolicyGradientConfig, why_no_gradient_from),
+    "random": Entry(RandomSearch, RandomConfig, why_not_random_from),
     "reduction": Entry(Reduction, ReductionConfig),
 }
 
@@ -58,11 +65,14 @@ def build_search(
         seed: of its random numbers.
 
     Raises:
-        ValueError: there is no such search.
+        ValueError: there is no such search, or it can't start from `search.start`.
     """
     entry = SEARCHES.get(config.name)
     if entry is None:
         raise ValueError(f"search={config.name}: no such search; there are {', '.join(SEARCHES)}")
+    why_not = entry.why_not_from(config) if config.start else None
+    if why_not is not None:
+        raise ValueError(f"search.start=[{','.join(config.start)}]: {why_not}")
     search = entry.build(space, config, start, seed)
     return Settled(search, space.encoding) if space.encoding.scheduled else search
 
