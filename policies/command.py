@@ -1,6 +1,7 @@
 """`heddle policy`: show, validate, compare and convert policies.
 
-Exit codes, as diff(1): 0 fine (or no difference), 1 the policies differ, 2 bad input.
+Exit codes, as diff(1): 0 fine (or no difference), 1 the policies differ, 2 bad input. And 130 where
+it was interrupted.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from policies.signature import Signature, workload_signature
 
 BAD_INPUT = 2
 DIFFERENT = 1
+INTERRUPTED = 130
 
 # Click keeps the line breaks of a paragraph that begins with \b.
 SHOW_EXAMPLES = """
@@ -81,7 +83,7 @@ def workload_options(default: str | None) -> Callable[[Command], Command]:
 
 
 def one_message(command: Command) -> Command:
-    """Turn what people can get wrong into one message on stderr and exit code 2."""
+    """Turn what people can get wrong into one message on stderr and exit code 2; Ctrl-C is 130."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -91,6 +93,9 @@ def one_message(command: Command) -> Command:
             _fail(str(error))
         except ImportError as error:
             _fail(f"the compiled engine is needed for this and can't be loaded: {error}")
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            raise SystemExit(INTERRUPTED) from None
 
     return run  # type: ignore[return-value]
 

@@ -1,18 +1,21 @@
 """What one table does otherwise than another, in sentences.
 
 Only what the tables do counts (`policies.effects`): cells that differ and can't be noticed make no
-sentence. A wait is for those transactions of a type on which the waiting one depends.
+sentence. Schedules count as well, by the cells of `policies.schedule`. A wait is for those
+transactions of a type on which the waiting one depends.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from policies.document import BINARY_EXPONENTIAL, BackoffRow, PolicyDocument, WaitAction
 from policies.effects import UNORDERED, Effects
 from policies.errors import PolicyFileError
+from policies.schedule import CLASSIFIER, FIFO, UNSCHEDULED, schedule_values, schedules
 from policies.seeds import SEEDS
 from policies.signature import AccessKind, Signature
 
@@ -58,7 +61,7 @@ class Explanation:
     Attributes:
         base: the other one's name, as people write it.
         sentences: what all types do first, then in the order of the types, waits first.
-        cells: CC and backoff cells that differ and have an effect in one of the two.
+        cells: CC, backoff and schedule cells that differ and have an effect in one of the two.
         without_effect: cells that differ, which nobody can notice.
     """
 
@@ -137,6 +140,23 @@ def backoff_words(row: BackoffRow) -> str:
     )
 
 
+def schedule_words(schedule: Mapping[str, Any]) -> str:
+    """A policy's schedule in a line; of a classifier only its size."""
+    parts = [str(schedule.get("policy", FIFO))]
+    for key, value in schedule.items():
+        if key == CLASSIFIER:
+            parts.append(f"hot keys foretold by a classifier of {_rows(value)} rows")
+        elif key == UNSCHEDULED:
+            parts += [f"but for {_listed([type_words(name) for name in value])}"] if value else []
+        elif key != "policy":
+            parts.append(f"{key} {value}")
+    return ", ".join(parts)
+
+
+def _rows(classifier: Mapping[str, Any]) -> int:
+    return sum(len(kind["rows"]) for kind in classifier["types"])
+
+
 def _steps(verb: str, alphas: Sequence[float]) -> str:
     factors = [f"{1 + alpha:g}" for alpha in alphas]
     if not any(alphas):
@@ -159,6 +179,7 @@ class _Writer:
         self._rows = list(zip(Effects(base).rows, Effects(other).rows, strict=True))
 
     def sentences(self) -> Iterator[Sentence]:
+        yield from self._schedule()
         alike = self._backoff_alike()
         if alike is not None:
             yield alike
@@ -184,6 +205,15 @@ class _Writer:
                 one.early_validation != two.early_validation and self._early_change(state) is None
             )
         return count
+
+    def _schedule(self) -> Iterator[Sentence]:
+        """Which transaction starts next, if anything there is otherwise than in the base."""
+        tables = (self._base.schedule, self._other.schedule)
+        before, after = (schedule_values(one, self._signature.type_names) for one in tables)
+        cells = sum(one != two for one, two in zip(before, after, strict=True))
+        if cells:
+            old, new = map(_start_words, tables)
+            yield Sentence(EVERY_TYPE, f"Transactions start {new}; in {self._name} {old}.", cells)
 
     # ---- waits -----------------------------------------------------------------------------------
 
@@ -405,6 +435,12 @@ class _Writer:
                 words = [f"{words[0]} to {words[-1]}"]
             parts += words
         return _listed(parts), len(where) > 1
+
+
+def _start_words(schedule: Mapping[str, Any] | None) -> str:
+    if schedule is None or not schedules(schedule):
+        return "as they are drawn"
+    return f"as their schedule has it ({schedule_words(schedule)})"
 
 
 def _runs(states: list[int]) -> list[list[int]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 from policies.document import PolicyDocument
-from policies.errors import PolicyFileError
+from policies.errors import PolicyFileError, cut
 from policies.format import from_json, load
 from policies.seeds import build_seed, is_seed, seed_names
 from policies.shipped import in_library, library_path
@@ -54,13 +55,23 @@ def checked_path(policy: str) -> str:
 
     Raises:
         PolicyFileError: It looks like a name and no such file is there; the message lists names.
+            Or it is too long for the name of a file.
     """
     if in_library(policy):
         return str(library_path(policy))
     looks_like_a_path = "/" in policy or "." in policy
-    if not looks_like_a_path and not Path(policy).exists():
+    if not looks_like_a_path and not _is_there(policy):
         raise PolicyFileError(
             f"{policy!r} is neither a seed policy, nor a table of the library, nor a file; "
             f"the seed policies are {', '.join(seed_names())}; heddle library list shows the tables"
         )
     return policy
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        raise PolicyFileError(f"{cut(name)}: is too long for the name of a file") from None

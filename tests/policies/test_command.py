@@ -82,6 +82,9 @@ def test_names_with_markup_are_shown_as_they_are(tmp_path: Path, tpcc: Signature
             ("show", "ic4"),
             "neither a seed policy, nor a table of the library, nor a file; the seed policies are",
         ),
+        (("show", "x" * 300), f"error: {'x' * 60}...: is too long for the name of a file"),
+        (("show", "x" * 300 + ".json"), "File name too long"),
+        (("show", "ic3", "--like", "x" * 300), "is too long for the name of a file"),
         (("show", "no.json"), "no.json: there is no such file"),
         (("show", "."), "is a directory"),
         (("show", "random:x"), "'x' is not a seed"),
@@ -119,6 +122,23 @@ def test_validate_goes_on_after_a_bad_policy(tmp_path: Path, ic3: Path) -> None:
     assert "row 4" in messages[0]
     assert "payment" in messages[0]
     assert "none.json" in messages[1]
+
+
+def test_validate_goes_on_after_a_name_that_is_too_long(ic3: Path) -> None:
+    result = run("validate", "x" * 300, ic3)
+    assert result.exit_code == 2
+    assert "is too long" in result.stderr
+    assert f"{ic3}: valid" in result.stdout
+
+
+def test_ctrl_c_is_told(ic3: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("policies.command.open_policy", interrupted)
+    result = run("show", ic3)
+    assert result.exit_code == 130
+    assert result.stderr == "interrupted\n"
 
 
 def test_validate_against_another_workload(ic3: Path) -> None:

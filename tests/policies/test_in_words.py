@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from policies import SEEDS, BackoffRow, PolicyDocument, PolicyFileError, Signature, build_seed
-from policies.in_words import EVERY_TYPE, access_words, by_nearness, explain, type_words
+from policies.in_words import (
+    EVERY_TYPE,
+    access_words,
+    by_nearness,
+    explain,
+    schedule_words,
+    type_words,
+)
 from policies.signature import Access, TransactionType
 
 
@@ -223,6 +230,38 @@ def test_any_two_tables_can_be_told_apart(signature: Signature) -> None:
             found = explain(base, other)
             assert found.cells == sum(one.cells for one in found.sentences)
             assert all(one.text.endswith(".") for one in found.sentences)
+
+
+SMF: dict[str, Any] = {"policy": "smf", "window": 16, "k": 5, "unscheduled": ["new_order"]}
+
+
+def test_a_schedule_is_told(occ: PolicyDocument) -> None:
+    found = explain(occ, replace(occ, schedule=SMF))
+    assert [(one.type, one.text) for one in found.sentences] == [
+        (
+            EVERY_TYPE,
+            "Transactions start as their schedule has it (smf, window 16, k 5, but for NewOrder); "
+            "in OCC as they are drawn.",
+        )
+    ]
+    assert found.cells == 3  # the policy, the window, the type; k is as by default
+    back = explain(replace(occ, schedule=SMF), occ)
+    assert back.sentences[0].text.startswith("Transactions start as they are drawn; in OCC as ")
+    assert back.cells == 3
+
+
+def test_a_schedule_that_does_nothing_is_not_told(occ: PolicyDocument) -> None:
+    assert explain(occ, replace(occ, schedule={"policy": "fifo", "window": 4})).sentences == []
+
+
+def test_of_a_classifier_its_size_is_told() -> None:
+    types = [
+        {"type": "new_order", "rows": [[1, 2], [3, 4]], "labels": [0, 0], "clusters": [[]]},
+        {"type": "payment", "rows": [[1, 2]], "labels": [0], "clusters": [[]]},
+    ]
+    classifier = {"neighbours": 1, "hot_keys": {}, "types": types}
+    words = schedule_words({"policy": "tsdefer", "defer": 0.4, "classifier": classifier})
+    assert words == "tsdefer, defer 0.4, hot keys foretold by a classifier of 3 rows"
 
 
 def test_names() -> None:

@@ -17,9 +17,9 @@ from policies.policy_digest import policy_digest
 from policies.shipped import library_names, library_path
 from tests.trainer.fake_run import settings
 from trainer.command.main import heddle
-from trainer.command.policy_library import FRESH
 from trainer.config import MachineConfig
-from trainer.policy_library.entry import read_entry
+from trainer.policy_library.entry import adding, read_entry
+from trainer.policy_library.measuring import FRESH, SEED_MAX
 from trainer.policy_library.naming import entry_name
 from trainer.policy_library.start import start_tables
 from trainer.run import SEED_STRIDE
@@ -435,3 +435,161 @@ def test_inputs_of_the_run_that_trained_a_table_are_none_to_add_it_by(
     done = run("library", "add", "good.json", "--name", "mine", "--folder", ".")
     assert done.exit_code == 0, done.output
     assert read_entry(Path("mine.json")).measurement.seed == (4 + FRESH) * SEED_STRIDE
+
+
+def test_the_greatest_seed_of_a_run_makes_a_table_that_can_be_read(elsewhere: ModuleType) -> None:
+    document = json.loads(Path("good.json").read_text())
+    document["provenance"]["seed"] = 10**12
+    Path("good.json").write_text(json.dumps(document))
+    assert add("good.json").exit_code == 0
+    assert read_entry(Path(f"library/{NAME}.json")).measurement.seed == SEED_MAX < 2**63
+    assert run("library", "list").exit_code == 0
+
+
+def test_what_could_not_be_read_again_is_not_measured(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trainer.policy_library.measuring.CORES_MAX", 2)
+    monkeypatch.setattr("trainer.command.policy_library.measure_scores", None)
+    done = add("good.json")
+    assert done.exit_code == 2, done.output
+    assert "good.json: can't be kept: " in done.output
+    assert "cores is 3" in done.output
+    assert not list(Path("library").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("seed", "score"), [(10**19, 2.0), (float("inf"), 2.0), ("many", 2.0), (1, 10**400)]
+)
+def test_a_table_that_cannot_be_read_is_told_and_the_others_listed(
+    elsewhere: ModuleType, seed: object, score: float
+) -> None:
+    assert add("good.json").exit_code == 0
+    document = json.loads(Path(f"library/{NAME}.json").read_text())
+    document["provenance"]["library"]["measured"]["seed"] = seed
+    document["provenance"]["scores"]["occ"] = score
+    Path("library/another.json").write_text(json.dumps(document))
+    listed = run("library", "list")
+    assert listed.exit_code == 1, listed.output
+    assert NAME in listed.stdout
+    assert "another" not in listed.stdout
+    assert "another.json" in listed.stderr
+    assert len(listed.stderr.splitlines()) == 1
+
+
+def test_names_in_files_are_no_markup_and_results_are_kept(elsewhere: ModuleType) -> None:
+    assert add("good.json").exit_code == 0
+    path = Path(f"library/{NAME}.json")
+    document = json.loads(path.read_text())
+    scores = document["provenance"]["scores"]
+    scores["[/x]"] = 1.01  # the least, and so the best baseline
+    path.write_text(json.dumps(document))
+    listed = run("library", "list")
+    assert listed.exit_code == 0, listed.output
+    assert "1.01 ([/x])" in listed.stdout
+    path.rename("library/[old].json")
+    done = run("library", "verify", "library/[old].json", "--json", "out.json")
+    assert done.exit_code == 0, done.output
+    assert "[old]" in done.stdout
+    (found,) = json.loads(Path("out.json").read_text())["tables"]
+    assert found["recorded"]["[/x]"] == 1.01
+
+
+def test_results_are_written_before_they_are_shown(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert add("good.json").exit_code == 0
+
+    def fails(table: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("trainer.command.policy_library.print_table", fails)
+    assert run("library", "verify", "--json", "out.json").exit_code == 130
+    assert json.loads(Path("out.json").read_text())["tables"]
+
+
+MADE_WITH = """
+workload: {name: tpcc, warehouses: 2}
+machine: {kind: virtual, cores: 4}
+search: {name: evolution, parents: 5}
+baselines: [silo, occ]
+run: {repeats: 3}
+seed: 6
+"""
+
+
+def run_of_another_day(tmp_path: Path) -> None:
+    """The folder of a run whose search and settings were by default then, but for its parents."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    shutil.copy("good.json", folder / "policy.json")
+    typed = ["machine=virtual", "machine.cores=4", "workload.warehouses=2", "search.parents=5"]
+    (folder / "overrides.json").write_text(json.dumps(typed))
+    (folder / "config.yaml").write_text(MADE_WITH)
+
+
+@pytest.mark.parametrize(
+    ("typed", "warehouses", "repeats", "seed"),
+    [
+        ([], "2", 3, 6),
+        # What is the default today counts as well, once it is typed.
+        (["run.repeats=5"], "2", 5, 6),
+        (["workload=tpcc", "seed=8"], "2", 3, 8),
+        (["workload.warehouses=8"], "8", 3, 6),
+    ],
+)
+def test_a_run_is_added_with_the_settings_that_it_was_made_with(
+    elsewhere: ModuleType,
+    tmp_path: Path,
+    typed: list[str],
+    warehouses: str,
+    repeats: int,
+    seed: int,
+) -> None:
+    """Whatever search and settings there are by default today, and what is typed on top."""
+    run_of_another_day(tmp_path)
+    done = add("run", *typed)
+    assert done.exit_code == 0, done.output
+    (path,) = Path("library").iterdir()
+    found = read_entry(path).measurement
+    assert found.workload["warehouses"] == warehouses
+    assert (found.cores, found.baselines) == (4, ["silo", "occ"])
+    assert (found.run.repeats, found.seed) == (repeats, (seed + FRESH) * SEED_STRIDE)
+
+
+def test_an_experiment_typed_for_a_run_counts(elsewhere: ModuleType, tmp_path: Path) -> None:
+    run_of_another_day(tmp_path)
+    done = add("run", "+experiment=null", "run.repeats=4")
+    assert done.exit_code == 0, done.output
+    (path,) = Path("library").iterdir()
+    assert read_entry(path).measurement.run.repeats == 4
+
+
+@pytest.mark.parametrize("stem", ["no-digest", "ic3", "library"])
+def test_the_cure_of_a_damaged_record_can_be_typed(elsewhere: ModuleType, stem: str) -> None:
+    """Though no table may have its file's name."""
+    assert add("good.json").exit_code == 0
+    document = json.loads(Path(f"library/{NAME}.json").read_text())
+    Path(f"library/{NAME}.json").unlink()
+    path = Path(f"{stem}.json")
+    del document["provenance"]["library"]["digest"]
+    path.write_text(json.dumps(document))
+    cure = f"heddle library add {path} --folder ."
+    assert f"{cure} measures it" in run("library", "verify", f"./{path}").output
+    cured = run(*cure.split()[1:])
+    assert cured.exit_code == 0, cured.output
+    assert f"added: {NAME}.json" in cured.output
+
+
+def test_the_cure_of_a_changed_table_can_be_typed(elsewhere: ModuleType) -> None:
+    """Its record can be read, but it can't keep its name."""
+    assert add("good.json").exit_code == 0
+    path = Path(f"library/{NAME}.json").rename("a-table.json")
+    document = json.loads(path.read_text())
+    document["provenance"]["library"]["digest"] = "another"
+    path.write_text(json.dumps(document))
+    cure = adding(path)
+    assert cure in run("library", "verify", str(path)).output
+    cured = run(*cure.split()[1:])
+    assert cured.exit_code == 0, cured.output
+    assert Path(f"{NAME}.json").exists()

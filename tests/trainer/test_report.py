@@ -13,11 +13,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 from omegaconf import OmegaConf
 
 from envs import Comparison
-from policies import load, save
+from policies import build_seed, load, save
 from tests.trainer import fake_engine as stand_in
 from tests.trainer.fake_run import settings, train, virtual_settings
 from tests.trainer.fake_trials import FakeTrialPool
@@ -185,6 +186,19 @@ def test_what_comes_from_files_is_text(fake_engine: ModuleType, tmp_path: Path) 
     assert "a&amp;b&lt;i&gt;" in text
 
 
+def test_a_learned_schedule_is_told(folder: RunFolder) -> None:
+    """It may be all that was learned."""
+    schedule = {"policy": "smf", "window": 16, "unscheduled": []}
+    save(
+        replace(build_seed("occ", load(folder.policy).signature), schedule=schedule), folder.policy
+    )
+    text = page_of(folder)
+    assert "<dt>Schedule</dt><dd>smf, window 16</dd>" in text
+    told = text.partition("What it does otherwise, in words")[2]
+    assert "Transactions start as their schedule has it (smf, window 16); in OCC as they" in told
+    assert "2 cells do otherwise than in OCC" in text
+
+
 def missing(folder: RunFolder) -> str:
     text = page_of(folder)
     assert "What is not here" in text
@@ -230,6 +244,34 @@ def test_a_checkpoint_of_another_version_costs_the_curve_only(folder: RunFolder)
     path.write_text(json.dumps({**document, "schema_version": SCHEMA_VERSION - 1}))
     assert "the learning curve" in missing(folder)
     assert "Against the baselines" in folder.report.read_text()
+
+
+@pytest.mark.parametrize(
+    ("group", "key", "value", "told"),
+    [
+        (None, "seed", None, "None is no seed"),
+        (None, "seed", -1, "-1 is no seed"),
+        (None, "seed", float("inf"), "inf is no seed"),
+        ("machine", "cores", "four", "&#39;four&#39; is no number of cores"),
+    ],
+)
+def test_a_timeline_of_damaged_settings_is_left_out(
+    fake_engine: ModuleType,
+    tmp_path: Path,
+    group: str | None,
+    key: str,
+    value: object,
+    told: str,
+) -> None:
+    folder = kept_run(tmp_path / "runs" / "one", virtual_settings(2))
+    kept = yaml.safe_load(folder.config.read_text())
+    kept["machine"]["costs"] = {}
+    (kept[group] if group else kept)[key] = value
+    folder.config.write_text(yaml.safe_dump(kept))
+    done = CliRunner().invoke(heddle, ["report", str(folder.path)])
+    assert done.exit_code == 0, done.output
+    text = checked(folder.report)
+    assert f"the workload can&#39;t be run here: config.yaml: {told}" in text
 
 
 def test_a_run_that_goes_on_says_so(folder: RunFolder) -> None:

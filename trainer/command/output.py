@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from pathlib import Path
@@ -18,14 +19,18 @@ PIPE_WIDTH = 80
 WIDEST = 1000
 
 
+# Names come from files: brackets and colons in them are no markup.
+_plain = functools.partial(Console, markup=False, emoji=False, highlight=False)
+
+
 def make_console() -> Console:
     """For what a command reports: standard output."""
-    return Console(file=sys.stdout, highlight=False, emoji=False)
+    return _plain(file=sys.stdout)
 
 
 def make_progress_console() -> Console:
     """For what passes by while a command works: standard error."""
-    return Console(file=sys.stderr, highlight=False, emoji=False)
+    return _plain(file=sys.stderr)
 
 
 def print_table(table: RenderableType) -> None:
@@ -99,8 +104,8 @@ def make_output_folder(output: str | None, file: str) -> Path | None:
 
 def as_text(table: RenderableType) -> str:
     """A table as plain text, as wide as it wants to be."""
-    width = max(PIPE_WIDTH, Console(width=WIDEST).measure(table).maximum)
-    console = Console(width=width, color_system=None, highlight=False, emoji=False)
+    width = max(PIPE_WIDTH, _plain(width=WIDEST).measure(table).maximum)
+    console = _plain(width=width, color_system=None)
     with console.capture() as capture:
         console.print(table)
     return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())

@@ -4,44 +4,44 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
+from omegaconf import OmegaConf
 from rich import box
 from rich.table import Table
 
-from envs import NATIVE, TUNED
 from envs.workload import TRACED
-from policies import PolicyDocument, PolicyFileError, is_seed, load, save, shipped
+from policies import PolicyDocument, PolicyFileError, load, save, shipped
 from policies.errors import why_not_written
 from policies.policy_digest import policy_digest
 from policies.shipped import in_library, library_names, library_path
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import FAILED, INTERRUPTED, LONGEST, UsageError, one_message
 from trainer.command.groups import group_choices
+from trainer.command.kept_settings import settings_of
 from trainer.command.members import as_trained, compose_members
 from trainer.command.output import make_progress_console, print_table, refuse_bad_output
-from trainer.command.settings import compose_settings
+from trainer.command.settings import (
+    compose_config,
+    compose_settings,
+    merge_overrides,
+    parse_overrides,
+    to_settings,
+)
 from trainer.config import EvaluateConfig, TrainConfig, workload_options
 from trainer.policy_library.entry import RECORD, Entry, adding, read_entry, with_record
-from trainer.policy_library.measuring import Measurement, Scores, measure_scores
-from trainer.policy_library.naming import entry_name, telling
-from trainer.policy_library.start import LIBRARY, nearest_entries
+from trainer.policy_library.measuring import FRESH, Measurement, Scores, measure_scores
+from trainer.policy_library.naming import entry_name, telling, why_no_name
+from trainer.policy_library.start import nearest_entries
 from trainer.policy_library.verdict import Verdict, verify_entry
 from trainer.progress import make_display
 from trainer.run import SEED_STRIDE
 from trainer.run_folder import RunFolder, RunFolderError
 from trainer.run_version import heddle_version
-
-FRESH = 3
-"""Seeds from `SEED_STRIDE` times so many more than a run's own on are inputs that it never saw."""
-
-NAME_LONGEST = 100
-NAME = re.compile(rf"[A-Za-z0-9_]{{1,{NAME_LONGEST}}}")
 
 LIST_EXAMPLES = """
 \b
@@ -80,14 +80,21 @@ def list_() -> None:
     """Show the tables, with what they reached when they were added.
 
     Of a workload's options those are shown that are not as usual, and its contention; the tables'
-    files have all of them.
+    files have all of them. A file that can't be read is left out, and told; exit code 1 then.
     """
     table = Table(box=box.SIMPLE_HEAD)
     for name in ("table", "workload", "virtual cores"):
         table.add_column(name)
     for name in ("× the best baseline", "measured"):
         table.add_column(name, justify="right")
-    for entry in map(_read, library_names()):
+    unreadable = False
+    for name in library_names():
+        try:
+            entry = read_entry(library_path(name))
+        except PolicyFileError as error:
+            unreadable = True
+            click.echo(f"error: {error}", err=True)
+            continue
         how = entry.measurement
         table.add_row(
             entry.name,
@@ -97,6 +104,8 @@ def list_() -> None:
             entry.date[:10],
         )
     print_table(table)
+    if unreadable:
+        raise SystemExit(FAILED)
 
 
 @library.command(epilog=VERIFY_EXAMPLES)
@@ -135,13 +144,7 @@ def verify(names: tuple[str, ...], tolerance: float, seed: int | None, output: s
                 verdicts.append(verify_entry(entry, tolerance, seed, display, number))
         except KeyboardInterrupt:
             interrupted = True
-    print_table(_verdict_table(verdicts))
-    for verdict in verdicts:
-        if verdict.entry.changed:
-            anew = adding(verdict.entry.path)
-            click.echo(
-                f"{verdict.entry.name}: to keep it as it is, measure it anew: {anew}", err=True
-            )
+    # Before anything is shown: minutes of measuring are in it.
     if output is not None:
         document = {
             "version": heddle_version(),
@@ -151,6 +154,14 @@ def verify(names: tuple[str, ...], tolerance: float, seed: int | None, output: s
             "tables": [verdict.as_dict() for verdict in verdicts],
         }
         write_atomically(Path(output), json.dumps(document, indent=1) + "\n")
+    print_table(_verdict_table(verdicts))
+    for verdict in verdicts:
+        if verdict.entry.changed:
+            anew = adding(verdict.entry.path)
+            click.echo(
+                f"{verdict.entry.name}: to keep it as it is, measure it anew: {anew}", err=True
+            )
+    if output is not None:
         click.echo(f"results: {output}")
     if interrupted:
         click.echo(f"interrupted: {len(verdicts)} of {len(entries)} tables verified", err=True)
@@ -239,17 +250,30 @@ class _Trained:
         cores = self.config.machine.cores or 0
         before = self.recorded
         # There may be several of one place, and the others are not to be replaced by it.
-        if before is not None and (dict(before.workload), before.cores) == (workload, cores):
+        if (
+            before is not None
+            and (dict(before.workload), before.cores) == (workload, cores)
+            and why_no_name(self.stem) is None
+        ):
             return self.stem
         return entry_name(workload, _usual_options(workload["name"]), cores)
 
 
 def _measurement(trained: _Trained) -> Measurement:
-    """How it is measured: as before, if it was, but in any case on inputs that it never saw."""
+    """How it is measured: as before, if it was, but in any case on inputs that it never saw.
+
+    Raises:
+        ValueError: what would be written of it could not be read again.
+    """
     seed = (trained.config.seed + FRESH) * SEED_STRIDE
     if trained.recorded is not None and trained.as_before:
-        return replace(trained.recorded, seed=seed)
-    return Measurement.of(trained.config, seed)
+        how = replace(trained.recorded, seed=seed)
+    else:
+        how = Measurement.of(trained.config, seed)
+    try:
+        return Measurement.from_dict(how.as_dict())
+    except ValueError as error:
+        raise ValueError(f"can't be kept: {error}") from error
 
 
 def _read(name: str) -> Entry:
@@ -268,18 +292,17 @@ def _read_trained(source: str, settings: tuple[str, ...]) -> _Trained:
     if path.is_dir():
         folder = RunFolder(path)
         try:
-            typed = folder.read_overrides()
+            config, overrides = _settings_of_run(folder, settings)
         except RunFolderError as error:
             raise UsageError(f"{source}: is no folder of a run that can be read") from error
         document = load(folder.policy)
     else:
         document = load(path)
-        typed = list(_settings_of(document, source))
+        overrides = [*_settings_of(document, source), *settings]
+        config = compose_settings("train", overrides, TrainConfig)
         if RECORD in document.provenance:
             with suppress(PolicyFileError):  # a damaged record is what measuring anew is to mend
                 recorded = read_entry(path).measurement
-    overrides = [*typed, *settings]
-    config = compose_settings("train", overrides, TrainConfig)
     config = as_trained(config, members := compose_members(config, overrides))
     if config.machine.kind != "virtual":
         raise UsageError(
@@ -294,6 +317,32 @@ def _read_trained(source: str, settings: tuple[str, ...]) -> _Trained:
     if config.workload.get("name") in TRACED:
         raise UsageError(f"{source}: is for a trace, which the library can't ship")
     return _Trained(document, config, path.stem, recorded, as_before=not settings)
+
+
+def _settings_of_run(folder: RunFolder, settings: Sequence[str]) -> tuple[TrainConfig, list[str]]:
+    """Those that a run was made with, whatever they are by default today, and under what was typed.
+
+    Returns:
+        The settings, and what was typed for them, first for the run and then here.
+
+    Raises:
+        RunFolderError: what was typed for the run can't be read.
+        UsageError: a setting is wrong.
+    """
+    typed, made_with = settings_of(folder)
+    if not settings:
+        return made_with, typed
+    overrides = merge_overrides(typed, settings)
+    today = compose_config("train", overrides)
+    merged = OmegaConf.structured(made_with)
+    here = parse_overrides(settings)
+    keys = [one.key_or_group.replace("/", ".") for one in here]
+    # An experiment, which is no setting itself, may set anything.
+    if any(key.partition(".")[0] not in merged for key in keys) or any(o.is_delete() for o in here):
+        return to_settings(today, TrainConfig), overrides
+    for key in sorted(keys, key=lambda one: one.count(".")):  # a group before what is in it
+        OmegaConf.update(merged, key, OmegaConf.select(today, key), merge=False)
+    return to_settings(merged, TrainConfig), overrides
 
 
 def _settings_of(document: PolicyDocument, source: str) -> Iterator[str]:
@@ -339,13 +388,9 @@ def _refuse_bad_name(name: str) -> None:
     Raises:
         UsageError: it is one.
     """
-    if not NAME.fullmatch(name):
-        raise UsageError(
-            f"--name {name[:LONGEST]}: must be of letters, digits and _, at most {NAME_LONGEST}; "
-            "--folder says where it goes"
-        )
-    if name in {LIBRARY, TUNED, *NATIVE} or is_seed(name):
-        raise UsageError(f"--name {name}: means something else where policies are named")
+    why = why_no_name(name)
+    if why is not None:
+        raise UsageError(f"--name {name[:LONGEST]}: {why}")
 
 
 def _usual_options(name: str) -> dict[str, str]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich import box
-from rich.markup import escape
 from rich.table import Table
 
 from trainer.contest.standing import CaseStanding, MethodStanding, Standing
@@ -52,13 +51,12 @@ def sheets(standing: Standing) -> Iterator[Sheet]:
 
 def as_table(sheet: Sheet) -> Table:
     """For a terminal."""
-    # A method's name may have a list in it, which is no markup.
-    table = Table(title=escape(sheet.title), title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title=sheet.title, title_justify="left", box=box.SIMPLE_HEAD)
     for number, column in enumerate(sheet.columns):
-        table.add_column(escape(column), justify="right" if number else "left", no_wrap=not number)
+        table.add_column(column, justify="right" if number else "left", no_wrap=not number)
     for row in sheet.rows:
-        table.add_row(*map(escape, row))
-    table.caption = escape("; ".join(sheet.notes))
+        table.add_row(*row)
+    table.caption = "; ".join(sheet.notes)
     table.caption_justify = "left"
     return table
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from policies import PolicyDocument, PolicyFileError, load
 from policies.policy_digest import policy_digest
 from trainer.policy_library.measuring import Measurement, Scores
+from trainer.policy_library.naming import why_no_name
 from trainer.run_version import heddle_version
 
 RECORD = "library"
@@ -79,16 +80,21 @@ def read_entry(path: Path) -> Entry:
                 raise ValueError(f"{RECORD}.{name} is missing")
         told = [record[name] for name in ("digest", "date")]
         return Entry(path, document, measurement, plain, *told)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise PolicyFileError(
             f"{path}: provenance: {error}; {adding(path)} measures it and writes one"
         ) from error
 
 
 def adding(path: Path) -> str:
-    """The command that measures a table and writes its file anew."""
-    where = ["--folder", str(path.parent), "--name", path.stem]
-    return shlex.join(["heddle", "library", "add", str(path), *where, "--replace"])
+    """The command that measures a table and writes its file anew.
+
+    Where `add` takes no such name, it writes another file beside it, named after its place.
+    """
+    where = ["--folder", str(path.parent)]
+    if why_no_name(path.stem) is None:
+        where += ["--name", path.stem, "--replace"]
+    return shlex.join(["heddle", "library", "add", str(path), *where])
 
 
 def with_record(

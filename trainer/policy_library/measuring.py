@@ -21,11 +21,15 @@ from policies import PolicyDocument, PolicyFileError, Signature, to_json
 from trainer.config import RunConfig, TrainingConfig, TuningConfig, workload_options
 from trainer.evaluation.measure import compare_shown, tune_silo
 from trainer.progress import Display
+from trainer.run import SEED_STRIDE
 
 Settings = TypeVar("Settings", RunConfig, TuningConfig)
 
-CORES_MAX, SEED_MAX = 1024, 10**15
-"""What a record may name at most: more is a mistake."""
+FRESH = 3
+"""Seeds from `SEED_STRIDE` times so many more than a run's own on are inputs that it never saw."""
+
+CORES_MAX, SEED_MAX = 1024, (10**12 + FRESH) * SEED_STRIDE
+"""What a record may name at most: more is a mistake. A run's own seed is 10**12 at most."""
 
 ENTRY = "the table"
 """How a comparison calls the table of the library."""
@@ -93,7 +97,7 @@ class Measurement:
             )
         except KeyError as error:
             raise ValueError(f"the record of the measurement has no field {error}") from error
-        except (TypeError, AttributeError, ValueError) as error:
+        except (TypeError, AttributeError, ValueError, OverflowError) as error:
             raise ValueError(f"is no record of a measurement: {error}") from error
 
     def as_dict(self) -> dict[str, Any]:

@@ -1,8 +1,16 @@
-"""What a table of the library is called: its workload and its cores."""
+"""What a table of the library is called: its workload and its cores; and what it may be called."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+
+from envs import NATIVE, TUNED
+from policies import is_seed
+from trainer.policy_library.start import LIBRARY
+
+NAME_LONGEST = 100
+NAME = re.compile(rf"[A-Za-z0-9_]{{1,{NAME_LONGEST}}}")
 
 CONTENTION: Mapping[str, str] = {
     "epinions": "theta",
@@ -13,6 +21,17 @@ CONTENTION: Mapping[str, str] = {
     "ycsb": "theta",
 }
 """The option that decides the contention: always told."""
+
+
+def why_no_name(name: str) -> str | None:
+    """Why a name, typed where a policy is named, could never mean a table; None if it may."""
+    if not NAME.fullmatch(name):
+        return (
+            f"must be of letters, digits and _, at most {NAME_LONGEST}; --folder says where it goes"
+        )
+    if name in {LIBRARY, TUNED, *NATIVE} or is_seed(name):
+        return "means something else where policies are named"
+    return None
 
 
 def telling(workload: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:

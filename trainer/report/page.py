@@ -17,6 +17,7 @@ from policies.in_words import (
     Explanation,
     by_nearness,
     policy_words,
+    schedule_words,
     type_words,
 )
 from trainer.config import ReportConfig, VirtualConfig
@@ -284,6 +285,8 @@ def _facts(run: KeptRun) -> list[Fact]:
     for member, constant in zip(run.members, state.tuned_us, strict=False):
         waits = f"waits a constant {constant:g} µs after an abort"
         facts.append(Fact(f"Silo, tuned{_in(member)}", waits))
+    if run.policy is not None and run.policy.schedule is not None:
+        facts.append(Fact("Schedule", schedule_words(run.policy.schedule)))
     provenance = run.policy.provenance if run.policy is not None else {}
     for key, label in (("origin", "The policy came from"), ("version", "Heddle"), ("date", "Date")):
         if provenance.get(key):

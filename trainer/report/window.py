@@ -12,6 +12,7 @@ from typing import Any
 from envs import Evaluator, MeasuringError, of_policy
 from envs.timeline import Attempt, Timeline, attempts_between
 from policies import PolicyDocument, to_json
+from policies.errors import shown
 from policies.in_words import policy_words
 from trainer.config import CostsConfig, ReportTimelineConfig, VirtualConfig, workload_options
 from trainer.report.drawn import as_svg, style
@@ -63,13 +64,13 @@ def draw_windows(
     Raises:
         NoWindowError: it can't be recorded.
     """
-    where = _machine_of(run, machine)
+    where, seed = _machine_of(run, machine), _seed_of(run)
     try:
         evaluator = Evaluator(
             workload_options(run.workload),
             where.cores,
             machine=where.options(),
-            seed=int(run.settings.get("seed", 1)),
+            seed=seed,
         )
         try:
             recorded = {
@@ -106,9 +107,19 @@ def _machine_of(run: KeptMember, otherwise: VirtualConfig) -> VirtualConfig:
             raise NoWindowError(
                 f"config.yaml has settings of another version of Heddle: machine.{unknown[0]}"
             )
+        cores = kept.get("cores")
+        if cores is not None and not isinstance(cores, int):
+            raise NoWindowError(f"config.yaml: {shown(cores)} is no number of cores")
         return VirtualConfig(**{**kept, "costs": costs})
     except (KeyError, TypeError) as error:
         raise NoWindowError(f"config.yaml has no virtual machine: {error}") from error
+
+
+def _seed_of(run: KeptMember) -> int:
+    seed = run.settings.get("seed", 1)
+    if not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise NoWindowError(f"config.yaml: {shown(seed)} is no seed")
+    return seed
 
 
 def _length_us(timelines: Sequence[Timeline]) -> float:
