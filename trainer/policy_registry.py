@@ -26,6 +26,7 @@ from envs.result import Machine
 from policies import PolicyDocument, PolicyFileError, Signature, digest, from_json, to_json
 from policies.format import read_text
 from policies.homes import homes
+from policies.policy_digest import policy_digest
 from policies.sources import add_source
 from trainer.mlflow_store import MlflowStore, reason_of
 
@@ -38,7 +39,13 @@ CANDIDATE = "candidate"
 """The alias of the version that was registered last."""
 
 DIGEST = "heddle.digest"
-"""A version's tag: the digest of its policy (`policies.digest`)."""
+"""A version's tag: the digest of its file (`policies.digest`), which has a date and scores."""
+
+POLICY = "heddle.policy"
+"""A version's tag: the digest of what its policy does (`policies.policy_digest`)."""
+
+RUN = "heddle.run"
+"""A version's tag: the run that learned its policy."""
 
 SIGNATURE = "heddle.signature"
 """A version's tag: the digest of the workload's signature; a policy fits workloads of this one."""
@@ -107,7 +114,11 @@ class Registered:
 def tags_of(document: PolicyDocument) -> dict[str, str]:
     """What a version's tags say of its policy, out of its provenance."""
     known = document.provenance
-    tags = {DIGEST: digest(document), SIGNATURE: signature_digest(document.signature)}
+    tags = {
+        DIGEST: digest(document),
+        POLICY: policy_digest(document),
+        SIGNATURE: signature_digest(document.signature),
+    }
     places = homes(known)
     if all(place.workload for place in places):
         tags["heddle.workload"] = " | ".join(
@@ -188,6 +199,18 @@ class PolicyRegistry:
                 return str(found.version)
         return None
 
+    def version_like(self, tags: Mapping[str, str]) -> str | None:
+        """The version whose file is that of these tags, or else whose run learned the same policy.
+
+        A run that is gone on with writes its file anew, with another date and other scores.
+        """
+        versions = self._versions()
+        for same in ((DIGEST,), (RUN, POLICY)):
+            for found in versions:
+                if all(key in tags and found.tags.get(key) == tags[key] for key in same):
+                    return str(found.version)
+        return None
+
     def is_only(self, version: str) -> bool:
         """Whether the model has no other version."""
         return [str(found.version) for found in self._versions()] == [version]
@@ -231,7 +254,7 @@ def register_candidate(
     """Register what a training learned: the candidate, and the champion if it is the first.
 
     The file is kept with the MLflow run, under a name of its own, so that it stays as it is when
-    the run is gone on with. The same policy is not registered twice.
+    the run is gone on with. What one run learned is not registered twice.
 
     Raises:
         Exception: any, as MLflow and its libraries raise them.
@@ -239,7 +262,7 @@ def register_candidate(
     registry = PolicyRegistry(client, model)
     registry.create()
     tags = tags_of(document)
-    version = registry.version_of(tags[DIGEST])
+    version = registry.version_like(tags)
     if version is None:
         place = f"registered/{tags[DIGEST]}.json"
         client.log_text(run_id, to_json(document), place)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,18 @@ BATCH_MAX = 100
 PARENT = "mlflow.parentRunId"
 """The tag by which MLflow knows what a run is below."""
 
+NAME_MAX = 240
+"""So much of a figure's name is kept: MLflow takes 250, and a number may follow."""
+
+_NOT_IN_NAMES = re.compile(r"[^\w.\-/ :]")
+
 
 class Record:
-    """One MLflow run. If MLflow fails, one message says so and the rest is left out.
+    """One MLflow run. If MLflow fails, one message says so.
+
+    Without a beginning there is no record. Later on, what MLflow refuses is left out alone; where
+    it does not answer, so are the generations to come. How the run ended is recorded if that can
+    be.
 
     Args:
         config: where to record.
@@ -47,6 +57,7 @@ class Record:
         self.uri = self._store.uri
         self._client: Any = None
         self._experiment_id = ""
+        self._away = False
         self.run_id: str | None = None
 
     def start(self, name: str, params: Mapping[str, Any], run_id: str | None) -> None:
@@ -55,7 +66,8 @@ class Record:
         Args:
             name: the run's name.
             params: settings, nested mappings allowed.
-            run_id: an earlier MLflow run to go on with, or None.
+            run_id: an earlier MLflow run to go on with, or None. Where the store has it no more,
+                a message says so, and a new one is started.
         """
         if not self._config.enabled:
             return
@@ -64,13 +76,32 @@ class Record:
             experiment = self._client.get_experiment_by_name(self._config.experiment)
             self._experiment_id = experiment.experiment_id if experiment else self._create()
             if run_id is not None:
-                self.run_id = self._client.get_run(run_id).info.run_id
-                self._client.update_run(self.run_id, status="RUNNING")
-                return
-            tags = {} if self._parent is None else {PARENT: self._parent}
+                if self._has(run_id):
+                    self._client.update_run(run_id, status="RUNNING")
+                    self.run_id = run_id
+                    return
+                self._say(
+                    f"MLflow at {self.uri} has no run {run_id} any more, or is another store than "
+                    "before; a new record is begun there"
+                )
+            parent = self._parent if self._parent and self._has(self._parent) else None
+            tags = {} if parent is None else {PARENT: parent}
             run = self._client.create_run(self._experiment_id, run_name=name, tags=tags)
             self.run_id = run.info.run_id
-            self._settings(params)
+        if self.run_id is not None:
+            with self._tolerant("record the settings"):
+                self._settings(params)
+
+    def _has(self, run_id: str) -> bool:
+        """Whether the store has a run, and nobody deleted it."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            return bool(self._client.get_run(run_id).info.lifecycle_stage == "active")
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+                raise
+            return False
 
     def _settings(self, params: Mapping[str, Any]) -> None:
         """Log settings many at a time: a server that is slow takes its time only once or twice."""
@@ -82,7 +113,7 @@ class Record:
 
     def generation(self, record: GenerationRecord) -> None:
         """Log one generation's metrics at the step of the evaluations spent."""
-        if self.run_id is None:
+        if self.run_id is None or self._away:
             return
         with self._tolerant("record a generation"):
             from mlflow.entities import Metric
@@ -104,9 +135,11 @@ class Record:
         """Log final figures, such as the score against each baseline."""
         if self.run_id is None:
             return
-        with self._tolerant("record the scores"):
-            for name, value in scores.items():
+        for name, value in zip(_metric_names(scores), scores.values(), strict=True):
+            with self._tolerant(f"record {name}"):
                 self._client.log_metric(self.run_id, name, value)
+            if self._away:
+                return
 
     def artifacts(self, root: Path, *paths: Path) -> None:
         """Keep files below a folder with the record, under the same names."""
@@ -117,6 +150,8 @@ class Record:
                     self._client.log_artifact(
                         self.run_id, str(path), None if below == "." else below
                     )
+                if self._away:
+                    return
 
     def attach(self, run_id: str, *paths: Path) -> None:
         """Keep files with a run that others make, and leave it otherwise as it is.
@@ -186,11 +221,39 @@ class Record:
         try:
             yield
         except Exception as error:
-            self.run_id = None
-            self._say(
-                f"MLflow at {self.uri} could not {what} ({reason_of(error)}). Training goes on "
-                "without a record; the policy and the checkpoints are saved all the same."
-            )
+            # What MLflow refuses says nothing of whether it takes the rest.
+            refused = getattr(error, "error_code", None) == "INVALID_PARAMETER_VALUE"
+            if not self._away:
+                self._say(
+                    f"MLflow at {self.uri} could not {what} ({reason_of(error)}). Training goes on "
+                    f"{self._how_recorded(refused)}; the policy and the checkpoints are saved all "
+                    "the same."
+                )
+            self._away = self._away or not refused
+        else:
+            self._away = False
+
+    def _how_recorded(self, refused: bool) -> str:
+        if self.run_id is None:
+            return "without a record"
+        return "and the rest is recorded" if refused else "and is recorded as far as that can be"
+
+
+def _metric_names(names: Iterable[str]) -> list[str]:
+    """Figures' names as MLflow takes them, each another: a baseline may be a path, or have a `+`.
+
+    MLflow refuses most signs, and what a path need not have: a `/` in front, `.` and `..`.
+    """
+    found: list[str] = []
+    for name in names:
+        parts = _NOT_IN_NAMES.sub("_", name)[:NAME_MAX].split("/")
+        made = free = "/".join(part for part in parts if part not in ("", ".", ".."))
+        number = 1
+        while free in found:
+            number += 1
+            free = f"{made}-{number}"
+        found.append(free)
+    return found
 
 
 def _flatten(params: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

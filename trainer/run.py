@@ -296,9 +296,12 @@ class Training:
             KeyboardInterrupt, MeasuringError, WritingError: as `run`.
         """
         config, state = self._config, self._state
-        self._record.start(self._folder.name, asdict(config), state.mlflow_run_id)
+        before = state.mlflow_run_id
+        self._record.start(self._folder.name, asdict(config), before)
         # A server that is away today may have the earlier part of the record.
-        state.mlflow_run_id = self._record.run_id or state.mlflow_run_id
+        state.mlflow_run_id = self._record.run_id or before
+        if before not in (None, state.mlflow_run_id):
+            state.save(self._folder.path)  # there may be no generation left that would
         for member in self._members[len(state.tuned_us) :]:
             run_round = self._rounds[len(state.tuned_us)]
             state.tuned_us.append(

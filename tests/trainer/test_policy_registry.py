@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,6 +22,7 @@ from trainer.policy_registry import (
     CANDIDATE,
     CHAMPION,
     DIGEST,
+    POLICY,
     SIGNATURE,
     Reference,
     RegistryError,
@@ -91,7 +93,7 @@ def test_a_training_registers_and_every_command_finds_it(runs: Path, client: Any
         done = heddle_("train", *TRAIN, f"registered_model={MODEL}", f"seed={seed}")
         assert done.exit_code == 0, done.output
     assert "version 2 (candidate)" in done.output
-    assert f"heddle policy promote registry:{MODEL}/2" in done.output
+    assert f"heddle policy promote registry:{MODEL}/2\n" in done.output
     assert aliases(client) == {CHAMPION: 1, CANDIDATE: 2}
     (folder,) = runs.glob("*seed2")
     learned = load(folder / "policy.json")
@@ -144,6 +146,54 @@ def test_the_same_policy_is_registered_once(client: Any, tpcc: Signature) -> Non
     assert aliases(client) == {CHAMPION: 1, CANDIDATE: 2}
 
 
+def test_what_one_run_learned_is_registered_once(client: Any, tpcc: Signature) -> None:
+    """Gone on with, it writes its file anew: the date is another, and so may the scores be."""
+    first = document(tpcc, run="a", date="2026-03-01T09:00:00+00:00", scores={"silo": 1.5})
+    again = document(tpcc, run="a", date="2026-03-02T09:00:00+00:00", scores={"silo": 1.4})
+    assert registered(client, first) == registered(client, again) == "1"
+    assert client.get_model_version(MODEL, "1").tags["heddle.score.silo"] == "1.5"
+    assert registered(client, document(tpcc, seed=2, run="a")) == "2"
+    assert registered(client, document(tpcc, run="b")) == "3"
+    undated = document(tpcc, seed=3)
+    assert registered(client, undated) == "4"
+    assert registered(client, replace(undated, provenance={"seed": 1})) == "5", "of no known run"
+
+
+def test_a_baseline_of_the_registry_is_recorded(runs: Path, client: Any, tpcc: Signature) -> None:
+    registered(client, document(tpcc))
+    shutil.copy(next(runs.rglob("registered/*.json")), "mine.json")
+    baselines = f"baselines=[silo,'registry:{MODEL}@champion',./mine.json]"
+    done = heddle_("train", *TRAIN, f"registered_model={MODEL}", baselines)
+    assert done.exit_code == 0, done.output
+    assert "could not" not in done.output
+    assert f"model:   {MODEL}, version 2 (candidate)" in done.output
+    run = client.get_run(client.get_model_version(MODEL, "2").run_id)
+    assert run.info.status == "FINISHED"
+    scores = {name for name in run.data.metrics if name.startswith("score/")}
+    assert scores == {"score/silo", f"score/registry:{MODEL}_champion", "score/mine.json"}
+    assert "policy.json" in [file.path for file in client.list_artifacts(run.info.run_id)]
+
+
+@pytest.mark.parametrize("by", ["runs_dir", "environment"])
+def test_what_is_printed_promotes_in_the_store_of_the_run(
+    runs: Path, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    where, model = [], "my orders"
+    if by == "runs_dir":
+        store = MlflowStore(None, Path(shutil.move(runs, tmp_path / "its place")))
+        where = [f"runs_dir='{store.folder}'"]
+    else:
+        store = MlflowStore(None, runs)
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/other.db")
+    for seed in (1, 2):
+        done = heddle_("train", *TRAIN, f"registered_model={model}", f"seed={seed}", *where)
+        assert done.exit_code == 0, done.output
+    (typed,) = [line for line in done.output.splitlines() if line.startswith("use it:")]
+    done = heddle_(*shlex.split(typed)[3:])
+    assert done.stdout == f"{model}@champion: version 2, was 1\n"
+    assert int(dict(store.connect().get_registered_model(model).aliases)[CHAMPION]) == 2
+
+
 def test_a_champion_that_was_taken_away_is_not_replaced(client: Any, tpcc: Signature) -> None:
     registered(client, document(tpcc))
     client.delete_registered_model_alias(MODEL, CHAMPION)
@@ -163,6 +213,7 @@ def test_tags_say_what_a_policy_is(tpcc: Signature) -> None:
         )
     )
     assert len(tags.pop(DIGEST)) == len(tags.pop(SIGNATURE)) == 32
+    assert len(tags.pop(POLICY)) == 64
     assert tags == {
         "heddle.workload": "tpcc warehouses=4",
         "heddle.machine": "48 virtual cores",
@@ -171,7 +222,8 @@ def test_tags_say_what_a_policy_is(tpcc: Signature) -> None:
         "heddle.score.runs_.._a_b_policy.json": "1.25",
         "heddle.score_on_threads.silo": "0.9",
     }
-    assert set(tags_of(document(tpcc, scores="odd", machine=3, workload=[]))) == {DIGEST, SIGNATURE}
+    odd = document(tpcc, scores="odd", machine=3, workload=[])
+    assert set(tags_of(odd)) == {DIGEST, POLICY, SIGNATURE}
 
 
 def test_a_training_goes_on_where_it_cannot_register(

@@ -4,15 +4,38 @@ import socket
 import time
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from tests.trainer.fake_run import settings, train
 from trainer.checkpoint import Checkpoint, GenerationRecord
 from trainer.config import MlflowConfig
-from trainer.record import Record
+from trainer.mlflow_store import MlflowStore
+from trainer.record import PARENT, Record
 
 RECORD = GenerationRecord(1, 40, 100, 12.5, 1.1, 0.9, 0.2, "occ")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a store, which takes seconds to make."""
+    folder = tmp_path_factory.mktemp("store")
+    MlflowStore(None, folder).connect()
+    return folder
+
+
+def begun(store: Path, said: list[str], run_id: str | None = None) -> Record:
+    record = Record(MlflowConfig(), store, said.append)
+    record.start("a run", {}, run_id)
+    return record
+
+
+def kept(record: Record) -> Any:
+    """The run as the store has it."""
+    from mlflow import MlflowClient
+
+    return MlflowClient(tracking_uri=record.uri).get_run(str(record.run_id))
 
 
 @pytest.mark.slow
@@ -77,6 +100,127 @@ def test_files_are_kept_with_a_run_that_goes_on(tmp_path: Path) -> None:
     Record(MlflowConfig(), tmp_path, said.append).attach("no such run", tmp_path / "contest.md")
     assert len(said) == 1
     assert "could not keep what was written" in said[0]
+
+
+@pytest.mark.slow
+def test_figures_have_names_that_mlflow_takes(store: Path) -> None:
+    """A baseline is a path, or a version in the registry, or has a schedule."""
+    said: list[str] = []
+    record = begun(store, said)
+    names = [
+        "silo+smf",
+        "registry:orders@champion",
+        "/tmp/x.json",
+        "./policy.json",
+        "policy.json",
+        "../a b/../policy.json",
+        "x" * 300,
+    ]
+    record.scores({f"score/{name}": float(at) for at, name in enumerate(names)})
+    assert said == []
+    long = f"score/{'x' * 234}"
+    assert kept(record).data.metrics == {
+        "score/silo_smf": 0.0,
+        "score/registry:orders_champion": 1.0,
+        "score/tmp/x.json": 2.0,
+        "score/policy.json": 3.0,
+        "score/policy.json-2": 4.0,
+        "score/a b/policy.json": 5.0,
+        long: 6.0,
+    }
+
+
+@pytest.mark.slow
+def test_a_figure_that_mlflow_refuses_is_left_out_alone(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mlflow import MlflowClient
+
+    log = MlflowClient.log_metric
+
+    def refusing(client: Any, run_id: str, name: str, value: float) -> None:
+        log(client, run_id, "a+b" if name == "odd" else name, value)
+
+    monkeypatch.setattr(MlflowClient, "log_metric", refusing)
+    said: list[str] = []
+    record = begun(store, said)
+    record.scores({"odd": 1.0, "score/silo": 2.0})
+    record.generation(RECORD)
+    record.end()
+    assert len(said) == 1
+    assert "could not record odd" in said[0]
+    assert "and the rest is recorded" in said[0]
+    assert kept(record).data.metrics["score/silo"] == 2.0
+    assert kept(record).data.metrics["fitness/best"] == 1.1
+    assert kept(record).info.status == "FINISHED"
+
+
+@pytest.mark.slow
+def test_a_record_ends_also_where_mlflow_was_away(
+    store: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from mlflow import MlflowClient
+
+    tried: list[str] = []
+
+    def away(client: Any, run_id: str, **figures: Any) -> None:
+        tried.append(run_id)
+        raise ConnectionError("no route")
+
+    said: list[str] = []
+    record = begun(store, said)
+    monkeypatch.setattr(MlflowClient, "log_batch", away)
+    for _ in range(3):
+        record.generation(RECORD)
+    assert len(tried) == 1, "each may take as long as the server is waited for"
+    (tmp_path / "policy.json").write_text("{}")
+    record.scores({"score/silo": 2.0})
+    record.artifacts(tmp_path, tmp_path / "policy.json")
+    record.end()
+    assert len(said) == 1
+    assert "(no route)" in said[0]
+    assert "is recorded as far as that can be" in said[0]
+    assert kept(record).data.metrics == {"score/silo": 2.0}
+    assert kept(record).info.status == "FINISHED"
+    files = MlflowClient(tracking_uri=record.uri).list_artifacts(str(record.run_id))
+    assert [file.path for file in files] == ["policy.json"]
+
+
+@pytest.mark.slow
+def test_a_run_that_the_store_lacks_is_begun_anew(store: Path) -> None:
+    """It is in another store, or somebody deleted it; neither is a run to be shown below."""
+    from mlflow import MlflowClient
+
+    said: list[str] = []
+    deleted = begun(store, said).run_id
+    assert deleted is not None
+    MlflowClient(tracking_uri=MlflowStore(None, store).uri).delete_run(deleted)
+    assert said == []
+    for lost in (deleted, "0" * 32):
+        record = begun(store, said, lost)
+        assert record.run_id not in (None, lost)
+        assert kept(record).info.status == "RUNNING"
+        assert f"has no run {lost} any more" in said.pop()
+        child = Record(MlflowConfig(), store, said.append, parent=lost)
+        child.start("a run of a sweep", {}, None)
+        assert PARENT not in kept(child).data.tags
+    assert said == []
+
+
+@pytest.mark.slow
+def test_a_finished_run_notes_its_new_record(
+    fake_engine: ModuleType, store: Path, tmp_path: Path
+) -> None:
+    config = settings(1, mlflow=MlflowConfig(uri=MlflowStore(None, store).uri))
+    train(config, tmp_path / "run")
+    state = Checkpoint.load(tmp_path / "run")
+    state.mlflow_run_id = "0" * 32
+    state.save(tmp_path / "run")
+    train(config, tmp_path / "run")
+    noted = Checkpoint.load(tmp_path / "run").mlflow_run_id
+    assert noted not in (None, "0" * 32)
+    train(config, tmp_path / "run")
+    assert Checkpoint.load(tmp_path / "run").mlflow_run_id == noted
 
 
 @pytest.mark.slow

@@ -19,6 +19,8 @@ from trainer.checkpoint import Checkpoint
 from trainer.command.main import heddle
 from trainer.command.settings import swept_by_config
 from trainer.command.sweep import split_axes
+from trainer.mlflow_store import MlflowStore
+from trainer.record import PARENT, Record
 from trainer.search import SEARCHES
 from trainer.sweep_folder import Sweep, SweepRun, find_sweep, new_sweep
 
@@ -188,6 +190,56 @@ def test_ctrl_c_ends_the_sweep_and_it_goes_on_where_it_was(
         assert (mine.search, mine.ledger) == (straight.search, straight.ledger)
 
 
+def test_ctrl_c_while_mlflow_starts_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Record, "start", cut)
+        done = train("-m", *SMALL, "seed=1,2", "sweep=mine")
+    assert done.exit_code == 130
+    assert "0 of 2 runs finished; go on with: heddle train -m sweep=runs/sweeps/mine" in done.output
+    done = train("-m", "sweep=mine")
+    assert done.exit_code == 0, done.output
+    assert states() == ["finished"] * 2
+
+
+@pytest.mark.slow
+def test_a_sweep_and_its_runs_are_recorded_in_one_store(
+    elsewhere: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also gone on with as it says, which does not repeat `runs_dir`, and in a store to come."""
+    measure, last = elsewhere.Session.run, Path("elsewhere/sweeps/mine/002-tpcc-evolution-seed2")
+
+    def cut(*arguments: Any, **named: Any) -> Any:
+        if (last / "checkpoint.json").exists():
+            raise elsewhere.Interrupted
+        return measure(*arguments, **named)
+
+    recorded = [one for one in SMALL if not one.startswith("mlflow")]
+    with monkeypatch.context() as patch:
+        patch.setattr(elsewhere.Session, "run", cut)
+        done = train("-m", *recorded, "seed=1,2", "sweep=mine", "runs_dir=elsewhere")
+    assert done.exit_code == 130, done.output
+    typed = done.output.strip().rpartition("go on with: heddle train ")[2].split()
+    parents = [Sweep.load(last.parent).mlflow_run_id]
+    done = train(*typed)
+    assert done.exit_code == 0, done.output
+    parents.append(Sweep.load(last.parent).mlflow_run_id)
+    assert parents[0] == parents[1]
+    assert not Path("runs").exists()
+    other = f"sqlite:///{tmp_path}/other.db"
+    done = train(*typed, "seed=3", f"mlflow.uri={other}")
+    assert done.exit_code == 0, done.output
+    parents.append(Sweep.load(last.parent).mlflow_run_id)
+    stores = [MlflowStore(uri, Path("elsewhere")).connect() for uri in (None, None, other)]
+    for number, client, parent in zip((1, 2, 3), stores, parents, strict=True):
+        (folder,) = last.parent.glob(f"*seed{number}")
+        child = client.get_run(Checkpoint.load(folder).mlflow_run_id)
+        assert child.data.tags[PARENT] == parent
+        assert client.get_run(parent).info.status == "FINISHED"
+
+
 def test_a_run_that_fails_keeps_no_other_from_being_made(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,6 +271,10 @@ def test_a_run_that_fails_keeps_no_other_from_being_made(
         (["-m", "sweep=mine", "search.generations=1,2"], "was begun otherwise"),
         (["-m", "sweep=mine", "seed=x"], "seed=x"),
         (["-m", "sweep=mine", "resume=other"], "leave out -m"),
+        (["-m", *SMALL, "sweep=", "seed=1,2"], "sweep=: names no folder of its own; type a name"),
+        (["-m", *SMALL, "sweep=.", "seed=1,2"], "sweep=.: names no folder of its own"),
+        (["-m", *SMALL, "sweep=..", "seed=1,2"], "sweep=..: names no folder of its own"),
+        (["-m", *SMALL, "sweep=mine/..", "seed=1,2"], "sweep=mine/..: names no folder of its own"),
         (["-m", "seed=1,2", "hydra.sweep.dir=x"], "hydra.sweep.dir=x: can't be set"),
         (["-m", "seed=1,2", "runs_dir=a,b"], "runs_dir=a,b"),
         (["-m", "seed=interval(1,5)"], "name the values"),

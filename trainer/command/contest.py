@@ -262,7 +262,8 @@ def _write(
     for sweep in sweeps:
         settings = next((e.config for e in entrants if e.folder.path.parent == sweep.path), None)
         if sweep.mlflow_run_id is not None and settings is not None:
-            record = Record(settings.mlflow, Path(config.runs_dir), click.echo)
+            # In the store of its runs, wherever this contest looked for them.
+            record = Record(settings.mlflow, Path(settings.runs_dir), click.echo)
             record.attach(sweep.mlflow_run_id, *written)
 
 

@@ -25,7 +25,12 @@ from policies import Signature
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.evaluator import open_evaluator
-from trainer.command.output import make_progress_console, print_table, refuse_bad_output
+from trainer.command.output import (
+    make_progress_console,
+    print_table,
+    refuse_bad_output,
+    write_and_show,
+)
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import EvaluateConfig, ScheduleConfig, workload_options
 from trainer.evaluation.measure import compare_shown, tune_silo
@@ -60,23 +65,29 @@ def evaluate(settings: tuple[str, ...], show: bool) -> None:
     config = evaluate_settings(settings)
     comparison = measure(config)
     title = f"{_workload_words(config)}, {_where(comparison)}"
-    # Before anything is printed: a pipe may be closed.
-    if config.output is not None and comparison.rows:
-        document = comparison.as_dict(
-            workload=workload_options(config.workload),
-            seed=config.seed,
-            version=heddle_version(),
-        )
-        write_atomically(Path(config.output), json.dumps(document, indent=1) + "\n")
-    print_table(comparison_table(comparison, title))
-    for violation in comparison.violations:
-        click.echo(f"consistency violated: {violation}", err=True)
-    if config.output is not None and comparison.rows:
-        click.echo(f"results: {config.output}")
+    write_and_show(lambda: _write(config, comparison), lambda: _show(comparison, title))
     if comparison.interrupted:
         raise SystemExit(INTERRUPTED)
     if comparison.violations:
         raise SystemExit(FAILED)
+
+
+def _write(config: EvaluateConfig, comparison: Comparison) -> list[str]:
+    if config.output is None or not comparison.rows:
+        return []
+    document = comparison.as_dict(
+        workload=workload_options(config.workload),
+        seed=config.seed,
+        version=heddle_version(),
+    )
+    write_atomically(Path(config.output), json.dumps(document, indent=1) + "\n")
+    return [f"results: {config.output}"]
+
+
+def _show(comparison: Comparison, title: str) -> None:
+    print_table(comparison_table(comparison, title))
+    for violation in comparison.violations:
+        click.echo(f"consistency violated: {violation}", err=True)
 
 
 def evaluate_settings(settings: Sequence[str]) -> EvaluateConfig:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+import click
 from rich.console import Console, RenderableType
 
 from policies.errors import refuse_special, why_not_written
@@ -40,6 +42,27 @@ def print_table(table: RenderableType) -> None:
         console.print(table)
     else:
         sys.stdout.write(as_text(table))
+
+
+def write_and_show(write: Callable[[], list[str]], show: Callable[[], None]) -> None:
+    """Write files before what they hold is shown: a closed pipe costs no file.
+
+    And what can't be written is shown all the same.
+
+    Args:
+        write: writes them; what it returns is shown last.
+        show: shows.
+
+    Raises:
+        WritingError: as `write` does, once it is shown.
+    """
+    written: list[str] = []
+    try:
+        written = write()
+    finally:
+        show()
+        for line in written:
+            click.echo(line)
 
 
 def refuse_bad_output(output: str | None, key: str = "output") -> None:

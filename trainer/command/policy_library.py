@@ -24,7 +24,12 @@ from trainer.command.errors import FAILED, INTERRUPTED, LONGEST, UsageError, one
 from trainer.command.groups import group_choices
 from trainer.command.kept_settings import settings_of
 from trainer.command.members import as_trained, compose_members
-from trainer.command.output import make_progress_console, print_table, refuse_bad_output
+from trainer.command.output import (
+    make_progress_console,
+    print_table,
+    refuse_bad_output,
+    write_and_show,
+)
 from trainer.command.settings import (
     compose_config,
     compose_settings,
@@ -144,8 +149,10 @@ def verify(names: tuple[str, ...], tolerance: float, seed: int | None, output: s
                 verdicts.append(verify_entry(entry, tolerance, seed, display, number))
         except KeyboardInterrupt:
             interrupted = True
-    # Before anything is shown: minutes of measuring are in it.
-    if output is not None:
+
+    def write() -> list[str]:
+        if output is None:
+            return []
         document = {
             "version": heddle_version(),
             "tolerance": tolerance,
@@ -154,6 +161,17 @@ def verify(names: tuple[str, ...], tolerance: float, seed: int | None, output: s
             "tables": [verdict.as_dict() for verdict in verdicts],
         }
         write_atomically(Path(output), json.dumps(document, indent=1) + "\n")
+        return [f"results: {output}"]
+
+    write_and_show(write, lambda: _show_verdicts(verdicts))
+    if interrupted:
+        click.echo(f"interrupted: {len(verdicts)} of {len(entries)} tables verified", err=True)
+        raise SystemExit(INTERRUPTED)
+    if any(verdict.problem for verdict in verdicts):
+        raise SystemExit(FAILED)
+
+
+def _show_verdicts(verdicts: Sequence[Verdict]) -> None:
     print_table(_verdict_table(verdicts))
     for verdict in verdicts:
         if verdict.entry.changed:
@@ -161,13 +179,6 @@ def verify(names: tuple[str, ...], tolerance: float, seed: int | None, output: s
             click.echo(
                 f"{verdict.entry.name}: to keep it as it is, measure it anew: {anew}", err=True
             )
-    if output is not None:
-        click.echo(f"results: {output}")
-    if interrupted:
-        click.echo(f"interrupted: {len(verdicts)} of {len(entries)} tables verified", err=True)
-        raise SystemExit(INTERRUPTED)
-    if any(verdict.problem for verdict in verdicts):
-        raise SystemExit(FAILED)
 
 
 @library.command(epilog=ADD_EXAMPLES)

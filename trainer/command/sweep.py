@@ -48,8 +48,7 @@ def train_many(settings: Sequence[str]) -> None:
             "train", [text for text in settings if text.startswith("runs_dir=")], TrainConfig
         ).runs_dir
     )
-    name = value_of(settings, "sweep")
-    name = None if name == "null" else name
+    name = _name(settings)
     typed = [text for text in settings if not text.startswith("sweep=")]
     found = find_sweep(runs_dir, name) if name is not None else None
     sweep = _begun(runs_dir, name, typed) if found is None else found
@@ -57,7 +56,7 @@ def train_many(settings: Sequence[str]) -> None:
         if found is not None:  # read again: whoever held it may have made runs
             sweep = _gone_on(_with_its_search(Sweep.load(found.path)), typed)
         sweep.save()
-        _train(sweep, runs_dir)
+        _train(sweep)
 
 
 def refuse_sweep(settings: Sequence[str]) -> None:
@@ -78,6 +77,23 @@ def refuse_sweep(settings: Sequence[str]) -> None:
             f"experiment={experiment}: is a sweep over {', '.join(swept)}; add -m, or choose one "
             f"value, such as {missing[0]}=…"
         )
+
+
+def _name(settings: Sequence[str]) -> str | None:
+    """The sweep's name, or its folder; None if neither was typed.
+
+    Raises:
+        UsageError: the folder would be that of all sweeps, or one above.
+    """
+    name = value_of(settings, "sweep")
+    if name is None or name == "null":
+        return None
+    if Path(name.strip()).name in ("", ".."):
+        raise UsageError(
+            f"sweep={name}: names no folder of its own; type a name, such as sweep=mine, or leave "
+            "sweep= out, and the time names it"
+        )
+    return name
 
 
 def _begun(runs_dir: Path, name: str | None, typed: Sequence[str]) -> Sweep:
@@ -179,24 +195,16 @@ def _refuse_mistakes(shared: Sequence[str], axes: dict[str, list[str]]) -> None:
         checked(config, [*shared, *overrides])
 
 
-def _train(sweep: Sweep, runs_dir: Path) -> None:
+def _train(sweep: Sweep) -> None:
     """Make the runs that are not finished; the exit code is that of the whole."""
-    left = [run for run in sweep.runs if not sweep.has_finished(run)]
     click.echo(f"sweep: {sweep.path}: {len(sweep.runs)} runs, {_finished(sweep)} finished")
-    record = _record(sweep, runs_dir)
-    status = "KILLED"
     try:
-        for run in left:
-            if _train_one(sweep, run) == INTERRUPTED:
-                _say_how_to_go_on(sweep)
-                raise SystemExit(INTERRUPTED)
-        status = "FINISHED" if _finished(sweep) == len(sweep.runs) else "FAILED"
-    except KeyboardInterrupt:
+        interrupted = _train_recorded(sweep)
+    except KeyboardInterrupt:  # between runs as well, such as while MLflow starts
+        interrupted = True
+    if interrupted:
         _say_how_to_go_on(sweep)
-        raise SystemExit(INTERRUPTED) from None
-    finally:
-        record.scores({"runs": len(sweep.runs), "finished": _finished(sweep)})
-        record.end(status)
+        raise SystemExit(INTERRUPTED)
     failed = [run for run in sweep.runs if not sweep.has_finished(run)]
     click.echo(f"\nsweep: {sweep.path}: {_finished(sweep)} of {len(sweep.runs)} runs finished")
     for run in failed:
@@ -204,6 +212,21 @@ def _train(sweep: Sweep, runs_dir: Path) -> None:
     if failed:
         click.echo(f"try these again with: heddle train -m sweep={sweep.path}", err=True)
         raise SystemExit(FAILED)
+
+
+def _train_recorded(sweep: Sweep) -> bool:
+    """The runs, below a record of the sweep; whether Ctrl-C ended one of them."""
+    record, status = _record(sweep), "KILLED"
+    try:
+        _start(record, sweep)
+        for run in [one for one in sweep.runs if not sweep.has_finished(one)]:
+            if _train_one(sweep, run) == INTERRUPTED:
+                return True
+        status = "FINISHED" if _finished(sweep) == len(sweep.runs) else "FAILED"
+        return False
+    finally:
+        record.scores({"runs": len(sweep.runs), "finished": _finished(sweep)})
+        record.end(status)
 
 
 def _train_one(sweep: Sweep, run: SweepRun) -> int:
@@ -229,16 +252,19 @@ def _train_one(sweep: Sweep, run: SweepRun) -> int:
     return int(code)
 
 
-def _record(sweep: Sweep, runs_dir: Path) -> Record:
-    """The record that the runs' records are below, begun or gone on with."""
+def _record(sweep: Sweep) -> Record:
+    """The record that the runs' records are below, in the same store."""
     config = compose_settings("train", [*sweep.settings, *sweep.runs[0].overrides], TrainConfig)
-    record = Record(config.mlflow, runs_dir, click.echo)
+    return Record(config.mlflow, Path(config.runs_dir), click.echo)
+
+
+def _start(record: Record, sweep: Sweep) -> None:
+    """Begin the record, or go on with it."""
     axes = {key: ",".join(values) for key, values in sweep.axes.items()}
     record.start(sweep.name, {"settings": " ".join(sweep.settings), **axes}, sweep.mlflow_run_id)
     if record.run_id is not None:
         sweep.mlflow_run_id = record.run_id
         sweep.save()
-    return record
 
 
 def _finished(sweep: Sweep) -> int:

@@ -29,7 +29,12 @@ from trainer.checkpoint import write_atomically
 from trainer.command.errors import INTERRUPTED, UsageError, one_message
 from trainer.command.evaluate import as_list
 from trainer.command.evaluator import open_evaluator
-from trainer.command.output import print_table, refuse_bad_output, refuse_bad_picture
+from trainer.command.output import (
+    print_table,
+    refuse_bad_output,
+    refuse_bad_picture,
+    write_and_show,
+)
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import SwitchConfig, workload_options
 from trainer.run_version import heddle_version
@@ -69,17 +74,14 @@ def switch(settings: tuple[str, ...], show: bool) -> None:
     if not measured.result.intervals:
         raise KeyboardInterrupt
     title = f"{_workload_words(config)}, {machine_words(measured.result.machine)}"
-    written = _write(config, measured, title)
-    print_table(_table(measured, title))
-    for line in (*(one.words() for one in measured.switches), *written):
-        click.echo(line)
+    write_and_show(lambda: _write(config, measured, title), lambda: _show(measured, title))
     if measured.interrupted:
         click.echo("interrupted", err=True)
         raise SystemExit(INTERRUPTED)
 
 
 def _write(config: SwitchConfig, measured: _Measured, title: str) -> list[str]:
-    """Write the files that are asked for, before anything is printed: a pipe may be closed."""
+    """The files that are asked for."""
     written = []
     if config.output is not None:
         document = json.dumps(_document(config, measured), indent=1)
@@ -89,6 +91,12 @@ def _write(config: SwitchConfig, measured: _Measured, title: str) -> list[str]:
         plot_switch(measured.result, config.policy, title, Path(config.picture))
         written.append(f"picture: {config.picture}")
     return written
+
+
+def _show(measured: _Measured, title: str) -> None:
+    print_table(_table(measured, title))
+    for one in measured.switches:
+        click.echo(one.words())
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +41,7 @@ from trainer.lock import held
 from trainer.member import Member
 from trainer.mlflow_store import MlflowStore
 from trainer.plot import plot_history
-from trainer.policy_registry import CHAMPION, Registered, read_from
+from trainer.policy_registry import CHAMPION, Registered, default_store, read_from
 from trainer.progress import Display, make_display
 from trainer.record import Record
 from trainer.run import LEARNED, Outcome, Training, check_settings, measuring_settings
@@ -170,7 +171,7 @@ def train_once(
             record.end(status)
     code = _report(folder, record, outcome, OBJECTIVES[config.robust.objective].words, go_on)
     if registered is not None:
-        _show_registered(registered)
+        _show_registered(registered, record.uri)
     if lost is not None:
         raise _with_cure(lost, go_on)
     return Ended(folder, code)
@@ -222,12 +223,15 @@ def _register(
     return record.register(load(folder.policy), model)
 
 
-def _show_registered(registered: Registered) -> None:
+def _show_registered(registered: Registered, uri: str) -> None:
     aliases = ", ".join(registered.aliases)
     model, version = registered.model, registered.version
     click.echo(f"model:   {model}, version {version} ({aliases})")
     if CHAMPION not in registered.aliases:
-        click.echo(f"use it:  heddle policy promote registry:{model}/{version}")
+        typed = ["heddle", "policy", "promote", f"registry:{model}/{version}"]
+        # What is typed later looks in the environment, and not where this run was recorded.
+        typed += ["--uri", uri] if uri != default_store().uri else []
+        click.echo(f"use it:  {shlex.join(typed)}")
 
 
 def _with_cure(error: WritingError, go_on: str) -> WritingError:

@@ -31,7 +31,12 @@ from trainer.command.combinations import Combination, combinations, with_swept
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.evaluate import as_list, schedule_options
 from trainer.command.evaluator import open_evaluator
-from trainer.command.output import make_output_folder, make_progress_console, print_table
+from trainer.command.output import (
+    make_output_folder,
+    make_progress_console,
+    print_table,
+    write_and_show,
+)
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import TransferConfig, workload_options
 from trainer.evaluation.measure import compare_shown, tune_silo
@@ -72,11 +77,10 @@ def transfer(settings: tuple[str, ...], show: bool) -> None:
     transfer = _measure(config, booths)
     title = _title([booth.place for booth in booths])
     if transfer.measured:
-        # Files first: a pipe may be closed.
-        written = _write(transfer, config, title, folder) if folder is not None else []
-        print_table(_table(transfer, title))
-        for line in written:
-            click.echo(line)
+        write_and_show(
+            lambda: [] if folder is None else _write(transfer, config, title, folder),
+            lambda: print_table(_table(transfer, title)),
+        )
     for problem in transfer.failures:
         click.echo(f"could not be measured: {problem}", err=True)
     for violation in transfer.violations:
