@@ -171,7 +171,7 @@ def verify(names: tuple[str, ...], tolerance: float, seed: int | None, output: s
         raise SystemExit(FAILED)
 
 
-def _show_verdicts(verdicts: Sequence[Verdict]) -> None:
+def _show_verdicts(verdicts: list[Verdict]) -> None:
     print_table(_verdict_table(verdicts))
     for verdict in verdicts:
         if verdict.entry.changed:
