@@ -7,11 +7,11 @@
 
 #include <benchmark/benchmark.h>
 
+#include "model/hints.h"
+#include "model/random.h"
 #include "schedule/admission/hinted_states.h"
 #include "schedule/admission/operation.h"
 #include "schedule/admission/predictor.h"
-#include "workload/hints.h"
-#include "workload/random.h"
 
 /// What it costs a transaction to have its hot keys predicted (`ns`).
 namespace heddle {

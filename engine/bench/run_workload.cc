@@ -19,8 +19,8 @@
 #include <string_view>
 
 #include "driver/machine_options.h"
+#include "driver/policy_json.h"
 #include "driver/session.h"
-#include "protocol/policy_json.h"
 
 namespace {
 

@@ -3,12 +3,12 @@
 
 #include <benchmark/benchmark.h>
 
+#include "model/random.h"
 #include "schedule/batch.h"
 #include "schedule/composite.h"
 #include "schedule/insertion.h"
 #include "schedule/makespan.h"
 #include "schedule/smf.h"
-#include "workload/random.h"
 #include "workload/zipf.h"
 
 /// What scheduling costs a transaction (`ns`): it must not grow with their number.

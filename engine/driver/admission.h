@@ -12,14 +12,14 @@
 
 #include "driver/admission_state.h"
 #include "driver/measurements.h"
+#include "model/hints.h"
+#include "model/random.h"
 #include "schedule/admission/durations.h"
 #include "schedule/admission/partition.h"
 #include "schedule/admission/policy.h"
 #include "schedule/admission/predictor.h"
 #include "schedule/admission/probe.h"
 #include "schedule/admission/registry.h"
-#include "workload/hints.h"
-#include "workload/random.h"
 
 namespace heddle {
 

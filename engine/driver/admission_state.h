@@ -9,6 +9,9 @@
 
 #include "driver/mailbox.h"
 #include "driver/recent_inputs.h"
+#include "model/hints.h"
+#include "model/random.h"
+#include "model/signature.h"
 #include "protocol/outcome.h"
 #include "schedule/admission/hinted_states.h"
 #include "schedule/admission/key_times.h"
@@ -18,9 +21,6 @@
 #include "schedule/admission/probe.h"
 #include "schedule/admission/registry.h"
 #include "schedule/classifier/classifier.h"
-#include "workload/hints.h"
-#include "workload/random.h"
-#include "workload/signature.h"
 
 namespace heddle {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "machine/options.h"
-#include "workload/options.h"
+#include "model/options.h"
 
 namespace heddle {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "workload/random.h"
+#include "model/random.h"
 
 namespace heddle {
 

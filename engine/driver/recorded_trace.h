@@ -8,9 +8,9 @@
 #include "check/chunked.h"
 #include "driver/log_sizes.h"
 #include "driver/tracing_transaction.h"
+#include "model/hints.h"
 #include "protocol/access_list.h"
 #include "protocol/outcome.h"
-#include "workload/hints.h"
 
 namespace heddle {
 

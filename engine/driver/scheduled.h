@@ -4,7 +4,7 @@
 
 #include "driver/admission.h"
 #include "driver/worker.h"
-#include "workload/hints.h"
+#include "model/hints.h"
 
 namespace heddle {
 

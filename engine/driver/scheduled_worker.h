@@ -7,8 +7,8 @@
 #include "driver/measurements.h"
 #include "driver/result.h"
 #include "driver/worker.h"
-#include "workload/options.h"
-#include "workload/signature.h"
+#include "model/options.h"
+#include "model/signature.h"
 
 namespace heddle {
 

@@ -11,9 +11,9 @@
 
 #include "driver/result.h"
 #include "machine/options.h"
+#include "model/hints.h"
+#include "model/options.h"
 #include "protocol/compiled_policy.h"
-#include "workload/hints.h"
-#include "workload/options.h"
 
 namespace heddle {
 

@@ -11,8 +11,8 @@
 #include "driver/result.h"
 #include "driver/session.h"
 #include "machine/options.h"
+#include "model/options.h"
 #include "protocol/compiled_policy.h"
-#include "workload/options.h"
 
 namespace heddle {
 

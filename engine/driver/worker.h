@@ -13,12 +13,12 @@
 #include "driver/backoff.h"
 #include "driver/measurements.h"
 #include "machine/shared.h"
+#include "model/hints.h"
+#include "model/random.h"
 #include "protocol/protocol.h"
 #include "protocol/snapshot.h"
 #include "protocol/timeline.h"
 #include "protocol/write_queues.h"
-#include "workload/hints.h"
-#include "workload/random.h"
 
 namespace heddle {
 

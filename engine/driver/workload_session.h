@@ -18,9 +18,9 @@
 #include "driver/scheduled_worker.h"
 #include "driver/session.h"
 #include "driver/worker.h"
+#include "model/hints.h"
 #include "protocol/registry.h"
 #include "protocol/snapshot.h"
-#include "workload/hints.h"
 
 namespace heddle {
 

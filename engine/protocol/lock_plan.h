@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "model/signature.h"
 #include "storage/storage.h"
-#include "workload/signature.h"
 
 namespace heddle {
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "model/access_id.h"
+
 namespace heddle {
 
 /// What a stored procedure returns.
@@ -12,12 +14,6 @@ enum class Outcome : std::uint8_t {
   rollback,  ///< the transaction's own wish, by its specification
   abort,     ///< the protocol's: run it again
 };
-
-/// The state number of an access: the row of the policy table, counted through the whole workload.
-using AccessId = std::uint16_t;
-
-/// An access without a row in the table: always clean, always private.
-inline constexpr AccessId kNoState = 0xffff;
 
 /// What a protocol says when an access begins.
 enum class Begin : std::uint8_t {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "workload/signature.h"
+#include "model/signature.h"
 
 namespace heddle {
 

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "machine/shared.h"
+#include "model/signature.h"
 #include "protocol/compiled_policy.h"
 #include "protocol/observer.h"
 #include "protocol/outcome.h"
 #include "protocol/timeline.h"
 #include "storage/storage.h"
-#include "workload/signature.h"
 
 namespace heddle {
 

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "machine/timeline.h"
+#include "model/signature.h"
 #include "protocol/outcome.h"
 #include "storage/storage.h"
-#include "workload/signature.h"
 
 namespace heddle::timeline {
 

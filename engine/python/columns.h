@@ -6,7 +6,7 @@
 
 #include <pybind11/numpy.h>
 
-#include "workload/hints.h"
+#include "model/hints.h"
 
 /// What the engine has in vectors, as numpy's arrays: copies.
 namespace heddle {

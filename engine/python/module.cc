@@ -10,12 +10,12 @@
 
 #include "driver/copied_run.h"
 #include "driver/machine_options.h"
+#include "driver/policy_json.h"
 #include "driver/session.h"
 #include "driver/trial.h"
 #include "machine/probe.h"
 #include "machine/threads.h"
 #include "protocol/compiled_policy.h"
-#include "protocol/policy_json.h"
 #include "python/classifier.h"
 #include "python/columns.h"
 #include "python/history.h"

@@ -8,9 +8,9 @@
 #include <numeric>
 #include <utility>
 
+#include "model/random.h"
 #include "schedule/makespan.h"
 #include "schedule/touches.h"
-#include "workload/random.h"
 
 namespace heddle::schedule {
 

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "model/random.h"
 #include "schedule/batch.h"
 #include "schedule/makespan.h"
-#include "workload/random.h"
 
 namespace heddle::schedule {
 

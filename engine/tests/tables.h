@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "model/random.h"
+#include "model/signature.h"
 #include "protocol/compiled_policy.h"
 #include "protocol/policy.h"
-#include "workload/random.h"
-#include "workload/signature.h"
 
 /// Policy tables made in code, for any workload.
 namespace heddle::tables {

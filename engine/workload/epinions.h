@@ -6,6 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "model/hints.h"
+#include "model/random.h"
+#include "model/signature.h"
 #include "protocol/outcome.h"
 #include "storage/storage.h"
 #include "workload/epinions/consistency.h"
@@ -16,9 +19,6 @@
 #include "workload/epinions/states.h"
 #include "workload/epinions/tables.h"
 #include "workload/epinions/updates.h"
-#include "workload/hints.h"
-#include "workload/random.h"
-#include "workload/signature.h"
 
 namespace heddle {
 

@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "model/random.h"
+#include "model/signature.h"
 #include "protocol/outcome.h"
 #include "protocol/row.h"
 #include "storage/hash_index.h"
@@ -17,8 +19,6 @@
 #include "storage/tid.h"
 #include "workload/generic/options.h"
 #include "workload/generic/program.h"
-#include "workload/random.h"
-#include "workload/signature.h"
 
 namespace heddle {
 

@@ -9,15 +9,15 @@
 #include <string_view>
 #include <vector>
 
+#include "model/hints.h"
+#include "model/random.h"
+#include "model/signature.h"
 #include "protocol/outcome.h"
 #include "storage/hash_index.h"
 #include "storage/key.h"
 #include "storage/storage.h"
 #include "storage/table.h"
-#include "workload/hints.h"
 #include "workload/micro/options.h"
-#include "workload/random.h"
-#include "workload/signature.h"
 #include "workload/zipf.h"
 
 namespace heddle {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "workload/options.h"
-#include "workload/random.h"
+#include "model/options.h"
+#include "model/random.h"
 
 namespace heddle {
 

@@ -2,9 +2,9 @@
 
 #include <cstddef>
 
+#include "model/options.h"
+#include "model/signature.h"
 #include "protocol/outcome.h"
-#include "workload/options.h"
-#include "workload/signature.h"
 
 namespace heddle {
 

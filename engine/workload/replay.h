@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "model/random.h"
+#include "model/signature.h"
 #include "protocol/outcome.h"
 #include "storage/hash_index.h"
 #include "storage/key.h"
@@ -18,13 +20,11 @@
 #include "storage/ordered_index.h"
 #include "storage/storage.h"
 #include "storage/table.h"
-#include "workload/random.h"
 #include "workload/replay/arrivals.h"
 #include "workload/replay/options.h"
 #include "workload/replay/program.h"
 #include "workload/replay/rotation.h"
 #include "workload/replay/shares.h"
-#include "workload/signature.h"
 
 namespace heddle {
 

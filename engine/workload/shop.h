@@ -8,11 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "model/hints.h"
+#include "model/random.h"
+#include "model/signature.h"
 #include "protocol/outcome.h"
 #include "storage/key.h"
 #include "storage/storage.h"
-#include "workload/hints.h"
-#include "workload/random.h"
 #include "workload/replay/rotation.h"
 #include "workload/shop/cart.h"
 #include "workload/shop/consistency.h"
@@ -22,7 +23,6 @@
 #include "workload/shop/requests.h"
 #include "workload/shop/states.h"
 #include "workload/shop/tables.h"
-#include "workload/signature.h"
 
 namespace heddle {
 

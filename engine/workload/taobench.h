@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "model/hints.h"
+#include "model/random.h"
+#include "model/signature.h"
 #include "protocol/outcome.h"
 #include "storage/storage.h"
-#include "workload/hints.h"
-#include "workload/random.h"
-#include "workload/signature.h"
 #include "workload/taobench/consistency.h"
 #include "workload/taobench/graph.h"
 #include "workload/taobench/hints.h"

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "model/hints.h"
+#include "model/random.h"
+#include "model/signature.h"
 #include "protocol/outcome.h"
 #include "storage/storage.h"
-#include "workload/hints.h"
-#include "workload/random.h"
-#include "workload/signature.h"
 #include "workload/tpcc/consistency.h"
 #include "workload/tpcc/delivery.h"
 #include "workload/tpcc/hints.h"

@@ -10,13 +10,13 @@
 #include <variant>
 #include <vector>
 
+#include "model/hints.h"
+#include "model/random.h"
+#include "model/signature.h"
 #include "protocol/outcome.h"
 #include "storage/hash_index.h"
 #include "storage/ordered_index.h"
 #include "storage/storage.h"
-#include "workload/hints.h"
-#include "workload/random.h"
-#include "workload/signature.h"
 #include "workload/ycsb/database.h"
 #include "workload/ycsb/hints.h"
 #include "workload/ycsb/inputs.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "workload/random.h"
+#include "model/random.h"
 
 namespace heddle {
 

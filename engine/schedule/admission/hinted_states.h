@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "model/hints.h"
+#include "model/signature.h"
 #include "schedule/admission/operation.h"
-#include "workload/hints.h"
-#include "workload/signature.h"
 
 namespace heddle::admission {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "workload/options.h"
-#include "workload/signature.h"
+#include "model/options.h"
+#include "model/signature.h"
 
 namespace heddle::admission {
 

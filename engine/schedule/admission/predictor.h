@@ -3,11 +3,11 @@
 #include <cstddef>
 #include <memory>
 
+#include "model/hints.h"
+#include "model/signature.h"
 #include "schedule/admission/hinted_states.h"
 #include "schedule/admission/operation.h"
 #include "schedule/classifier/classifier.h"
-#include "workload/hints.h"
-#include "workload/signature.h"
 
 namespace heddle::admission {
 

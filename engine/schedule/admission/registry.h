@@ -4,10 +4,10 @@
 #include <memory>
 #include <string_view>
 
+#include "model/random.h"
 #include "schedule/admission/key_times.h"
 #include "schedule/admission/options.h"
 #include "schedule/admission/policy.h"
-#include "workload/random.h"
 
 namespace heddle::admission {
 

@@ -5,9 +5,9 @@
 #include <span>
 #include <string_view>
 
+#include "model/random.h"
 #include "schedule/admission/key_times.h"
 #include "schedule/admission/policy.h"
-#include "workload/random.h"
 
 namespace heddle::admission {
 

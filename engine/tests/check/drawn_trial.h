@@ -5,8 +5,8 @@
 #include <string>
 
 #include "driver/trial.h"
+#include "model/random.h"
 #include "tables.h"
-#include "workload/random.h"
 
 namespace heddle::test {
 

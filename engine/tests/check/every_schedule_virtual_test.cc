@@ -13,6 +13,7 @@
 #include "check/faulty_machine.h"
 #include "driver/recorded_history.h"
 #include "machine/preemptions.h"
+#include "model/random.h"
 #include "protocol/mvschedo.h"
 #include "protocol/mvto.h"
 #include "protocol/policy_table.h"
@@ -22,7 +23,6 @@
 #include "storage/storage.h"
 #include "tables.h"
 #include "workload/generic.h"
-#include "workload/random.h"
 
 /// Two or three transactions of a few accesses each, under every schedule with at most so many
 /// preemptions, each made at any access to shared memory; every history is checked.

@@ -9,7 +9,7 @@
 
 #include "check/history.h"
 #include "check/history_builder.h"
-#include "workload/random.h"
+#include "model/random.h"
 
 namespace heddle::check {
 

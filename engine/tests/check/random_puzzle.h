@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "check/history_builder.h"
-#include "workload/random.h"
+#include "model/random.h"
 
 namespace heddle::check {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "machine/threads.h"
-#include "workload/random.h"
+#include "model/random.h"
 
 namespace heddle::test {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "check/history.h"
-#include "workload/random.h"
+#include "model/random.h"
 
 namespace heddle::check {
 

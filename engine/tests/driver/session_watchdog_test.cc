@@ -14,10 +14,10 @@
 #include "driver/session_runs.h"
 #include "driver/workload_session.h"
 #include "machine/threads.h"
+#include "model/options.h"
+#include "model/random.h"
 #include "storage/hash_index.h"
 #include "storage/table.h"
-#include "workload/options.h"
-#include "workload/random.h"
 
 /// Sessions of a workload that misbehaves, and tells what it was given.
 namespace heddle {

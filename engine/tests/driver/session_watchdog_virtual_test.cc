@@ -9,10 +9,10 @@
 #include "driver/workload_session.h"
 #include "machine/shared.h"
 #include "machine/virtual.h"
+#include "model/options.h"
+#include "model/random.h"
 #include "storage/hash_index.h"
 #include "storage/table.h"
-#include "workload/options.h"
-#include "workload/random.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/lsan_interface.h>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "workload/options.h"
+#include "model/options.h"
 #include "workload/program_file.h"
 
 /// A trace to be replayed when it arrives: sales, a millisecond apart, of few goods.

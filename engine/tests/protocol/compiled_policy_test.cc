@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "model/signature.h"
 #include "protocol/policy.h"
 #include "tables.h"
-#include "workload/signature.h"
 
 /// What the executor is spared: derived from where a type's publication points are.
 namespace heddle {

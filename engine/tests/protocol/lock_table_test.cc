@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "fixture.h"
-#include "workload/random.h"
+#include "model/random.h"
 
 namespace heddle {
 namespace {

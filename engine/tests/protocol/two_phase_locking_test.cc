@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "fixture.h"
-#include "workload/random.h"
+#include "model/random.h"
 #include "workload/tpcc/states.h"
 
 namespace heddle {

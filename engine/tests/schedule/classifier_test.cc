@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "model/hints.h"
+#include "model/signature.h"
 #include "schedule/admission/hinted_states.h"
 #include "schedule/admission/predictor.h"
-#include "workload/hints.h"
-#include "workload/signature.h"
 
 namespace heddle {
 namespace {

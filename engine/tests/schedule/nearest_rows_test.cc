@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "workload/random.h"
+#include "model/random.h"
 
 namespace heddle::classifier {
 namespace {

@@ -8,12 +8,12 @@
 
 #include <gtest/gtest.h>
 
+#include "model/random.h"
 #include "schedule/batch.h"
 #include "schedule/composite.h"
 #include "schedule/insertion.h"
 #include "schedule/makespan.h"
 #include "schedule/smf.h"
-#include "workload/random.h"
 
 namespace heddle::schedule {
 namespace {

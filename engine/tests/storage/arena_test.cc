@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "workload/random.h"
+#include "model/random.h"
 
 namespace heddle {
 namespace {

@@ -16,11 +16,11 @@
 #include <gtest/gtest.h>
 
 #include "machine/threads.h"
+#include "model/random.h"
 #include "storage/key.h"
 #include "storage/node_version.h"
 #include "storage/record.h"
 #include "storage/storage.h"
-#include "workload/random.h"
 
 namespace heddle::test {
 

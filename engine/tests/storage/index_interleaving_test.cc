@@ -12,13 +12,13 @@
 #include <gtest/gtest.h>
 
 #include "machine/threads.h"
+#include "model/random.h"
 #include "storage/hash_index.h"
 #include "storage/key.h"
 #include "storage/node_version.h"
 #include "storage/ordered_index.h"
 #include "storage/record.h"
 #include "storage/storage.h"
-#include "workload/random.h"
 
 namespace heddle::test {
 namespace {

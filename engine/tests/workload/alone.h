@@ -5,11 +5,11 @@
 #include <string>
 
 #include "machine/threads.h"
+#include "model/random.h"
 #include "protocol/outcome.h"
 #include "protocol/silo.h"
 #include "protocol/snapshot.h"
 #include "storage/storage.h"
-#include "workload/random.h"
 
 namespace heddle::test {
 

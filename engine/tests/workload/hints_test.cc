@@ -1,4 +1,4 @@
-#include "workload/hints.h"
+#include "model/hints.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,12 +9,12 @@
 #include <gtest/gtest.h>
 
 #include "alone.h"
+#include "model/signature.h"
 #include "protocol/outcome.h"
 #include "workload/epinions.h"
 #include "workload/micro.h"
 #include "workload/shop.h"
 #include "workload/shop_program.h"
-#include "workload/signature.h"
 #include "workload/signature_check.h"
 #include "workload/smallbank.h"
 #include "workload/taobench.h"

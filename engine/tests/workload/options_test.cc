@@ -1,4 +1,4 @@
-#include "workload/options.h"
+#include "model/options.h"
 
 #include <functional>
 #include <string>

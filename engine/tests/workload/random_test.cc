@@ -1,4 +1,4 @@
-#include "workload/random.h"
+#include "model/random.h"
 
 #include <array>
 #include <cmath>

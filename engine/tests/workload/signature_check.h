@@ -7,12 +7,12 @@
 
 #include <gtest/gtest.h>
 
+#include "model/hints.h"
+#include "model/signature.h"
 #include "protocol/outcome.h"
 #include "protocol/row.h"
 #include "storage/key.h"
 #include "storage/node_version.h"
-#include "workload/hints.h"
-#include "workload/signature.h"
 
 namespace heddle::test {
 

@@ -1,4 +1,4 @@
-#include "workload/signature.h"
+#include "model/signature.h"
 
 #include <gtest/gtest.h>
 

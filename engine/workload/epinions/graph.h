@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "workload/random.h"
+#include "model/random.h"
 
 namespace heddle::epinions {
 

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "model/hints.h"
 #include "workload/epinions/inputs.h"
 #include "workload/epinions/schema.h"
 #include "workload/epinions/states.h"
-#include "workload/hints.h"
 #include "workload/pair_key.h"
 
 namespace heddle::epinions {

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <span>
 
+#include "model/random.h"
 #include "workload/epinions/graph.h"
 #include "workload/epinions/options.h"
 #include "workload/epinions/schema.h"
 #include "workload/epinions/states.h"
 #include "workload/mix.h"
-#include "workload/random.h"
 #include "workload/zipf.h"
 
 namespace heddle::epinions {

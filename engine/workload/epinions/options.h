@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
+#include "model/options.h"
 #include "workload/epinions/states.h"
 #include "workload/mix.h"
-#include "workload/options.h"
 #include "workload/reads.h"
 
 namespace heddle {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "model/signature.h"
 #include "protocol/outcome.h"
-#include "workload/signature.h"
 
 namespace heddle::epinions {
 

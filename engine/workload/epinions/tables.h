@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "model/random.h"
 #include "storage/hash_index.h"
 #include "storage/key.h"
 #include "storage/ordered_index.h"
@@ -12,7 +13,6 @@
 #include "workload/epinions/options.h"
 #include "workload/epinions/schema.h"
 #include "workload/pair_key.h"
-#include "workload/random.h"
 #include "workload/zipf.h"
 
 namespace heddle::epinions {

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "model/random.h"
+#include "model/signature.h"
 #include "protocol/outcome.h"
 #include "workload/generic/options.h"
-#include "workload/random.h"
-#include "workload/signature.h"
 
 namespace heddle::generic {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "workload/options.h"
+#include "model/options.h"
 
 namespace heddle {
 

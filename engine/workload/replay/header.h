@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model/signature.h"
 #include "protocol/outcome.h"
-#include "workload/signature.h"
 
 namespace heddle::replay {
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "model/signature.h"
 #include "workload/replay/header.h"
 #include "workload/replay/mapped_file.h"
-#include "workload/signature.h"
 
 namespace heddle::replay {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "workload/options.h"
+#include "model/options.h"
 #include "workload/replay/program.h"
 
 namespace heddle::replay {

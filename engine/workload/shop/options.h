@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "workload/options.h"
+#include "model/options.h"
 #include "workload/replay/program_option.h"
 #include "workload/shop/requests.h"
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "model/signature.h"
 #include "protocol/outcome.h"
-#include "workload/signature.h"
 
 /// The transaction types of a shop and the states of those that write. They are the same for every
 /// trace, so that a policy for one day fits the next.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "workload/hints.h"
+#include "model/hints.h"
 #include "workload/smallbank/inputs.h"
 #include "workload/smallbank/states.h"
 

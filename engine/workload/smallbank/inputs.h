@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "workload/random.h"
+#include "model/random.h"
 #include "workload/smallbank/options.h"
 #include "workload/smallbank/states.h"
 #include "workload/zipf.h"

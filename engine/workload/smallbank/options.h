@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "model/options.h"
 #include "workload/mix.h"
-#include "workload/options.h"
 #include "workload/reads.h"
 #include "workload/smallbank/states.h"
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "workload/random.h"
+#include "model/random.h"
 
 /// The rows of SmallBank. Money is in whole cents, so that the consistency conditions hold exactly.
 /// Beside its balance a row keeps, by what brought it about, all that ever came in or, negative,

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "workload/hints.h"
+#include "model/hints.h"
 #include "workload/pair_key.h"
 #include "workload/reads.h"
 #include "workload/taobench/inputs.h"

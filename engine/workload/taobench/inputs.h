@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "workload/random.h"
+#include "model/random.h"
 #include "workload/taobench/graph.h"
 #include "workload/taobench/options.h"
 #include "workload/taobench/states.h"

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "model/options.h"
 #include "workload/mix.h"
-#include "workload/options.h"
 #include "workload/reads.h"
 #include "workload/taobench/graph.h"
 #include "workload/taobench/states.h"

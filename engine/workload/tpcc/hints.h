@@ -1,6 +1,6 @@
 #pragma once
 
-#include "workload/hints.h"
+#include "model/hints.h"
 #include "workload/tpcc/inputs.h"
 #include "workload/tpcc/keys.h"
 #include "workload/tpcc/states.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "workload/random.h"
+#include "model/random.h"
 #include "workload/tpcc/keys.h"
 #include "workload/tpcc/options.h"
 #include "workload/tpcc/random_values.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "workload/options.h"
+#include "model/options.h"
 #include "workload/tpcc/keys.h"
 
 namespace heddle {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "workload/random.h"
+#include "model/random.h"
 #include "workload/tpcc/keys.h"
 #include "workload/tpcc/random_values.h"
 #include "workload/tpcc/schema.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "workload/random.h"
+#include "model/random.h"
 #include "workload/tpcc/schema.h"
 
 /// The random values of TPC-C: NURand (clause 2.1.6), last names (4.3.2.3), strings (4.3.2.2).

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "model/signature.h"
 #include "protocol/outcome.h"
-#include "workload/signature.h"
 
 /// The 26 states of TPC-C's read-write transactions, numbered as in Polyjuice (OSDI 2021), so that
 /// its published policies can be imported. Looking a customer up by last name has no state.

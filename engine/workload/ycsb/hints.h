@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "model/hints.h"
 #include "protocol/outcome.h"
-#include "workload/hints.h"
 #include "workload/ycsb/inputs.h"
 #include "workload/ycsb/states.h"
 

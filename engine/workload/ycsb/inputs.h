@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "model/random.h"
 #include "storage/key.h"
-#include "workload/random.h"
 #include "workload/ycsb/options.h"
 #include "workload/zipf.h"
 

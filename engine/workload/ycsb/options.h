@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "workload/options.h"
+#include "model/options.h"
 
 namespace heddle {
 

@@ -1,4 +1,4 @@
-#include "protocol/policy_json.h"
+#include "driver/policy_json.h"
 
 #include <array>
 #include <cstddef>

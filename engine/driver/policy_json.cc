@@ -1,4 +1,4 @@
-#include "protocol/policy_json.h"
+#include "driver/policy_json.h"
 
 #include <algorithm>
 #include <initializer_list>

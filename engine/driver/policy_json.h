@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "model/options.h"
+#include "model/signature.h"
 #include "protocol/policy.h"
-#include "workload/options.h"
-#include "workload/signature.h"
 
 namespace heddle {
 

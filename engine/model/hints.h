@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "protocol/outcome.h"
+#include "model/access_id.h"
 
 namespace heddle {
 
