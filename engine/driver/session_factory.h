@@ -19,6 +19,7 @@ struct SessionFactory {
   std::unique_ptr<Session> (*open)(const MachineOptions& machine, const OptionMap& options,
                                    int workers, std::uint64_t seed);
   Signature (*signature)(const OptionMap& options);
+  bool built = true;  ///< false: it can't be opened in this build
 };
 
 /// A session on a database that is not loaded yet. Defined once a machine
