@@ -33,9 +33,8 @@ export UBSAN_OPTIONS := print_stacktrace=1
 export ASAN_OPTIONS := detect_stack_use_after_return=1
 export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
 
-.PHONY: help setup train contest test test-release test-address test-thread test-python soak lint lint-format \
-        lint-python lint-headers lint-tidy format bench instructions \
-        clean
+.PHONY: help setup train contest test test-full test-release test-address test-thread test-python \
+        soak lint lint-format lint-python lint-headers lint-tidy format bench instructions clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,8 +55,12 @@ contest: $(VENV)/.ready-policy-gradient ## Let the search methods compete, or go
 	@heddle train -m experiment=search_contest sweep=contest $(ARGS) && heddle contest sweep=contest
 
 TEST_STAGES := test-release test-address test-thread test-python
+# What test-full sets: tests at ten times their length, and all workloads under the sanitizers, in
+# build folders of their own.
+FULL :=
+LIMIT := $(if $(FULL),3600,300)
 
-test: $(VENV)/.ready-test ## Run every test: engine, sanitizers, Python; then a summary
+test: $(VENV)/.ready-test ## Run every test, quickly: engine, sanitizers, Python; then a summary
 	@results=(); status=0; begin=$$SECONDS; \
 	for stage in $(TEST_STAGES); do \
 	  start=$$SECONDS; \
@@ -68,25 +71,31 @@ test: $(VENV)/.ready-test ## Run every test: engine, sanitizers, Python; then a 
 	printf '  %-13s %-7s %5d s\n' all "$$( ((status)) && echo FAILED || echo passed)" $$((SECONDS - begin)); \
 	exit $$status
 
-test-release: $(VENV)/.ready ## Engine tests, as the engine is shipped
+test-full: export HEDDLE_TEST_SCALE ?= 10
+test-full: $(VENV)/.ready-test ## Run the same tests ten times as long, and the long ones; hours
+	@$(MAKE) test FULL=-full
+
+test-release: $(VENV)/.ready ## Run the engine's tests, on the engine as it is shipped
 	@echo "== $@"
 	@python -c "import engine" # brings the library that Python loads up to date: it is the one tested
-	@$(CMAKE) -B build/release --log-level=WARNING \
+	@$(CMAKE) -B build/release --log-level=WARNING -DHEDDLE_TEST_TIMEOUT=$(LIMIT) \
 	  -DHEDDLE_CORE="$$(ls -t $(CURDIR)/build/python/*/engine/libheddle_engine_core.a | head -n 1)"
 	@cmake --build build/release
 	@$(CTEST) --test-dir build/release
 
-test-address: $(VENV)/.ready ## Engine tests under the address and undefined-behaviour sanitizers
+test-address: $(VENV)/.ready ## Run the engine's tests under the address and undefined-behaviour sanitizers
 	@echo "== $@"
-	@$(CMAKE) -B build/address -DHEDDLE_SANITIZE=address,undefined --log-level=WARNING
-	@cmake --build build/address
-	@$(CTEST) --test-dir build/address
+	@$(CMAKE) -B build/address$(FULL) -DHEDDLE_SANITIZE=address,undefined \
+	  -DHEDDLE_COVER_ALL=$(if $(FULL),ON,OFF) -DHEDDLE_TEST_TIMEOUT=$(LIMIT) --log-level=WARNING
+	@cmake --build build/address$(FULL)
+	@$(CTEST) --test-dir build/address$(FULL)
 
-test-thread: $(VENV)/.ready ## Engine tests under the thread sanitizer
+test-thread: $(VENV)/.ready ## Run the engine's tests under the thread sanitizer
 	@echo "== $@"
-	@$(CMAKE) -B build/thread -DHEDDLE_SANITIZE=thread --log-level=WARNING
-	@cmake --build build/thread
-	@$(FIXED_ADDRESSES) $(CTEST) --test-dir build/thread
+	@$(CMAKE) -B build/thread$(FULL) -DHEDDLE_SANITIZE=thread \
+	  -DHEDDLE_COVER_ALL=$(if $(FULL),ON,OFF) -DHEDDLE_TEST_TIMEOUT=$(LIMIT) --log-level=WARNING
+	@cmake --build build/thread$(FULL)
+	@$(FIXED_ADDRESSES) $(CTEST) --test-dir build/thread$(FULL)
 
 # Tests start Python many times over. Each time it would compile all libraries anew where an installer
 # left that out and the environment forbids to keep what was compiled, as containers' often do.

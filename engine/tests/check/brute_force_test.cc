@@ -9,15 +9,12 @@
 #include "check/history_builder.h"
 #include "check/random_history.h"
 #include "check/random_puzzle.h"
+#include "scale.h"
 
 namespace heddle::check {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kHistories = 3'000;
-#else
-constexpr std::uint64_t kHistories = 60'000;
-#endif
+const std::uint64_t kHistories = test::kSanitized ? 3'000 : test::scaled(15'000);
 
 /// All transactions of a history, for who has to find out.
 std::string text_of(const History& history) {

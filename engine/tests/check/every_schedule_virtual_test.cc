@@ -22,6 +22,7 @@
 #include "protocol/run.h"
 #include "protocol/silo.h"
 #include "protocol/two_phase_locking.h"
+#include "scale.h"
 #include "storage/storage.h"
 #include "tables.h"
 
@@ -32,13 +33,8 @@ namespace {
 
 using M = FaultyMachine;
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kCases = 7;
-constexpr std::uint64_t kMostSchedules = 300;
-#else
-constexpr std::uint64_t kCases = 56;
-constexpr std::uint64_t kMostSchedules = 3'000;
-#endif
+const std::uint64_t kCases = kSanitized ? 7 : scaled(28);
+const std::uint64_t kMostSchedules = kSanitized ? 300 : 3'000;
 
 /// MVSchedO that is told of every attempt that it will write some rows, drawn at random: often it
 /// does not, or writes others.

@@ -6,6 +6,7 @@
 
 #include "check/trial.h"
 #include "driver/session.h"
+#include "scale.h"
 #include "tables.h"
 #include "workload/shop_program.h"
 
@@ -13,11 +14,7 @@
 namespace heddle::test {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kTables = 4;
-#else
-constexpr std::uint64_t kTables = 12;
-#endif
+const std::uint64_t kTables = scaled(4);
 
 /// Runs a trial under each protocol, known table and some random ones.
 void run_all_ways(Trial trial) {

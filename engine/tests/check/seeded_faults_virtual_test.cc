@@ -16,6 +16,7 @@
 #include "check/trial.h"
 #include "driver/copied_run.h"
 #include "machines/faulty.h"
+#include "scale.h"
 
 /// Whether trials notice an engine that is wrong: each fault must be found within a budget of
 /// trials, in all of which the engine as it is must come off clean.
@@ -35,7 +36,7 @@ std::uint64_t budget() {
   return given == nullptr ? kDefaultBudget : std::strtoull(given, nullptr, 10);
 }
 /// Trials that the sound engine must come through.
-std::uint64_t sound_budget() { return kQuick ? budget() : budget() / 6; }
+std::uint64_t sound_budget() { return kQuick ? scaled(budget()) : budget() / 6; }
 
 /// What the trials for a fault are drawn for.
 Bias bias_for(SeededFault fault) {

@@ -8,6 +8,7 @@
 
 #include "check/trial.h"
 #include "machines/restless.h"
+#include "scale.h"
 #include "tables.h"
 
 /// Trials on real threads: as they are, and dawdling before any access to shared memory; with as
@@ -15,13 +16,8 @@
 namespace heddle::test {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr double kSeconds = 0.05;
-constexpr std::uint64_t kTables = 12;
-#else
-constexpr double kSeconds = 0.1;
-constexpr std::uint64_t kTables = 48;
-#endif
+const double kSeconds = scaled_seconds(0.03);
+const std::uint64_t kTables = scaled(20);
 
 Trial generic_trial(std::uint64_t program) {
   Trial trial;

@@ -13,8 +13,6 @@
 namespace heddle {
 namespace {
 
-using session_runs::kSanitized;
-
 const OptionMap kMicro{{"name", "micro"},
                        {"hot_records", "32"},
                        {"records", "2000"},
@@ -39,7 +37,7 @@ TEST(SessionAdmission, EveryTypeKeepsCommitting) {
   const auto session = open_session(kMicro, 4, 1);
   for (auto& way : admission_ways::scheduled({session_runs::protocols().front()})) {
     SCOPED_TRACE(way.name);
-    way.options.seconds = 0.2;
+    way.options.seconds = test::scaled_seconds(0.05);
     const Result result =
         session_runs::run_until(session_runs::all_types_commit, *session, way.options);
     for (const TypeResult& type : result.types) EXPECT_GT(type.commits, 0u) << type.name;

@@ -42,7 +42,7 @@ void expect_serializable(OptionMap workload, double seconds) {
   for (const Way& way : admission_ways::scheduled(admission_ways::some_ways(signature))) {
     SCOPED_TRACE(way.name);
     Trial trial{.workload = workload, .workers = 8, .machine = kVirtual, .run = way.options};
-    trial.run.seconds = seconds;
+    trial.run.seconds = test::scaled_seconds(seconds);
     const Verdict verdict = run_trial(trial, [] { return false; });
     for (const std::string& finding : verdict.findings) ADD_FAILURE() << finding;
     EXPECT_GT(verdict.report.committed, 0U);
@@ -63,7 +63,7 @@ void expect_serializable(OptionMap workload, double seconds) {
 }
 
 TEST(VirtualAdmission, TpccIsSerializable) {
-  expect_serializable({{"name", "tpcc"}, {"mix", "full"}}, 0.002);
+  expect_serializable({{"name", "tpcc"}, {"mix", "full"}}, 0.001);
 }
 
 TEST(VirtualAdmission, YcsbIsSerializable) {
@@ -75,7 +75,7 @@ TEST(VirtualAdmission, YcsbIsSerializable) {
                        {"scan", "10"},
                        {"insert", "10"},
                        {"delete", "10"}},
-                      0.002);
+                      0.001);
 }
 
 TEST(VirtualAdmission, MicroIsSerializable) { expect_serializable(kMicro, 0.001); }

@@ -12,8 +12,6 @@
 namespace heddle {
 namespace {
 
-using session_runs::kSanitized;
-
 const OptionMap kMicro{{"name", "micro"},
                        {"hot_records", "32"},
                        {"records", "2000"},
@@ -35,7 +33,7 @@ const OptionMap kPoints{{"read", "40"}, {"rmw", "30"}, {"insert", "15"}, {"delet
 
 void expect_consistent_every_way(const OptionMap& workload, int workers) {
   const auto session = open_session(workload, workers, 1);
-  session_runs::expect_consistent(*session, session_runs::all_ways(session->signature()), 0.1);
+  session_runs::expect_consistent(*session, session_runs::all_ways(session->signature()), 0.03);
 }
 
 TEST(SessionMicro, StaysConsistent) { expect_consistent_every_way(kMicro, 2); }
@@ -57,7 +55,7 @@ TEST(SessionYcsb, StaysConsistentOverAHashIndexWithManyWorkers) {
 TEST(SessionMicro, EveryTypeKeepsCommitting) {
   const auto session = open_session(kMicro, 4, 1);
   std::vector<session_runs::Way> ways = session_runs::seed_tables(session->signature());
-  for (auto& way : session_runs::random_tables(session->signature(), kSanitized ? 1 : 4)) {
+  for (auto& way : session_runs::random_tables(session->signature(), test::scaled(2))) {
     ways.push_back(way);
   }
   for (session_runs::Way& way : ways) {

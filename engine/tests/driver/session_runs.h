@@ -9,24 +9,13 @@
 #include <gtest/gtest.h>
 
 #include "driver/session.h"
+#include "scale.h"
 #include "tables.h"
 
 /// Runs through a session, as the tests in this folder make them.
 namespace heddle::session_runs {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
-
-/// Checking a database is one thread's work: where each access is watched for races, the runs of a
-/// session are checked together, at the end.
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool kChecksEveryRun = false;
-#else
-inline constexpr bool kChecksEveryRun = true;
-#endif
+using test::kSanitized;
 
 /// What a run is made under, and how to say so.
 struct Way {
@@ -67,7 +56,7 @@ inline std::vector<Way> random_tables(const Signature& signature, std::uint64_t 
 inline std::vector<Way> all_ways(const Signature& signature) {
   std::vector<Way> ways = protocols();
   for (Way& way : seed_tables(signature)) ways.push_back(std::move(way));
-  for (Way& way : random_tables(signature, kSanitized ? 4 : 10)) ways.push_back(std::move(way));
+  for (Way& way : random_tables(signature, test::scaled(4))) ways.push_back(std::move(way));
   return ways;
 }
 
@@ -96,18 +85,19 @@ Result run_until(const Expected& expected, Session& session, RunOptions options)
   return result;
 }
 
-/// One short run in each way, after each of which the database must be consistent.
+/// One short run in each way, after which the database must be consistent: after all of them, and
+/// in a long test after each. A check is one thread's work and takes longer than a run.
 inline void expect_consistent(Session& session, const std::vector<Way>& ways, double seconds) {
   std::uint64_t seed = 1;
   for (const Way& way : ways) {
     SCOPED_TRACE(way.name);
     RunOptions options = way.options;
-    options.seconds = kSanitized ? seconds / 2 : seconds;
+    options.seconds = test::scaled_seconds(seconds);
     options.seed = seed++;
     const Result result = run_until(has_commits, session, options);
     EXPECT_GT(result.commits, 0u);
     EXPECT_FALSE(result.interrupted);
-    if (!kChecksEveryRun && &way != &ways.back()) continue;
+    if (!(test::full_length() && !kSanitized) && &way != &ways.back()) continue;
     for (const std::string& violation : session.check()) ADD_FAILURE() << violation;
   }
 }

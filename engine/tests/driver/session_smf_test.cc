@@ -17,7 +17,7 @@ const OptionMap kTaoBench{{"name", "taobench"}, {"objects", "40"}, {"writes", "5
 void expect_consistent_every_way(OptionMap workload, int workers, const char* reads) {
   workload["reads"] = reads;
   const auto session = open_session(workload, workers, 1);
-  session_runs::expect_consistent(*session, session_runs::all_ways(session->signature()), 0.1);
+  session_runs::expect_consistent(*session, session_runs::all_ways(session->signature()), 0.03);
 }
 
 TEST(SessionSmallBank, StaysConsistent) { expect_consistent_every_way(kSmallBank, 8, "latest"); }

@@ -10,8 +10,6 @@
 namespace heddle {
 namespace {
 
-using session_runs::kSanitized;
-
 std::unique_ptr<Session> open_tpcc(int warehouses, const std::string& mix, int workers) {
   return open_session({{"name", "tpcc"}, {"warehouses", std::to_string(warehouses)}, {"mix", mix}},
                       workers, 1);
@@ -19,7 +17,7 @@ std::unique_ptr<Session> open_tpcc(int warehouses, const std::string& mix, int w
 
 void expect_consistent_every_way(int warehouses, const std::string& mix, int workers) {
   const auto session = open_tpcc(warehouses, mix, workers);
-  session_runs::expect_consistent(*session, session_runs::all_ways(session->signature()), 0.2);
+  session_runs::expect_consistent(*session, session_runs::all_ways(session->signature()), 0.05);
 }
 
 TEST(SessionTpcc, StaysConsistentOnOneWarehouse) {
@@ -43,7 +41,7 @@ TEST(SessionTpcc, StaysConsistentWhereTheKernelPreemptsAnywhere) {
   const auto session = open_tpcc(1, "full", 8);
   std::vector<session_runs::Way> ways = session_runs::all_ways(session->signature());
   for (session_runs::Way& way : ways) way.options.take_turns = false;
-  session_runs::expect_consistent(*session, ways, 0.2);
+  session_runs::expect_consistent(*session, ways, 0.05);
 }
 
 /// Whatever the table asks for, no type starves.
@@ -51,10 +49,10 @@ TEST(SessionTpcc, EveryTypeKeepsCommitting) {
   const auto session = open_tpcc(1, "full", 4);
   const Signature& signature = session->signature();
   std::vector<session_runs::Way> ways = session_runs::seed_tables(signature);
-  for (auto& way : session_runs::random_tables(signature, kSanitized ? 1 : 4)) ways.push_back(way);
+  for (auto& way : session_runs::random_tables(signature, test::scaled(2))) ways.push_back(way);
   for (session_runs::Way& way : ways) {
     SCOPED_TRACE(way.name);
-    way.options.seconds = 0.3;
+    way.options.seconds = test::scaled_seconds(0.1);
     const Result result =
         session_runs::run_until(session_runs::all_types_commit, *session, way.options);
     ASSERT_EQ(result.types.size(), 5u);

@@ -16,7 +16,7 @@ namespace {
 using session_runs::Way;
 
 constexpr double kSeconds = 0.001;  // of virtual time
-constexpr std::uint64_t kRandomTables = session_runs::kSanitized ? 1 : 4;
+const std::uint64_t kRandomTables = test::scaled(2);
 
 std::unique_ptr<Session> open_virtual(const OptionMap& workload, int cores) {
   MachineOptions machine;
