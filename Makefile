@@ -79,6 +79,7 @@ test-release: $(VENV)/.ready ## Run the engine's tests, on the engine as it is s
 	@echo "== $@"
 	@python -c "import engine" # brings the library that Python loads up to date: it is the one tested
 	@$(CMAKE) -B build/release --log-level=WARNING -DHEDDLE_TEST_TIMEOUT=$(LIMIT) \
+	  -DHEDDLE_TEST_ALL=$(if $(FULL),ON,OFF) \
 	  -DHEDDLE_CORE="$$(ls -t $(CURDIR)/build/python/*/engine/libheddle_engine_core.a | head -n 1)"
 	@cmake --build build/release
 	@$(CTEST) --test-dir build/release

@@ -168,6 +168,8 @@ TEST_F(TraceOfOneWorker, AProcedureRunAgainWithinItsAttemptBeginsAnew) {
 
 // ---- of whole runs -----------------------------------------------------------------------------
 
+const OptionMap kMicro{{"name", "micro"}, {"records", "1000"}};
+
 std::unique_ptr<Session> open_tpcc(const std::string& mix, int workers) {
   return open_session({{"name", "tpcc"}, {"mix", mix}}, workers, 1);
 }
@@ -227,7 +229,7 @@ TEST(RecordedTrace, AddsUpWithTheResultUnderEveryProtocolAndTable) {
 }
 
 TEST(RecordedTrace, EndsTheRunWhenItIsFull) {
-  const auto session = open_tpcc("read_write", 2);
+  const auto session = open_session(kMicro, 2, 1);
   RunOptions options;
   options.seconds = 60;
   options.trace_bytes = std::size_t{1} << 20;
@@ -240,10 +242,10 @@ TEST(RecordedTrace, IsOfRealCoresAndOfNothingElseBesides) {
   RunOptions options;
   options.trace_bytes = 1 << 20;
 #if !defined(__SANITIZE_THREAD__)  // no sessions on virtual cores in this build
-  const auto simulated = open_session({{"name", "tpcc"}}, 2, 1, {.kind = "virtual"});
+  const auto simulated = open_session(kMicro, 2, 1, {.kind = "virtual"});
   EXPECT_THROW((void)session_runs::run(*simulated, options), std::invalid_argument);
 #endif
-  const auto session = open_tpcc("read_write", 1);
+  const auto session = open_session(kMicro, 1, 1);
   options.history_bytes = 1 << 20;
   EXPECT_THROW((void)session_runs::run(*session, options), std::invalid_argument);
 }
