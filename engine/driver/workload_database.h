@@ -181,13 +181,15 @@ class WorkloadDatabase final : public Database<M> {
 };
 
 /// A workload on a machine as the driver opens it.
-template <class M, template <class> class W>
+///
+/// @tparam Ps the protocols that unobserved runs are compiled for
+template <class M, template <class> class W, class Ps = Protocols>
 SessionFactory make_session_factory() {
   return {.name = W<M>::kName,
           .machine = M::kKind,
           .open = [](const MachineOptions& machine, const OptionMap& options, int workers,
                      std::uint64_t seed) -> std::unique_ptr<Session> {
-            return make_session<M>(std::make_shared<WorkloadDatabase<M, W<M>>>(
+            return make_session<M>(std::make_shared<WorkloadDatabase<M, W<M>, Ps>>(
                                        without_workload_name(options), workers),
                                    options, workers, seed, machine);
           },
