@@ -62,9 +62,12 @@ void expect_serializable(OptionMap workload, double seconds) {
   EXPECT_GT(held_s, 0.0);
 }
 
+// Each way populates a database; under a sanitizer the smaller ones do.
+#if !defined(__SANITIZE_ADDRESS__)
 TEST(VirtualAdmission, TpccIsSerializable) {
   expect_serializable({{"name", "tpcc"}, {"mix", "full"}}, 0.001);
 }
+#endif
 
 TEST(VirtualAdmission, YcsbIsSerializable) {
   expect_serializable({{"name", "ycsb"},
