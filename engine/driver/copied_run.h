@@ -19,13 +19,8 @@ namespace heddle {
 [[nodiscard]] std::string run_on_copy(Session& session, const RunOptions& options, bool check,
                                       const std::function<bool()>& interrupted);
 
-/// Records and checks a run (run_checked(), check/trial.h) likewise.
-///
-/// @param finish_s how long the checks may take, in seconds
-/// @return the verdict as JSON. A copy that dies or hangs has found something: the engine must do
-///         neither.
-/// @throws as run_on_copy(), but for that
-[[nodiscard]] std::string check_on_copy(Session& session, const RunOptions& options,
-                                        double finish_s, const std::function<bool()>& interrupted);
+/// @throws std::invalid_argument if the session's machine is not the virtual one: only what runs in
+///         one thread can be copied
+void require_one_thread(const Session& session);
 
 }  // namespace heddle

@@ -19,12 +19,13 @@
 #include "driver/session_factory.h"
 #include "driver/summary.h"
 #include "driver/worker.h"
+#include "machine/concepts.h"
 #include "model/hints.h"
 
 namespace heddle {
 
 /// A session on a machine, of any workload: the part of the driver that is compiled once a machine.
-template <class M>
+template <Machine M>
 class MachineSession final : public Session {
  public:
   MachineSession(std::shared_ptr<Database<M>> database, const OptionMap& described, int workers,

@@ -14,6 +14,7 @@
 
 #include "driver/database.h"
 #include "driver/session_factory.h"
+#include "machine/concepts.h"
 #include "model/hints.h"
 #include "model/inputs.h"
 #include "protocol/attempts.h"
@@ -79,7 +80,7 @@ class WorkloadAttempts final : public Attempts<M> {
 /// Database of a workload `W`.
 ///
 /// @tparam Ps the protocols that unobserved runs are compiled for
-template <class M, Workload<M> W, class Ps = Protocols>
+template <Machine M, Workload<M> W, class Ps = Protocols>
 class WorkloadDatabase final : public Database<M> {
  public:
   /// @param options the workload's, without its name
@@ -183,7 +184,7 @@ class WorkloadDatabase final : public Database<M> {
 /// A workload on a machine as the driver opens it.
 ///
 /// @tparam Ps the protocols that unobserved runs are compiled for
-template <class M, template <class> class W, class Ps = Protocols>
+template <Machine M, template <class> class W, class Ps = Protocols>
 SessionFactory make_session_factory() {
   return {.name = W<M>::kName,
           .machine = M::kKind,

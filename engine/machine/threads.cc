@@ -20,7 +20,11 @@
 #include <cpuid.h>
 #endif
 
+#include "machine/concepts.h"
+
 namespace heddle {
+
+static_assert(Machine<ThreadsMachine>);
 
 // Zen's and Skylake's pause take 40 to 140 cycles: this is some 40 µs, longer than nearly any
 // transaction, so that a wait between running cores never pays for a sleep and a wake-up.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "machine/concepts.h"
 #include "machine/cores.h"
 #include "machine/ordered_cores.h"
 #include "machine/pages.h"
@@ -15,6 +16,8 @@
 #include "machine/virtual_cores.h"
 
 namespace heddle {
+
+static_assert(RecordingMachine<VirtualMachine>);
 
 namespace {
 

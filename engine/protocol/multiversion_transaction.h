@@ -148,8 +148,6 @@ class MultiversionTransaction final
   [[nodiscard]] std::uint64_t timestamp() const { return timestamp_; }
 
  private:
-  friend class StoredProcedureApi<M, MultiversionTransaction<M, Expected>>;
-
   /// What belongs to an entry of the access set.
   struct Named {
     std::uint64_t name = 0;                ///< of the row; 0: of a table that nobody writes
@@ -171,7 +169,8 @@ class MultiversionTransaction final
     return static_cast<std::uint8_t>(word >> tid::kWritesShift & tid::kMaxWrites);
   }
 
-  // ---- the steps of an access ------------------------------------------------------------------
+ public:
+  // ---- the steps of an access, for StoredProcedureApi ------------------------------------------
 
   Begin begin_access(AccessId) { return doomed_ ? Begin::stop : Begin::plain; }
 
@@ -268,6 +267,7 @@ class MultiversionTransaction final
     return found;
   }
 
+ private:
   /// Reads a row's version at the transaction's timestamp, and leaves that with the row.
   Look read_version(AccessId state, TableBase<M>& table, std::uint64_t name, Record<M>* record,
                     std::uint32_t bytes, typename AccessSet<M>::Place place, std::uint32_t& entry) {
@@ -335,7 +335,8 @@ class MultiversionTransaction final
     return true;
   }
 
-  // ---- what is not there -----------------------------------------------------------------------
+ public:
+  // ---- what is not there, for StoredProcedureApi -----------------------------------------------
 
   [[nodiscard]] static std::uint64_t name_of(const auto& table, const auto& key) {
     return VersionTable<M>::name_of(table.number(), word_of(key));
@@ -357,18 +358,6 @@ class MultiversionTransaction final
     return still(seen);
   }
 
-  void note_reader(VersionBucket<M>& bucket, std::uint64_t name) {
-    bucket.latch();
-    bucket.note_reader(name, timestamp_);
-    bucket.unlatch();
-  }
-
-  /// Who changes the node after this finds the timestamp, for the bucket's latch came between.
-  static bool still(const NodeVersion<M>& seen) {
-    // seq_cst: see OrderedIndex::note_removal().
-    return seen.word->load(std::memory_order_seq_cst) == seen.value;
-  }
-
   /// A leaf splits: those who have read the one have read the other.
   auto follow_split() {
     return [this](const Shared<M, std::uint64_t>* left, const Shared<M, std::uint64_t>* right) {
@@ -382,6 +371,19 @@ class MultiversionTransaction final
       to.note_reader(VersionTable<M>::name_of(right), last);
       to.unlatch();
     };
+  }
+
+ private:
+  void note_reader(VersionBucket<M>& bucket, std::uint64_t name) {
+    bucket.latch();
+    bucket.note_reader(name, timestamp_);
+    bucket.unlatch();
+  }
+
+  /// Who changes the node after this finds the timestamp, for the bucket's latch came between.
+  static bool still(const NodeVersion<M>& seen) {
+    // seq_cst: see OrderedIndex::note_removal().
+    return seen.word->load(std::memory_order_seq_cst) == seen.value;
   }
 
   [[nodiscard]] bool may_insert_at(const Shared<M, std::uint64_t>* leaf,

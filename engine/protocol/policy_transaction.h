@@ -38,7 +38,6 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
                                 public StoredProcedureApi<M, PolicyTransaction<M>> {
   using Core = EarlyValidatingCore<M>;
   using Core::compiled_type_;
-  using Core::conflict;
   using Core::dependencies_;
   using Core::doomed_;
   using Core::log_;
@@ -49,6 +48,7 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
 
  public:
   static constexpr bool kReplays = true;
+  using Core::conflict;
 
   PolicyTransaction(Storage<M>& storage, int worker, PolicyRuntime<M>& runtime)
       : Core(storage, worker, runtime), runtime_(runtime) {}
@@ -107,8 +107,6 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
   }
 
  private:
-  friend class StoredProcedureApi<M, PolicyTransaction<M>>;
-
   using Source = typename Dependencies<M>::Source;
 
   // ---- what an access has to do ----------------------------------------------------------------
@@ -145,33 +143,14 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
     return ((state == kNoState ? 0 : traits_[state]) | duties_) == 0;
   }
 
-  // ---- the steps of an access ------------------------------------------------------------------
+ public:
+  // ---- the steps of an access, for StoredProcedureApi ------------------------------------------
 
   [[gnu::always_inline]] Begin begin_access(AccessId state) {
     if (doomed_) [[unlikely]]
       return Begin::stop;
     if (plain(state)) return Begin::plain;
     return begin_policy_access(state);
-  }
-
-  [[gnu::noinline]] Begin begin_policy_access(AccessId state) {
-    M::on_control();
-    if (seeded<M>(SeededFault::switch_within_transaction)) adopt_newest_policy();
-    if (has_duty(kReplay)) {
-      if (log_.replaying()) return Begin::replay;
-      choose_duties();
-    }
-    if (has_trait(state, state_trait::kWaits) && !dependencies_.empty() &&
-        !Core::wait_action(policy_->state(state).wait, state)) {
-      return Begin::stop;
-    }
-    return Begin::proceed;
-  }
-
-  /// A fault: changes the policy in the middle of a transaction.
-  void adopt_newest_policy() {
-    const CompiledPolicy* newest = runtime_.newest;
-    if (newest != nullptr && newest != policy_) follow(*newest);
   }
 
   [[gnu::always_inline]] Look look(AccessId state, TableBase<M>& table, Record<M>* record,
@@ -226,20 +205,7 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
     return row == nullptr || end_access(state, *row);
   }
 
-  bool end_access(AccessId state, const CompiledState& row) {
-    if (row.validates && !Core::publication_point(state, row)) return false;
-    if (!row.loop) advance_to(row.ordinal);
-    return true;
-  }
-
-  void advance_to(std::uint16_t ordinal) {
-    if (ordinal <= progress_) return;
-    progress_ = ordinal;
-    choose_duties();
-    if (compiled_type_.announces) publication_.announce(progress_);
-  }
-
-  // ---- the replay log --------------------------------------------------------------------------
+  // ---- the replay log, for StoredProcedureApi --------------------------------------------------
 
   void log_row(std::uint32_t entry, const void* value) {
     if (has_duty(kRecord)) log_.add_row(value, entry);
@@ -264,6 +230,42 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
   template <class F>
   void replay_scan(F visit) {
     log_.next_scan([&](const ReplayLog::Row& row) { visit(row.key, row.value, row.entry); });
+  }
+
+ private:
+  // ---- parts of the steps ----------------------------------------------------------------------
+
+  [[gnu::noinline]] Begin begin_policy_access(AccessId state) {
+    M::on_control();
+    if (seeded<M>(SeededFault::switch_within_transaction)) adopt_newest_policy();
+    if (has_duty(kReplay)) {
+      if (log_.replaying()) return Begin::replay;
+      choose_duties();
+    }
+    if (has_trait(state, state_trait::kWaits) && !dependencies_.empty() &&
+        !Core::wait_action(policy_->state(state).wait, state)) {
+      return Begin::stop;
+    }
+    return Begin::proceed;
+  }
+
+  /// A fault: changes the policy in the middle of a transaction.
+  void adopt_newest_policy() {
+    const CompiledPolicy* newest = runtime_.newest;
+    if (newest != nullptr && newest != policy_) follow(*newest);
+  }
+
+  bool end_access(AccessId state, const CompiledState& row) {
+    if (row.validates && !Core::publication_point(state, row)) return false;
+    if (!row.loop) advance_to(row.ordinal);
+    return true;
+  }
+
+  void advance_to(std::uint16_t ordinal) {
+    if (ordinal <= progress_) return;
+    progress_ = ordinal;
+    choose_duties();
+    if (compiled_type_.announces) publication_.announce(progress_);
   }
 
   // ---- dirty reads -----------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,6 +10,7 @@
 #include "machine/shared.h"
 #include "model/signature.h"
 #include "protocol/compiled_policy.h"
+#include "protocol/concepts.h"
 #include "protocol/outcome.h"
 #include "protocol/timeline.h"
 #include "storage/storage.h"
@@ -39,16 +39,6 @@ struct Attempt {
   std::uint32_t partial_retries = 0;  ///< times it was run again from a validated point
 };
 
-/// What executors run: a stored procedure with its input.
-///
-///     Outcome run(txn)            the procedure, on a transaction of any class
-///     void ended(txn, attempt)    the attempt is over, and `txn` still holds what it did
-template <class P, class M, class Txn>
-concept Procedure = requires(const P& procedure, Txn& txn, const Attempt<M>& attempt) {
-  { procedure.run(txn) } -> std::same_as<Outcome>;
-  procedure.ended(txn, attempt);
-};
-
 struct Ignored {
   template <class Txn, class A>
   void operator()(const Txn& /*txn*/, const A& /*attempt*/) const {}
@@ -62,7 +52,7 @@ struct Ignored {
 ///        validated point
 /// @param on_end(const Txn&, const Attempt<M>&) is called when the attempt is over and `txn` still
 ///        holds what it did
-template <class M, class Txn, class F, class OnEnd = Ignored>
+template <class M, Transaction<M> Txn, class F, class OnEnd = Ignored>
 Attempt<M> attempt_to_commit(Txn& txn, F procedure, OnEnd on_end = {}) {
   Attempt<M> attempt;
   Outcome outcome = procedure();
@@ -99,7 +89,7 @@ Attempt<M> attempt_to_commit(Txn& txn, F procedure, OnEnd on_end = {}) {
 }
 
 /// One attempt by a Procedure.
-template <class M, class Txn, Procedure<M, Txn> P>
+template <class M, Transaction<M> Txn, Procedure<M, Txn> P>
 Attempt<M> attempt_by(Txn& txn, const P& procedure) {
   return attempt_to_commit<M>(
       txn, [&] { return procedure.run(txn); },

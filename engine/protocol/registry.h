@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +13,13 @@
 
 namespace heddle {
 
-/// A list of types with a `kName` each, found by name.
-template <class... Ts>
+template <class T>
+concept Named = requires {
+  { T::kName } -> std::convertible_to<std::string_view>;
+};
+
+/// A list of types, found by name.
+template <Named... Ts>
 struct Registry {
   /// Calls f(T{}) for the type of that name; false if there is none.
   template <class F>

@@ -6,8 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "machine/concepts.h"
 #include "protocol/attempts.h"
 #include "protocol/compiled_policy.h"
+#include "protocol/concepts.h"
 #include "protocol/observer.h"
 #include "protocol/policy_runtime.h"
 #include "protocol/protocol.h"
@@ -124,7 +126,7 @@ class ObservedAttempts final : public Attempts<M> {
 };
 
 /// ProtocolRun of a protocol `P`.
-template <class M, class P>
+template <Machine M, Protocol<M> P>
 class RunningProtocol final : public ProtocolRun<M> {
  public:
   using Runtime = typename P::template Runtime<M>;

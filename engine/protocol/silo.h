@@ -37,8 +37,7 @@ class SiloTransaction final : public OptimisticCore<M>,
   /// Progress matters to protocols that wait for it.
   void passed(AccessId) {}
 
- private:
-  friend class StoredProcedureApi<M, SiloTransaction<M>>;
+  // ---- the steps of an access, for StoredProcedureApi ------------------------------------------
 
   Begin begin_access(AccessId) { return this->doomed_ ? Begin::stop : Begin::plain; }
 

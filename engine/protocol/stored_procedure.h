@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "protocol/access_set.h"
+#include "protocol/concepts.h"
 #include "protocol/node_set.h"
 #include "protocol/optimistic.h"
 #include "protocol/outcome.h"
@@ -22,31 +23,22 @@ namespace heddle {
 /// The operations stored procedures use (protocol/typed_access.h), over the steps a protocol
 /// provides.
 ///
-/// Every protocol derives from this (statically), so a procedure is written once and compiled for
-/// each. A protocol `P` provides
-///
-///     Begin begin_access(AccessId)             wait actions, replay
-///     Look  look(AccessId, TableBase&, Record*, bytes, bool for_scan, uint32_t& entry)
-///     uint32_t position()                      how many accesses were made, for the node set
-///     std::byte* write_buffer(uint32_t entry, bytes)   private copy to modify; nullptr: stop
-///     bool  place(AccessId, TableBase&, Record*, InsertResult, uint32_t& entry)  after an insert
-///
-/// and, where kReplays, for the accesses that begin_access() lets proceed but does not call plain,
-///
-///     bool  end_read(AccessId) / end_write(AccessId, entry)     publication points, progress
-///     log_*, replay_*                                           retry from a validated point
-///
-/// or, where kLeavesTimestamps, takes the name of the row before the record in look() and place(),
-/// needs no node set, and has
-///
-///     uint64_t name_of(table, key)                              where readers of a row are noted
-///     bool  note_miss(TableBase&, name, NodeVersion)            false: look again
-///     bool  note_scan(TableBase&, NodeVersion)                  false: read the leaf again
-///     follow_split()                                            for OrderedIndex::insert()
-///     bool  end_write(AccessId, entry)                          after every write
+/// Every transaction class derives from this (statically), so a procedure is written once and
+/// compiled for each. protocol/concepts.h names the steps that `P` provides, publicly.
 template <class M, class P>
 class StoredProcedureApi : public TypedAccess<P> {
  public:
+  /// P is complete here. If it lacks a step, the error names the step.
+  StoredProcedureApi() {
+    if constexpr (leaves_timestamps()) {
+      static_assert(TimestampTransaction<P, M>);
+    } else if constexpr (P::kReplays) {
+      static_assert(ReplayingTransaction<P, M>);
+    } else {
+      static_assert(NodeSetTransaction<P, M>);
+    }
+  }
+
   // What TypedAccess asks for (protocol/typed_access.h). `Width` is how many bytes of the row the
   // access is about: a number, or a type that the compiler knows the number of.
 

@@ -49,11 +49,12 @@ template <class M>
 class LockingTransaction final : public OptimisticCore<M>,
                                  public StoredProcedureApi<M, LockingTransaction<M>> {
   using Core = OptimisticCore<M>;
-  using Core::conflict;
+  using Request = LockRequest<M>;
   using Core::set_;
 
  public:
   static constexpr bool kReplays = false;
+  using Core::conflict;
 
   LockingTransaction(Storage<M>& storage, int worker, LockRuntime<M>& runtime)
       : Core(storage, worker), runtime_(runtime), owner_(runtime.owners[worker]) {}
@@ -86,9 +87,7 @@ class LockingTransaction final : public OptimisticCore<M>,
 
   [[nodiscard]] typename M::Ticks waited() const { return owner_.waited; }
 
- private:
-  friend class StoredProcedureApi<M, LockingTransaction<M>>;
-  using Request = LockRequest<M>;
+  // ---- the steps of an access, for StoredProcedureApi ------------------------------------------
 
   Begin begin_access(AccessId) { return this->doomed_ ? Begin::stop : Begin::plain; }
 
@@ -139,6 +138,7 @@ class LockingTransaction final : public OptimisticCore<M>,
     return make_exclusive(entry) && Core::set_removed(entry);
   }
 
+ private:
   [[nodiscard]] bool for_update(AccessId state) const {
     return state != kNoState && runtime_.plan.reads_for_update[state];
   }

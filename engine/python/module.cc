@@ -8,11 +8,12 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "check/copied_trial.h"
+#include "check/trial.h"
 #include "driver/copied_run.h"
 #include "driver/machine_options.h"
 #include "driver/policy_json.h"
 #include "driver/session.h"
-#include "check/trial.h"
 #include "machine/probe.h"
 #include "machine/threads.h"
 #include "protocol/compiled_policy.h"

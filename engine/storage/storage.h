@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "machine/concepts.h"
 #include "machine/seeded_fault.h"
 #include "storage/arena.h"
 #include "storage/epochs.h"
@@ -17,7 +18,7 @@ namespace heddle {
 
 template <class M>
 struct Record;
-template <class M>
+template <Machine M>
 class Storage;
 
 enum class IndexKind : std::uint8_t { hash, ordered };
@@ -81,7 +82,7 @@ class TableBase {
 ///
 /// Worker numbers run from 0; each is used by one thread at a time. Everything handed out is freed
 /// when the storage dies, without running destructors.
-template <class M>
+template <Machine M>
 class Storage {
  public:
   explicit Storage(int max_workers)

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "storage/concepts.h"
 #include "storage/key.h"
 #include "storage/node_version.h"
 #include "storage/record.h"
@@ -24,12 +25,13 @@ template <class M>
 /// A table as far as its rows' columns do not matter: records of one size behind one index.
 ///
 /// @tparam K     Key<N>, compared word by word
-/// @tparam Index HashIndex (points) or OrderedIndex (points and scans)
-template <class M, class K, template <class, class> class Index>
+/// @tparam IndexOf HashIndex (points) or OrderedIndex (points and scans)
+template <class M, class K, template <class, class> class IndexOf>
+  requires Index<IndexOf<M, K>, M, K>
 class KeyedTable : public TableBase<M> {
  public:
   using KeyType = K;
-  using IndexType = Index<M, K>;
+  using IndexType = IndexOf<M, K>;
   using Keyed = KeyedTable;
 
   /// @param row_bytes of each row; a multiple of 8
@@ -39,6 +41,9 @@ class KeyedTable : public TableBase<M> {
         storage_(storage),
         index_(storage, expected_rows),
         name_(std::move(name)) {
+    if constexpr (IndexType::kKind == IndexKind::ordered) {
+      static_assert(ScannableIndex<IndexType, M, K>);
+    }
     assert(row_bytes % 8 == 0);
     storage.add_table(this);
   }
@@ -124,10 +129,10 @@ class KeyedTable : public TableBase<M> {
 /// A table whose rows are all of one plain struct.
 ///
 /// @tparam V a multiple of 8 bytes
-template <class M, class K, class V, template <class, class> class Index>
-class Table final : public KeyedTable<M, K, Index> {
+template <class M, class K, class V, template <class, class> class IndexOf>
+class Table final : public KeyedTable<M, K, IndexOf> {
   static_assert(std::is_trivially_copyable_v<V> && sizeof(V) % 8 == 0 && alignof(V) <= 16);
-  using Base = KeyedTable<M, K, Index>;
+  using Base = KeyedTable<M, K, IndexOf>;
 
  public:
   using ValueType = V;

@@ -12,9 +12,9 @@
 
 #include <gtest/gtest.h>
 
+#include "check/copied_trial.h"
 #include "check/drawn_trial.h"
 #include "check/trial.h"
-#include "driver/copied_run.h"
 #include "machines/faulty.h"
 #include "scale.h"
 
