@@ -18,6 +18,7 @@ struct SessionFactory {
   std::unique_ptr<Session> (*open)(const MachineOptions& machine, const OptionMap& options,
                                    int workers, std::uint64_t seed);
   Signature (*signature)(const OptionMap& options);
+  std::vector<OptionSpec> (*options)();  ///< what can be set of the workload
 };
 
 /// The factories, in the registry's order.
