@@ -57,8 +57,10 @@ void Options::read(OptionReader& reader) {
   reader.real("hot", hot, 0, 1,
               "share of a worker's transactions that must name a key for it to be hot; 0: every "
               "hint is");
-  reader.text("classifier", classifier,
-              "what predicts hot keys, instead of hot; null: the hints alone do");
+  reader.text(
+      "classifier", classifier,
+      "classifier of heddle schedule classify, which predicts hot keys instead of hot; null: "
+      "the hints alone do");
   reader.real("wrong_hints", wrong_hints, 0, 1,
               "share of the transactions that are taken for another of their type, to measure "
               "what errors cost");
