@@ -37,9 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 1 if `--check` finds a file that is not current.
     """
     parser = argparse.ArgumentParser(prog="python -m configs.generate", description=__doc__)
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; fail if a file would change"
-    )
+    parser.add_argument("--check", action="store_true", help="only say which files would change")
     check = parser.parse_args(arguments).check
     stale = {path: text for path, text in generated() if path.read_text("utf-8") != text}
     for path, text in stale.items():
@@ -108,13 +106,11 @@ def _table(found: re.Match[str]) -> str:
 
 
 def _row(key: str, spec: OptionSpec) -> str:
-    default = shown_number(spec.default) if _is_number(spec.default) else _yaml(spec.default)
+    default = _yaml(spec.default)
+    if isinstance(spec.default, int | float):
+        default = shown_number(spec.default)
     values = ", ".join(f"`{one}`" for one in spec.choices) or spec.allowed
     return f"| `{key}` | `{default}` | {values} | {spec.sentence} |"
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _policy_numbers() -> str:

@@ -168,8 +168,6 @@ def schedule_options(schedule: Mapping[str, Any] | None) -> dict[str, str]:
         return {}
     if not schedules(schedule):
         return {"policy": FIFO}
-    whole = {one.name: one.default for one in PARAMETERS} | {
-        "rules": SCHEDULE_DEFAULTS["rules"],
-        UNSCHEDULED: [],
-    }
-    return schedule_texts({**whole, **schedule})
+    defaults = {one.name: one.default for one in PARAMETERS}
+    rules = {"rules": SCHEDULE_DEFAULTS["rules"]}
+    return schedule_texts({**defaults, **rules, UNSCHEDULED: [], **schedule})

@@ -50,7 +50,7 @@ def test_a_value_of_several_lines_has_its_comment_above() -> None:
     specs = [OptionSpec("trace", "text", "a folder"), OptionSpec("day", "text", "one of it")]
     text = with_sentences(OmegaConf.to_yaml(config), {f"workload.{one.name}": one for one in specs})
     assert yaml.safe_load(text)["workload"]["trace"] == config["workload"]["trace"]
-    assert "\n  # a folder\n  trace: a folder" in text
+    assert "\n  # a folder\n  trace: 'a folder" in text
     assert "  day: null  # one of it\n" in text
 
 
