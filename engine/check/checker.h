@@ -1,7 +1,7 @@
 #pragma once
 
-#include "check/history.h"
 #include "check/report.h"
+#include "observe/history.h"
 
 namespace heddle::check {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "check/graph.h"
-#include "check/history.h"
 #include "check/transactions.h"
+#include "observe/history.h"
 
 namespace heddle::check {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "check/graph.h"
-#include "check/history.h"
+#include "observe/history.h"
 
 namespace heddle::check {
 

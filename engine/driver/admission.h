@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
 #include <vector>
 
 #include "driver/admission_state.h"
+#include "driver/input_array.h"
 #include "driver/measurements.h"
 #include "model/hints.h"
+#include "model/inputs.h"
 #include "model/random.h"
 #include "schedule/admission/durations.h"
 #include "schedule/admission/partition.h"
@@ -49,55 +49,58 @@ namespace heddle {
 ///   they were scheduled: of those that begin as they are drawn nothing is noted.
 /// - One that is aborted keeps its worker, is scheduled again behind those that were meanwhile, and
 ///   starts when they let it, after its backoff.
-template <class M, class W>
+template <class M>
 class Admission {
  public:
   using Ticks = typename M::Ticks;
-  using Input = typename W::Input;
   static constexpr bool kSchedules = true;
 
   /// A transaction in flight.
   struct Entry : admission::Candidate<M> {
-    Input input;
+    std::byte* input = nullptr;
+    int type = 0;
     Ticks arrived = 0;
     Ticks start = 0;        ///< not before then
     int overtaken = 0;      ///< by how many that were drawn later
     std::size_t keys = 0;   ///< how many it names; 0: none, or nobody has asked
     bool mistaken = false;  ///< for another, `hinting`, whose hints it passes
-    Input hinting;
+    std::byte* hinting = nullptr;
   };
 
-  /// @param state nullptr: nothing is scheduled, and `active()` is false
-  Admission(AdmissionState<M, W>* state, const W& workload, int worker, int workers, int types,
+  Admission(AdmissionState<M>& state, const Inputs& inputs, int worker, int workers, int types,
             std::uint64_t seed)
       : state_(state),
-        workload_(workload),
+        inputs_(inputs),
         worker_(worker),
         workers_(workers),
+        routes_(!state.mailboxes.empty()),
+        predictor_(state.make_predictor()),
         mistakes_(Random::stream(seed, 2 * kStream + static_cast<std::uint64_t>(worker))),
-        durations_(state == nullptr ? 0 : static_cast<std::size_t>(types)) {
-    if (state == nullptr) return;
-    const admission::Options& options = state->options;
-    predictor_ = state->make_predictor();
-    // Not the stream of the inputs: which transactions are drawn is the same under every policy.
-    policy_ = admission::make_policy<M>(
-        options, state->times, Random::stream(seed, kStream + static_cast<std::uint64_t>(worker)));
-    probe_.emplace(state->probe, M::ticks(options.probe_us));
-    routes_ = !state->mailboxes.empty();
-    entries_.resize(static_cast<std::size_t>(options.window) + 2);
-    for (Entry& entry : entries_) free_.push_back(&entry);
+        // Not the stream of the inputs: which transactions are drawn is the same under every
+        // policy.
+        policy_(admission::make_policy<M>(
+            state.options, state.times,
+            Random::stream(seed, kStream + static_cast<std::uint64_t>(worker)))),
+        probe_(state.probe, M::ticks(state.options.probe_us)),
+        durations_(static_cast<std::size_t>(types)),
+        entries_(static_cast<std::size_t>(state.options.window) + 2),
+        memory_(inputs, 2 * entries_.size() + 1) {
+    for (std::size_t at = 0; at < entries_.size(); ++at) {
+      entries_[at].input = memory_[2 * at];
+      entries_[at].hinting = memory_[2 * at + 1];
+      free_.push_back(&entries_[at]);
+    }
     candidates_.reserve(entries_.size());
     waiting_.reserve(entries_.size());
   }
 
-  [[nodiscard]] bool active() const { return state_ != nullptr; }
-  [[nodiscard]] const admission::HintedStates& states() const { return state_->states; }
+  [[nodiscard]] const admission::HintedStates& states() const { return state_.states; }
 
   /// Whether what goes next is drawn, and begun at once: `next` is not to be asked then, and it
   /// costs what it would if nothing were ever scheduled.
   [[nodiscard]] bool passes(Ticks now) {
-    if (routes_ || probe_->schedules(now)) return false;
-    return waiting_.empty() || probe_->measures();  // what waits goes first, unless it would count
+    if (routes_ || probe_.schedules(now)) return false;
+    return waiting_.empty() || probe_.measures();  // what waits goes first, unless it would count
   }
 
   /// Whether some have been drawn that wait, of which `next` then gives one.
@@ -106,21 +109,21 @@ class Admission {
   /// One that passes begins.
   void pass(AdmissionCounts& counts) {
     release();
-    probe_->began();
+    probe_.began();
     ++counts.cold;
   }
 
   /// The transaction that goes next; nullptr: there is none yet. It stays until the next call.
   ///
-  /// @param draw draws one if one has arrived: bool(Input&, Ticks& arrived)
+  /// @param draw draws one if one has arrived: bool(std::byte* input, int& type, Ticks& arrived)
   template <class Draw>
   Entry* next(Draw draw, Ticks now, AdmissionCounts& counts) {
     release();
     if (routes_) {
       current_ = next_routed(draw, counts);
     } else {
-      current_ = probe_->schedules(now) ? next_of_window(draw, now, counts) : next_put_off(counts);
-      if (current_ != nullptr) probe_->began();
+      current_ = probe_.schedules(now) ? next_of_window(draw, now, counts) : next_put_off(counts);
+      if (current_ != nullptr) probe_.began();
     }
     return current_;
   }
@@ -128,7 +131,7 @@ class Admission {
   /// When the transaction that `next` gave, and that was aborted, may start again.
   [[nodiscard]] Ticks start_again(Ticks now) {
     if (current_ == nullptr || current_->operations.empty()) return now;
-    return std::min(policy_->again(*current_, now), std::max(now, probe_->waits_until()));
+    return std::min(policy_->again(*current_, now), std::max(now, probe_.waits_until()));
   }
 
   /// Which rows the transaction that `next` gave is expected to touch.
@@ -136,7 +139,7 @@ class Admission {
   void expect(Hints& rows) {
     hints_.clear();
     hint(*current_);
-    predictor_->expect(type_of(*current_), hints_, rows);
+    predictor_->expect(static_cast<std::size_t>(current_->type), hints_, rows);
   }
 
   /// @param took in the attempt that committed, without waiting for others
@@ -150,18 +153,19 @@ class Admission {
     durations_.ended(static_cast<std::size_t>(type), current_->keys, took);
   }
 
-  /// Tells of every transaction that is in flight and not begun: each(input).
+  /// Calls each(type) for every transaction that is in flight and not begun.
   template <class F>
   void for_each_waiting(F each) {
-    for (const Entry* entry : waiting_) each(entry->input);
-    if (outgoing_ != nullptr) each(outgoing_->input);
+    for (const Entry* entry : waiting_) each(entry->type);
+    if (outgoing_ != nullptr) each(outgoing_->type);
     if (!routes_) return;
     Parcel parcel;
-    while (mailbox(worker_).take(parcel)) each(parcel.input);
+    std::byte* const input = memory_[2 * entries_.size()];
+    while (mailbox(worker_).take(parcel, input)) each(inputs_.type_of(input));
   }
 
  private:
-  using Parcel = typename AdmissionState<M, W>::Parcel;
+  using Parcel = typename AdmissionState<M>::Parcel;
 
   static constexpr std::uint64_t kStream = std::uint64_t{1} << 32;
 
@@ -178,7 +182,7 @@ class Admission {
 
   template <class Draw>
   Entry* next_of_window(Draw draw, Ticks now, AdmissionCounts& counts) {
-    while (waiting_.size() < static_cast<std::size_t>(state_->options.window) && !is_forced()) {
+    while (waiting_.size() < static_cast<std::size_t>(state_.options.window) && !is_forced()) {
       Entry* entry = drawn(draw);
       if (entry == nullptr) break;
       if (entry->operations.empty()) {
@@ -197,7 +201,7 @@ class Admission {
     overtake(choice.index);
     waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(choice.index));
     candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(choice.index));
-    chosen->start = std::min(choice.start, probe_->waits_until());
+    chosen->start = std::min(choice.start, probe_.waits_until());
     ++counts.hot;
     counts.forced += forced ? 1 : 0;
     counts.overtaking += choice.index != 0 ? 1 : 0;
@@ -209,10 +213,10 @@ class Admission {
   /// them, and where there is no room it draws no more until there is.
   template <class Draw>
   Entry* next_routed(Draw draw, AdmissionCounts& counts) {
-    Parcel& parcel = parcel_;
-    if (mailbox(worker_).take(parcel)) {
-      Entry* entry = take_free();
-      entry->input = parcel.input;
+    Entry* entry = take_free();
+    Parcel parcel;
+    if (mailbox(worker_).take(parcel, entry->input)) {
+      entry->type = inputs_.type_of(entry->input);
       entry->operations = parcel.operations;
       entry->arrived = parcel.arrived;
       entry->start = 0;
@@ -221,8 +225,9 @@ class Admission {
       ++counts.hot;
       return entry;
     }
+    free_.push_back(entry);
     while (true) {
-      Entry* entry = outgoing_ != nullptr ? outgoing_ : drawn(draw);
+      entry = outgoing_ != nullptr ? outgoing_ : drawn(draw);
       outgoing_ = nullptr;
       if (entry == nullptr) return nullptr;
       if (entry->operations.empty()) {
@@ -234,8 +239,7 @@ class Admission {
         ++counts.hot;
         return entry;
       }
-      parcel = {entry->input, entry->operations, entry->arrived};
-      if (!mailbox(owner).put(parcel)) {
+      if (!mailbox(owner).put({entry->operations, entry->arrived}, entry->input)) {
         outgoing_ = entry;
         return nullptr;
       }
@@ -256,7 +260,7 @@ class Admission {
   template <class Draw>
   Entry* fresh(Draw draw) {
     Entry* entry = take_free();
-    if (!draw(entry->input, entry->arrived)) {
+    if (!draw(entry->input, entry->type, entry->arrived)) {
       free_.push_back(entry);
       return nullptr;
     }
@@ -270,7 +274,7 @@ class Admission {
   /// Whether the oldest must go. Whoever overtakes another overtakes it, too: nobody has been
   /// overtaken more often.
   [[nodiscard]] bool is_forced() const {
-    return !waiting_.empty() && waiting_.front()->overtaken >= state_->options.barrier;
+    return !waiting_.empty() && waiting_.front()->overtaken >= state_.options.barrier;
   }
 
   /// One goes before the oldest `count`.
@@ -281,39 +285,32 @@ class Admission {
   void predict(Entry& entry) {
     M::on_control();
     entry.operations.clear();
-    if (state_->options.wrong_hints > 0) mistake(entry);
-    if (!state_->schedules(W::type_of(entry.input))) return predictor_->pass();
+    if (state_.options.wrong_hints > 0) mistake(entry);
+    if (!state_.schedules(entry.type)) return predictor_->pass();
     hints_.clear();
     hint(entry);
     entry.keys = hints_.size();
-    predictor_->predict(type_of(entry), hints_, entry.operations);
+    predictor_->predict(static_cast<std::size_t>(entry.type), hints_, entry.operations);
   }
 
   /// Takes some transactions for another of their type, of any worker.
   void mistake(Entry& entry) {
-    const std::optional<Input> other =
-        state_->recent.exchange(type_of(entry), entry.input, mistakes_);
-    entry.mistaken = other && mistakes_.unit() < state_->options.wrong_hints;
-    if (entry.mistaken) entry.hinting = *other;
+    const bool found = state_.recent.exchange(static_cast<std::size_t>(entry.type), entry.input,
+                                              mistakes_, entry.hinting);
+    entry.mistaken = found && mistakes_.unit() < state_.options.wrong_hints;
   }
 
-  /// What a transaction tells of itself, right or wrong.
+  /// What a transaction says of itself, right or wrong.
   void hint(const Entry& entry) {
-    if constexpr (HasHints<W>) {
-      workload_.hints(entry.mistaken ? entry.hinting : entry.input, hints_);
-    }
-  }
-
-  [[nodiscard]] static std::size_t type_of(const Entry& entry) {
-    return static_cast<std::size_t>(W::type_of(entry.input));
+    inputs_.hints(entry.mistaken ? entry.hinting : entry.input, hints_);
   }
 
   [[nodiscard]] Ticks duration_of(const Entry& entry) const {
-    return durations_.expected(type_of(entry), entry.keys);
+    return durations_.expected(static_cast<std::size_t>(entry.type), entry.keys);
   }
 
   Mailbox<M, Parcel>& mailbox(int worker) {
-    return state_->mailboxes[static_cast<std::size_t>(worker)];
+    return state_.mailboxes[static_cast<std::size_t>(worker)];
   }
 
   void release() {
@@ -328,23 +325,23 @@ class Admission {
     return entry;
   }
 
-  AdmissionState<M, W>* state_;
-  const W& workload_;
+  AdmissionState<M>& state_;
+  const Inputs& inputs_;
   int worker_;
   int workers_;
-  bool routes_ = false;
+  bool routes_;
   std::unique_ptr<admission::Predictor> predictor_;
   Random mistakes_;
   std::unique_ptr<admission::Policy<M>> policy_;
-  std::optional<admission::Probe<M>> probe_;
+  admission::Probe<M> probe_;
   admission::Durations<Ticks> durations_;
   std::vector<Entry> entries_;
+  InputArray memory_;  ///< two inputs an entry, and one more
   std::vector<Entry*> free_;
   std::vector<Entry*> waiting_;                             ///< the oldest first
   std::vector<const admission::Candidate<M>*> candidates_;  ///< the same
   Entry* current_ = nullptr;
   Entry* outgoing_ = nullptr;  ///< whose owner has no room for it
-  Parcel parcel_;
   Hints hints_;
 };
 

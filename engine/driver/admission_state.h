@@ -5,12 +5,15 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "driver/mailbox.h"
+#include "driver/measurements.h"
 #include "driver/recent_inputs.h"
+#include "driver/result.h"
 #include "model/hints.h"
-#include "model/random.h"
+#include "model/options.h"
 #include "model/signature.h"
 #include "protocol/outcome.h"
 #include "schedule/admission/hinted_states.h"
@@ -25,20 +28,21 @@
 namespace heddle {
 
 /// What the workers of one run share to schedule their transactions.
-template <class M, class W>
+template <class M>
 struct AdmissionState {
-  /// A transaction on its way to the worker whose key it needs.
+  /// A transaction on its way to the worker whose key it needs; its input is the tail.
   struct Parcel {
-    typename W::Input input;
     admission::Operations operations;
     typename M::Ticks arrived;
   };
 
-  AdmissionState(const admission::Options& given, int workers, const Signature& signature)
+  AdmissionState(const admission::Options& given, int workers, const Signature& signature,
+                 std::size_t input_bytes)
       : options(given),
         scheduled(given.scheduled_types(signature)),
         states(signature),
-        times(given.rules) {
+        times(given.rules),
+        recent(input_bytes) {
     if (!options.classifier.empty()) {
       const auto classifier = classifier::Classifier::parse(options.classifier, signature);
       classifier_summary = classifier.summary();
@@ -46,7 +50,7 @@ struct AdmissionState {
     }
     if (!admission::routes(options.policy)) return;
     for (int worker = 0; worker < workers; ++worker) {
-      mailboxes.emplace_back(static_cast<std::size_t>(options.window));
+      mailboxes.emplace_back(static_cast<std::size_t>(options.window), input_bytes);
     }
   }
 
@@ -69,6 +73,23 @@ struct AdmissionState {
     return recorded;
   }
 
+  /// What came of it.
+  [[nodiscard]] ScheduleResult result(const std::vector<Measurements<M>>& workers) const {
+    ScheduleResult result{.options = recorded_options()};
+    for (const Measurements<M>& worker : workers) {
+      const AdmissionCounts& counts = worker.admission;
+      result.hot += counts.hot;
+      result.cold += counts.cold;
+      result.overtaking += counts.overtaking;
+      result.forced += counts.forced;
+      result.deferred += counts.deferred;
+      result.moved += counts.moved;
+      result.choosing_s += M::microseconds(worker.choosing) / 1e6;
+      result.held_s += M::microseconds(worker.held) / 1e6;
+    }
+    return result;
+  }
+
   admission::Options options;
   std::vector<bool> scheduled;  ///< by type of the signature
   admission::HintedStates states;
@@ -76,8 +97,22 @@ struct AdmissionState {
   std::string classifier_summary;
   admission::KeyTimes<M> times;
   admission::ProbeCounts<M> probe;
-  RecentInputs<typename W::Input> recent;    ///< where mistakes are made
+  RecentInputs recent;                       ///< where mistakes are made
   std::deque<Mailbox<M, Parcel>> mailboxes;  ///< one a worker, where the policy routes
 };
+
+/// What the workers of a run share to schedule; nullptr: the options say `fifo`.
+/// @throws std::invalid_argument naming the option at fault and what is valid
+template <class M>
+[[nodiscard]] std::unique_ptr<AdmissionState<M>> make_admission_state(const OptionMap& schedule,
+                                                                      std::string_view protocol,
+                                                                      int workers,
+                                                                      const Signature& signature,
+                                                                      std::size_t input_bytes) {
+  admission::Options options = admission::Options::parse(schedule);
+  if (!options.schedules()) return nullptr;
+  if (!options.rules_given) options.rules = admission::rules_of(protocol);
+  return std::make_unique<AdmissionState<M>>(options, workers, signature, input_bytes);
+}
 
 }  // namespace heddle

@@ -2,8 +2,8 @@
 
 #include <stdexcept>
 
+#include "check/trial.h"
 #include "driver/process_copy.h"
-#include "driver/trial.h"
 
 namespace heddle {
 

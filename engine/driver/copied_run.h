@@ -19,7 +19,7 @@ namespace heddle {
 [[nodiscard]] std::string run_on_copy(Session& session, const RunOptions& options, bool check,
                                       const std::function<bool()>& interrupted);
 
-/// Records and checks a run (run_checked(), driver/trial.h) likewise.
+/// Records and checks a run (run_checked(), check/trial.h) likewise.
 ///
 /// @param finish_s how long the checks may take, in seconds
 /// @return the verdict as JSON. A copy that dies or hangs has found something: the engine must do

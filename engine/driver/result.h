@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "check/history.h"
-#include "driver/recorded_timeline.h"
+#include "observe/history.h"
+#include "observe/recorded_timeline.h"
 
 namespace heddle {
 

@@ -6,7 +6,6 @@
 #include "driver/session_factory.h"
 #include "machine/threads.h"
 #include "machine/virtual.h"
-#include "protocol/registry.h"
 #include "schedule/admission/options.h"
 
 namespace heddle {
@@ -84,7 +83,5 @@ std::vector<std::string> workload_names() {
 std::vector<std::string> machine_names() {
   return distinct([](const SessionFactory& factory) { return factory.machine; });
 }
-
-std::vector<std::string> protocol_names() { return Protocols::names(); }
 
 }  // namespace heddle

@@ -14,6 +14,7 @@
 #include "model/hints.h"
 #include "model/options.h"
 #include "protocol/compiled_policy.h"
+#include "protocol/names.h"
 
 namespace heddle {
 
@@ -41,11 +42,11 @@ struct RunOptions {
   /// How many events of the measured window are recorded at most; 0: none are. Virtual machine
   /// only.
   std::size_t timeline_events = 0;
-  /// How many bytes of history are recorded at most (engine/check/history.h), warm-up included; a
+  /// How many bytes of history are recorded at most (engine/observe/history.h), warm-up included; a
   /// run ends when there are as many. 0: none are.
   std::size_t history_bytes = 0;
-  /// How many bytes of a trace are recorded at most (driver/recorded_trace.h), likewise. Real cores
-  /// only.
+  /// How many bytes of a trace are recorded at most (observe/recorded_trace.h), likewise. Real
+  /// cores only.
   std::size_t trace_bytes = 0;
   /// So many equal parts of the measured window are counted by themselves, each a whole number of
   /// microseconds; 0: none are. They end when the run is next looked after, which on the virtual
@@ -114,6 +115,5 @@ class Session {
 [[nodiscard]] Signature workload_signature(const OptionMap& workload);
 [[nodiscard]] std::vector<std::string> workload_names();
 [[nodiscard]] std::vector<std::string> machine_names();
-[[nodiscard]] std::vector<std::string> protocol_names();
 
 }  // namespace heddle

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "driver/database.h"
 #include "driver/session.h"
 
 namespace heddle {
@@ -20,6 +21,15 @@ struct SessionFactory {
   Signature (*signature)(const OptionMap& options);
   std::vector<OptionSpec> (*options)();  ///< what can be set of the workload
 };
+
+/// A session on a database that is not loaded yet. Defined once a machine
+/// (driver/machine_session.h).
+/// @param described the workload's options, its name among them, for results
+template <class M>
+[[nodiscard]] std::unique_ptr<Session> make_session(std::shared_ptr<Database<M>> database,
+                                                    const OptionMap& described, int workers,
+                                                    std::uint64_t seed,
+                                                    const MachineOptions& machine);
 
 /// The factories, in the registry's order.
 [[nodiscard]] const std::vector<SessionFactory>& session_factories();

@@ -4,78 +4,46 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "driver/arrivals.h"
 #include "driver/backoff.h"
+#include "driver/input_array.h"
 #include "driver/measurements.h"
-#include "machine/shared.h"
+#include "driver/run_state.h"
 #include "model/hints.h"
+#include "model/inputs.h"
 #include "model/random.h"
+#include "protocol/attempts.h"
+#include "protocol/expected_access.h"
+#include "protocol/policy_runtime.h"
 #include "protocol/protocol.h"
-#include "protocol/snapshot.h"
 #include "protocol/timeline.h"
-#include "protocol/write_queues.h"
+#include "storage/storage.h"
 
 namespace heddle {
 
-/// The stages of a run, in order. The measured window begins with `measure`, its first interval;
-/// any others (IntervalCounts) follow, each by the next number.
-enum class Phase : std::uint64_t { warm_up, measure, over = ~std::uint64_t{0} };
-
-/// The phase of an interval of the measured window, counted from 0, and the other way round.
-[[nodiscard]] constexpr Phase phase_of_interval(std::size_t interval) {
-  return static_cast<Phase>(static_cast<std::uint64_t>(Phase::measure) + interval);
-}
-[[nodiscard]] constexpr std::size_t interval_of_phase(Phase phase) {
-  return static_cast<std::uint64_t>(phase) - static_cast<std::uint64_t>(Phase::measure);
-}
-
-/// What a run's workers share with the thread that started them.
-template <class M>
-struct RunState {
-  alignas(64) Shared<M, std::uint64_t> phase{static_cast<std::uint64_t>(Phase::warm_up)};
-  /// When the measured window began and ended, as the thread outside saw it.
-  Shared<M, typename M::Ticks> measured_from;
-  Shared<M, typename M::Ticks> measured_until;
-  alignas(64) Shared<M, std::uint64_t> stop{0};
-  /// Where transactions arrive by a clock: that. Set before the workers start.
-  ArrivalClock<M> arrivals;
-};
-
-/// Counts a worker's attempts, so that the watchdog sees that it lives.
-template <class M>
-struct alignas(64) Heartbeat {
-  Shared<M, std::uint64_t> beats;
-};
-
-template <class M, class W>
-struct AdmissionState;
-
 /// What a worker is given.
-template <class M, class W, class Protocol>
+template <class M>
 struct WorkerSetup {
   typename M::Member& member;
   int workers;
   std::uint64_t seed;
-  W& workload;
+  Inputs& inputs;
   Storage<M>& storage;
-  typename Protocol::template Runtime<M>& runtime;
+  std::unique_ptr<Attempts<M>> attempts;
+  WaitTimes<M>* wait_times;  ///< nullptr: the protocol does not say where waiting time goes
   RunState<M>& state;
   Heartbeat<M>& heartbeat;
   Measurements<M>& measurements;
   Backoff backoff;
-  AdmissionState<M, W>* admission = nullptr;  ///< nullptr: transactions start as they are drawn
 };
 
 /// Transactions start as they are drawn: first in, first out.
 struct Unscheduled {
   static constexpr bool kSchedules = false;
-  template <class Setup>
-  explicit Unscheduled(const Setup&) {}
 };
 
 /// One worker: draws transactions from the workload and runs each until it commits.
@@ -87,36 +55,32 @@ struct Unscheduled {
 /// An aborted transaction is retried with the same input until it commits or the run ends; a worker
 /// never drops it for an easier one (Polyjuice §7.1), or training would learn to starve a type.
 ///
-/// @tparam Observer watches every attempt (protocol/observer.h)
-/// @tparam Scheduling says which transaction starts next: Unscheduled, or Scheduled
-///         (driver/scheduled_worker.h)
-template <class M, class W, class Protocol, class Observer, class Scheduling = Unscheduled>
+/// @tparam Scheduling says which transaction starts next: Unscheduled, or Admission
+///         (driver/admission.h)
+template <class M, class Scheduling>
 class Worker {
  public:
-  using Executor = typename Protocol::template Executor<M>;
-  using Runtime = typename Protocol::template Runtime<M>;
-
-  Worker(const WorkerSetup<M, W, Protocol>& setup, Observer observer)
+  /// @param scheduling what `Scheduling` is made of
+  template <class... Args>
+  explicit Worker(WorkerSetup<M> setup, Args&&... scheduling)
       : member_(setup.member),
         worker_(member_.worker()),
         workers_(setup.workers),
         random_(Random::stream(setup.seed, static_cast<std::uint64_t>(worker_))),
-        workload_(setup.workload),
+        inputs_(setup.inputs),
         storage_(setup.storage),
-        runtime_(setup.runtime),
+        attempts_(std::move(setup.attempts)),
+        wait_times_(setup.wait_times),
         state_(setup.state),
         heartbeat_(setup.heartbeat),
         measurements_(setup.measurements),
-        backoff_(setup.backoff),
-        open_loop_(is_open_loop(workload_)),
-        observer_(std::move(observer)),
-        executor_(runtime_, storage_, worker_),
-        snapshot_(storage_, worker_),
-        scheduling_(setup) {}
+        backoff_(std::move(setup.backoff)),
+        open_loop_(inputs_.open_loop()),
+        input_(inputs_, 1),
+        scheduling_(std::forward<Args>(scheduling)...) {}
 
-  /// Runs until the run is over. Inlined into the one place that calls it, where the compiler knows
-  /// what the members refer to.
-  [[gnu::always_inline]] void run() {
+  /// Runs until the run is over.
+  void run() {
     Phase phase = Phase::warm_up;
     auto now = M::now();
     while (true) {
@@ -136,15 +100,13 @@ class Worker {
         continue;
       }
       const Begin next = next_transaction(now);
-      if (next.input == nullptr) {
+      if (next.input == nullptr) [[unlikely]] {
         now = next.start;
         continue;
       }
       now = run_to_the_end(next);
     }
-    if constexpr (Scheduling::kSchedules) {
-      if (scheduling_.active()) count_waiting();
-    }
+    if constexpr (Scheduling::kSchedules) count_waiting();
     // relaxed: the phase's acquire has brought it.
     measurements_.end = may_be_late() ? state_.measured_until.load(std::memory_order_relaxed) : now;
     if (phase == Phase::warm_up) {
@@ -160,23 +122,16 @@ class Worker {
 
   /// A transaction that is about to begin.
   struct Begin {
-    const typename W::Input* input;  ///< nullptr: there is none yet,
-    Ticks start;                     ///< and it is this time now
+    const std::byte* input;  ///< nullptr: there is none yet,
+    int type;
+    Ticks start;  ///< and it is this time now
     Ticks arrived;
     Ticks from;  ///< since when the worker's time is its
   };
 
-  static bool is_open_loop([[maybe_unused]] const W& workload) {
-    if constexpr (HasArrivals<W>) return workload.open_loop();
-    return false;
-  }
-
   /// Its own boundaries are exact; but a worker that waits, for its turn or for a transaction,
   /// notices late that the window is open or closed, and its waiting counts.
-  [[nodiscard]] bool may_be_late() const {
-    if constexpr (HasArrivals<W>) return member_.crowded() || open_loop_;
-    return member_.crowded();
-  }
+  [[nodiscard]] bool may_be_late() const { return member_.crowded() || open_loop_; }
 
   /// Idles until a transaction arrives, but not for long.
   Ticks await_arrival(Ticks now) {
@@ -210,98 +165,88 @@ class Worker {
     // relaxed: the phase's acquire has brought the time.
     measurements_.start =
         may_be_late() ? state_.measured_from.load(std::memory_order_relaxed) : now;
-    if constexpr (HasArrivals<W>) {
+    if (open_loop_) {
       const Ticks idle_from = std::max(idle_from_, measurements_.start);
       const Ticks idle_until = std::min(now, due_);
       if (idle_from < idle_until) measurements_.idle = idle_until - idle_from;
     }
-    if constexpr (requires { runtime_.wait_times; }) {
-      runtime_.wait_times[static_cast<std::size_t>(worker_)].reset();
-    }
+    if (wait_times_ != nullptr) wait_times_->reset();
   }
 
   void end_interval(Phase phase) {
     measurements_.by_interval.end(interval_of_phase(phase), measurements_.by_type);
   }
 
-  /// When a transaction arrived that is begun now.
-  [[nodiscard]] Ticks arrival(Ticks now) const {
-    if constexpr (HasArrivals<W>) return open_loop_ ? due_ : now;
-    return now;
+  /// Whether the transaction that is drawn next has arrived; if not, `due_` says when it will.
+  bool has_arrived(Ticks now) {
+    due_ = state_.arrivals.due(inputs_.next_arrival_us(worker_));
+    return now >= due_;
+  }
+
+  int draw(Ticks now, std::byte* input) {
+    M::on_transaction();
+    return inputs_.draw(random_, worker_, workers_,
+                        static_cast<std::uint64_t>(M::microseconds(now)), input);
   }
 
   /// What begins now.
   [[gnu::always_inline]] Begin next_transaction(const Ticks now) {
     if constexpr (Scheduling::kSchedules) {
-      if (scheduling_.active() && !scheduling_.passes(now)) return next_scheduled(now);
+      if (!scheduling_.passes(now)) return next_scheduled(now);
     }
-    if constexpr (HasArrivals<W>) {
-      if (open_loop_) {
-        due_ = state_.arrivals.due(workload_.next_arrival_us(worker_));
-        if (now < due_) {
-          if constexpr (Scheduling::kSchedules) {
-            if (scheduling_.active() && scheduling_.holds_some()) return next_scheduled(now);
-          }
-          return nothing_until(await_arrival(now));
+    if (open_loop_) [[unlikely]] {
+      if (!has_arrived(now)) {
+        if constexpr (Scheduling::kSchedules) {
+          if (scheduling_.holds_some()) return next_scheduled(now);
         }
-        idle_from_ = kNotIdle;
+        return nothing_until(await_arrival(now));
       }
+      idle_from_ = kNotIdle;
     }
-    if constexpr (Scheduling::kSchedules) {
-      if (scheduling_.active()) scheduling_.pass(measurements_.admission);
-    }
-    M::on_transaction();
-    workload_.generate(random_, worker_, workers_, static_cast<std::uint64_t>(M::microseconds(now)),
-                       input_);
-    return {.input = &input_, .start = now, .arrived = arrival(now), .from = now};
+    if constexpr (Scheduling::kSchedules) scheduling_.pass(measurements_.admission);
+    const int type = draw(now, input_[0]);
+    return {.input = input_[0],
+            .type = type,
+            .start = now,
+            .arrived = open_loop_ ? due_ : now,
+            .from = now};
   }
 
   static Begin nothing_until(Ticks now) {
-    return {.input = nullptr, .start = now, .arrived = now, .from = now};
+    return {.input = nullptr, .type = 0, .start = now, .arrived = now, .from = now};
   }
 
   /// The transaction that is scheduled next, once it may start.
   [[gnu::noinline]] Begin next_scheduled(const Ticks now) {
-    const auto draw = [&](typename W::Input& input, Ticks& arrived) {
-      arrived = now;
-      if constexpr (HasArrivals<W>) {
-        if (open_loop_) {
-          due_ = state_.arrivals.due(workload_.next_arrival_us(worker_));
-          if (now < due_) return false;
-          arrived = due_;
-        }
-      }
-      M::on_transaction();
-      workload_.generate(random_, worker_, workers_,
-                         static_cast<std::uint64_t>(M::microseconds(now)), input);
+    const auto draw_one = [&](std::byte* input, int& type, Ticks& arrived) {
+      if (open_loop_ && !has_arrived(now)) return false;
+      arrived = open_loop_ ? due_ : now;
+      type = draw(now, input);
       return true;
     };
-    const auto* next = scheduling_.next(draw, now, measurements_.admission);
+    const auto* next = scheduling_.next(draw_one, now, measurements_.admission);
     const Ticks chosen = M::now();
     measurements_.choosing += chosen - now;
     if (next == nullptr) return nothing_until(await_transaction(now));
     idle_from_ = kNotIdle;
     const Ticks start = hold_until(next->start, chosen);
-    if constexpr (kTellsWhatToExpect) {
-      if (!next->operations.empty()) tell_what_to_expect();
-    }
-    return {.input = &next->input, .start = start, .arrived = next->arrived, .from = now};
+    if (!next->operations.empty() && attempts_->wants_expectations()) pass_expectations();
+    return {.input = next->input,
+            .type = next->type,
+            .start = start,
+            .arrived = next->arrived,
+            .from = now};
   }
 
-  /// Some protocols run the better for knowing which rows a transaction is going to write.
-  static constexpr bool kTellsWhatToExpect =
-      Scheduling::kSchedules &&
-      requires(Executor& executor, std::span<const ExpectedAccess> rows) { executor.expect(rows); };
-
+  /// What a protocol is told of a transaction before it begins, where it wants that.
   struct Expecting {
     Hints rows;                            ///< that the transaction that goes next touches,
     std::vector<ExpectedAccess> accesses;  ///< and which of them it writes
     /// By state the table whose row it writes; nullptr: it writes none.
     std::vector<const TableBase<M>*> written;
   };
-  struct NotExpecting {};
 
-  void tell_what_to_expect() {
+  void pass_expectations() {
     auto& [rows, accesses, written] = expecting_;
     if (written.empty()) [[unlikely]]
       written = tables_written();
@@ -312,7 +257,7 @@ class Worker {
       const TableBase<M>* table = written[row.state];
       if (table != nullptr) accesses.push_back({row.key, table->number(), true});
     }
-    executor_.expect(accesses);
+    attempts_->expect(accesses);
   }
 
   [[nodiscard]] std::vector<const TableBase<M>*> tables_written() const {
@@ -328,9 +273,7 @@ class Worker {
 
   /// There is none: it has not arrived yet, or whoever is to run it has no room for it.
   Ticks await_transaction(Ticks now) {
-    if constexpr (HasArrivals<W>) {
-      if (open_loop_ && now < due_) return await_arrival(now);
-    }
+    if (open_loop_ && now < due_) return await_arrival(now);
     beat();
     storage_.leave(worker_);  // however long it takes; boundary() re-enters
     pause_for(M::ticks(kShortRestUs), now);
@@ -356,31 +299,26 @@ class Worker {
   /// What is in flight and was not begun counts: or who leaves a type waiting would seem the
   /// faster.
   void count_waiting() {
-    scheduling_.for_each_waiting([this](const typename W::Input& input) {
-      measurements_.count_unfinished(W::type_of(input), 0);
-    });
+    scheduling_.for_each_waiting([this](int type) { measurements_.count_unfinished(type, 0); });
   }
 
-  /// Runs one transaction until it ends. Returns the time it ended. Inlined into the one place that
-  /// calls it, however the transaction was chosen: so one that begins as it is drawn costs next to
-  /// nothing more where others are scheduled.
+  /// Runs one transaction until it ends. Returns the time it ended.
   [[gnu::always_inline]] Ticks run_to_the_end(const Begin& begin) {
-    const typename W::Input& input = *begin.input;
+    const int type = begin.type;
     const Ticks arrived = begin.arrived;
     const Ticks from = begin.from;
-    const int type = W::type_of(input);
     const auto took = [&](Ticks end) { return end - (Scheduling::kSchedules ? from : arrived); };
     Ticks start = begin.start;
     for (std::uint32_t prior_aborts = 0;; ++prior_aborts) {
       storage_.boundary(worker_, start);
       beat();
       timeline::tell<M>(timeline::What::attempt, static_cast<std::uint32_t>(type), prior_aborts);
-      const Attempt<M> attempt = run_once(input, type, prior_aborts);
+      const Attempt<M> attempt = attempts_->attempt(begin.input, type, prior_aborts);
       tell_end(attempt);
       const Ticks end = M::now();
       if (attempt.outcome != Outcome::abort) [[likely]] {
         measurements_.count_end(type, attempt, end - start, end - arrived, took(end));
-        backoff_.on_commit(type, prior_aborts, executor_.policy());
+        backoff_.on_commit(type, prior_aborts, attempts_->policy());
         if constexpr (Scheduling::kSchedules) scheduling_.ended(type, end - start - attempt.waited);
         return end;
       }
@@ -397,20 +335,8 @@ class Worker {
     }
   }
 
-  Attempt<M> run_once(const typename W::Input& input, int type, std::uint32_t prior_aborts) {
-    const bool of_the_past = workload_.is_snapshot(type);
-    observer_.begin(type, of_the_past);
-    if (of_the_past) {
-      snapshot_.begin();
-      Attempt<M> attempt;
-      attempt.outcome = observer_.query(workload_, snapshot_, input);
-      return attempt;
-    }
-    return executor_.attempt(workload_, input, type, prior_aborts, observer_);
-  }
-
   Ticks back_off(int type, std::uint32_t prior_aborts, Ticks now) {
-    const double us = backoff_.on_abort(type, prior_aborts, executor_.policy());
+    const double us = backoff_.on_abort(type, prior_aborts, attempts_->policy());
     if (us < kWorthWaitingUs) return now;
     if (us > kLongUs) storage_.leave(worker_);  // don't hold the epoch back; boundary() re-enters
     if (member_.turn_over(now)) pass_turn();
@@ -446,9 +372,10 @@ class Worker {
   int worker_;
   int workers_;
   Random random_;
-  W& workload_;
+  Inputs& inputs_;
   Storage<M>& storage_;
-  Runtime& runtime_;
+  std::unique_ptr<Attempts<M>> attempts_;
+  WaitTimes<M>* wait_times_;
   RunState<M>& state_;
   Heartbeat<M>& heartbeat_;
   Measurements<M>& measurements_;
@@ -456,12 +383,9 @@ class Worker {
   bool open_loop_;
   Ticks due_ = 0;               ///< in an open loop: when the transaction arrives that is next
   Ticks idle_from_ = kNotIdle;  ///< likewise: when it last began to wait for one
-  Observer observer_;
-  Executor executor_;
-  SnapshotTransaction<M, Observer::kRecords> snapshot_;
-  typename W::Input input_{};
+  InputArray input_;            ///< of the transaction that runs, if it is not scheduled
   [[no_unique_address]] Scheduling scheduling_;
-  [[no_unique_address]] std::conditional_t<kTellsWhatToExpect, Expecting, NotExpecting> expecting_;
+  Expecting expecting_;
 };
 
 }  // namespace heddle

@@ -45,12 +45,4 @@ class Hints {
   std::size_t count_ = 0;
 };
 
-/// A workload whose transactions pass hints. `hints` appends those of an input: it reads nothing
-/// else and costs a few instructions. A type that runs on a snapshot passes none: it conflicts with
-/// nobody.
-template <class W>
-concept HasHints = requires(const W& workload, const typename W::Input& input, Hints& hints) {
-  workload.hints(input, hints);
-};
-
 }  // namespace heddle

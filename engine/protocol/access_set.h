@@ -124,7 +124,7 @@ class AccessSet {
   [[nodiscard]] Access<M>* begin() { return entries_.get(); }
   [[nodiscard]] Access<M>* end() { return entries_.get() + size_; }
 
-  [[nodiscard]] Place locate(const Record<M>* record) const {
+  [[nodiscard, gnu::always_inline]] Place locate(const Record<M>* record) const {
     for (std::uint32_t at = home(record);; at = next(at)) {
       const std::uint32_t slot = slots_[at];
       if (slot < base_) [[likely]]
@@ -136,7 +136,7 @@ class AccessSet {
 
   /// Adds an entry, whose fields but `record` the caller sets.
   /// Precondition: `place` is what locate(record) gives, and it is not in the set.
-  Access<M>& append(Record<M>* record, Place place) {
+  [[gnu::always_inline]] Access<M>& append(Record<M>* record, Place place) {
     assert(place.entry == kNone);
     slots_[place.slot] = base_ + size_;
     Access<M>& access = entries_[size_++];
@@ -197,7 +197,7 @@ class AccessSet {
   }
 
   /// Half the slots are taken: doubles everything. Returns the last entry at its new place.
-  Access<M>& enlarge() {
+  [[gnu::noinline, gnu::cold]] Access<M>& enlarge() {
     slots_.assign(slots_.size() * 2, 0);
     shift_ = 64 - std::countr_zero(slots_.size());
     base_ = 1;

@@ -45,11 +45,10 @@ struct MvSchedO {
     /// What the next transaction is expected to do, in all its attempts.
     void expect(std::span<const ExpectedAccess> accesses) { txn_.expected().expect(accesses); }
 
-    template <class W, class Observer>
-    Attempt<M> attempt(W& workload, const typename W::Input& input, int /*type*/,
-                       std::uint32_t prior_aborts, Observer& observer) {
+    template <class P>
+    Attempt<M> attempt(const P& procedure, int /*type*/, std::uint32_t prior_aborts) {
       const Attempt<M> attempt =
-          attempt_by_timestamp(runtime_, worker_, txn_, workload, input, prior_aborts, observer);
+          attempt_by_timestamp(runtime_, worker_, txn_, procedure, prior_aborts);
       if (attempt.outcome != Outcome::abort) txn_.expected().expect({});
       return attempt;
     }

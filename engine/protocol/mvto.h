@@ -15,14 +15,12 @@ namespace heddle {
 inline constexpr std::uint32_t kAbortsBeforeAlone = 64;
 
 /// One attempt at a transaction that is ordered by its timestamp.
-template <class M, class Txn, class W, class Observer>
-Attempt<M> attempt_by_timestamp(MultiversionRuntime<M>& runtime, int worker, Txn& txn, W& workload,
-                                const typename W::Input& input, std::uint32_t prior_aborts,
-                                Observer& observer) {
+template <class M, class Txn, class P>
+Attempt<M> attempt_by_timestamp(MultiversionRuntime<M>& runtime, int worker, Txn& txn,
+                                const P& procedure, std::uint32_t prior_aborts) {
   const bool alone = prior_aborts >= kAbortsBeforeAlone && runtime.go_alone(worker);
   txn.begin();
-  const Attempt<M> attempt =
-      attempt_to_commit<M>(txn, [&] { return observer.execute(workload, txn, input); }, observer);
+  const Attempt<M> attempt = attempt_by<M>(txn, procedure);
   if (alone) [[unlikely]]
     runtime.let_others_go();
   return attempt;
@@ -46,10 +44,9 @@ struct Mvto {
     Executor(Runtime<M>& runtime, Storage<M>& storage, int worker)
         : runtime_(runtime), worker_(worker), txn_(storage, worker, runtime) {}
 
-    template <class W, class Observer>
-    Attempt<M> attempt(W& workload, const typename W::Input& input, int /*type*/,
-                       std::uint32_t prior_aborts, Observer& observer) {
-      return attempt_by_timestamp(runtime_, worker_, txn_, workload, input, prior_aborts, observer);
+    template <class P>
+    Attempt<M> attempt(const P& procedure, int /*type*/, std::uint32_t prior_aborts) {
+      return attempt_by_timestamp(runtime_, worker_, txn_, procedure, prior_aborts);
     }
     static const CompiledPolicy* policy() { return nullptr; }
 

@@ -361,10 +361,10 @@ class OptimisticCore {
     if (seeded<M>(SeededFault::skip_old_versions)) return;
     if (tid::absent(access.seen) && tid::version(access.seen) == 0) return;
     if (Epochs<M>::same_snapshot(tid::epoch(access.seen), tid::epoch(version))) return;
-    const std::size_t bytes = sizeof(Version<M>) + access.table->payload_bytes();
+    const std::size_t bytes = sizeof(Version<M>) + access.table->row_bytes();
     auto* old = new (storage_.allocate(worker_, bytes))
         Version<M>{access.seen, access.record->past.newest()};
-    std::memcpy(old->payload(), access.record->payload(), access.table->payload_bytes());
+    std::memcpy(old->payload(), access.record->payload(), access.table->row_bytes());
     access.record->past.add(old);
     storage_.retire_version(worker_, old, bytes, tid::epoch(version));
   }

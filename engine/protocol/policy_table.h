@@ -65,18 +65,15 @@ struct PolicyTable {
     Executor(Runtime<M>& runtime, Storage<M>& storage, int worker)
         : runtime_(runtime), native_(storage, worker), table_(storage, worker, runtime) {}
 
-    template <class W, class Observer>
-    Attempt<M> attempt(W& workload, const typename W::Input& input, int type,
-                       std::uint32_t prior_aborts, Observer& observer) {
+    template <class P>
+    Attempt<M> attempt(const P& procedure, int type, std::uint32_t prior_aborts) {
       policy_ = &runtime_.current();
       if (policy_->type(type).native || prior_aborts >= kAbortsBeforeEscape) {
         native_.begin();
-        return attempt_to_commit<M>(
-            native_, [&] { return observer.execute(workload, native_, input); }, observer);
+        return attempt_by<M>(native_, procedure);
       }
       table_.begin(type, *policy_);
-      return attempt_to_commit<M>(
-          table_, [&] { return observer.execute(workload, table_, input); }, observer);
+      return attempt_by<M>(table_, procedure);
     }
 
     /// The policy of the last attempt.

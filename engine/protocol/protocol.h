@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -10,7 +11,6 @@
 #include "machine/shared.h"
 #include "model/signature.h"
 #include "protocol/compiled_policy.h"
-#include "protocol/observer.h"
 #include "protocol/outcome.h"
 #include "protocol/timeline.h"
 #include "storage/storage.h"
@@ -39,15 +39,31 @@ struct Attempt {
   std::uint32_t partial_retries = 0;  ///< times it was run again from a validated point
 };
 
+/// What executors run: a stored procedure with its input.
+///
+///     Outcome run(txn)            the procedure, on a transaction of any class
+///     void ended(txn, attempt)    the attempt is over, and `txn` still holds what it did
+template <class P, class M, class Txn>
+concept Procedure = requires(const P& procedure, Txn& txn, const Attempt<M>& attempt) {
+  { procedure.run(txn) } -> std::same_as<Outcome>;
+  procedure.ended(txn, attempt);
+};
+
+struct Ignored {
+  template <class Txn, class A>
+  void operator()(const Txn& /*txn*/, const A& /*attempt*/) const {}
+};
+
 /// Makes one attempt at a transaction that has begun: runs its procedure, and commits or validates
 /// the wish to roll back. Serves every transaction class; `txn.waited()` is its waiting time so
 /// far.
 ///
 /// @param procedure returns the Outcome; it is run again where the transaction can go back to a
 ///        validated point
-/// @param observer is told when the attempt is over
-template <class M, class Txn, class F, class Observer = Unobserved>
-Attempt<M> attempt_to_commit(Txn& txn, F procedure, Observer&& observer = {}) {
+/// @param on_end(const Txn&, const Attempt<M>&) is called when the attempt is over and `txn` still
+///        holds what it did
+template <class M, class Txn, class F, class OnEnd = Ignored>
+Attempt<M> attempt_to_commit(Txn& txn, F procedure, OnEnd on_end = {}) {
   Attempt<M> attempt;
   Outcome outcome = procedure();
   while (true) {
@@ -77,9 +93,17 @@ Attempt<M> attempt_to_commit(Txn& txn, F procedure, Observer&& observer = {}) {
     attempt.outcome = ended ? outcome : Outcome::abort;
     attempt.waited = txn.waited();
     attempt.commit += took();
-    observer.ended(txn, attempt);
+    on_end(txn, attempt);
     return attempt;
   }
+}
+
+/// One attempt by a Procedure.
+template <class M, class Txn, Procedure<M, Txn> P>
+Attempt<M> attempt_by(Txn& txn, const P& procedure) {
+  return attempt_to_commit<M>(
+      txn, [&] { return procedure.run(txn); },
+      [&](Txn& ended, const Attempt<M>& attempt) { procedure.ended(ended, attempt); });
 }
 
 /// What a wrong option of a protocol is answered with.

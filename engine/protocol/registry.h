@@ -17,7 +17,7 @@ template <class... Ts>
 struct Registry {
   /// Calls f(T{}) for the type of that name; false if there is none.
   template <class F>
-  static bool visit(std::string_view name, F f) {
+  static bool visit([[maybe_unused]] std::string_view name, [[maybe_unused]] F f) {
     return ((Ts::kName == name && (f(Ts{}), true)) || ...);
   }
 

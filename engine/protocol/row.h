@@ -15,6 +15,7 @@ class Row {
   explicit operator bool() const { return value_ != nullptr; }
   const V& operator*() const { return *value_; }
   const V* operator->() const { return value_; }
+  [[nodiscard]] const V* get() const { return value_; }
 
   /// Its place in the transaction's access set.
   [[nodiscard]] std::uint32_t entry() const { return entry_; }

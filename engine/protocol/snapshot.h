@@ -8,6 +8,7 @@
 #include "protocol/outcome.h"
 #include "protocol/row.h"
 #include "protocol/timeline.h"
+#include "protocol/typed_access.h"
 #include "storage/node_version.h"
 #include "storage/table.h"
 
@@ -18,7 +19,7 @@ namespace heddle {
 ///
 /// @tparam kKeepsVersions remembers which versions it has handed out, for an observer
 template <class M, bool kKeepsVersions = false>
-class SnapshotTransaction {
+class SnapshotTransaction : public TypedAccess<SnapshotTransaction<M, kKeepsVersions>> {
  public:
   struct Seen {
     const Record<M>* record;
@@ -33,41 +34,33 @@ class SnapshotTransaction {
     if constexpr (kKeepsVersions) seen_.clear();
   }
 
-  template <class Prefix, class T>
-  Row<Prefix> read(AccessId state, T& table, const typename T::KeyType& key) {
+  // What TypedAccess asks for (protocol/typed_access.h); a snapshot is only read.
+
+  template <class T, class Width>
+  Row<std::byte> read_row(AccessId state, T& table, const typename T::KeyType& key, Width bytes) {
     const Scope scope(AccessKind::read, state, table, [&key] { return key.words[0]; });
     assert(table.in_snapshots() && "this table keeps no past for snapshots");
     NodeVersion<M> node;
     const Record<M>* record = table.index().find(key, node);
-    return record == nullptr ? Row<Prefix>{} : row_of<Prefix>(*record);
+    return record == nullptr ? Row<std::byte>{} : row_of(*record, bytes);
   }
 
-  template <class T>
-  auto read(AccessId state, T& table, const typename T::KeyType& key) {
-    return read<typename T::ValueType>(state, table, key);
-  }
-
-  template <class Prefix, class T, class F>
-  bool scan(AccessId state, T& table, const typename T::KeyType& lo, const typename T::KeyType& hi,
-            Order order, std::uint32_t limit, F visit) {
+  template <class T, class Width, class F>
+  bool scan_rows(AccessId state, T& table, const typename T::KeyType& lo,
+                 const typename T::KeyType& hi, Order order, std::uint32_t limit, Width bytes,
+                 F visit) {
     const Scope scope(AccessKind::scan, state, table, [&lo] { return lo.words[0]; });
     assert(table.in_snapshots() && "this table keeps no past for snapshots");
     std::uint32_t visited = 0;
     table.index().scan(lo, hi, order, [&](const NodeVersion<M>&, auto entries) {
       for (const auto& [key, record] : entries) {
-        const Row<Prefix> row = row_of<Prefix>(*record);
+        const Row<std::byte> row = row_of(*record, bytes);
         if (!row) continue;
         if (!visit(key, row) || ++visited == limit) return false;
       }
       return true;
     });
     return true;
-  }
-
-  template <class T, class F>
-  bool scan(AccessId state, T& table, const typename T::KeyType& lo, const typename T::KeyType& hi,
-            Order order, std::uint32_t limit, F visit) {
-    return scan<typename T::ValueType>(state, table, lo, hi, order, limit, visit);
   }
 
   [[nodiscard]] Outcome stop() const { return Outcome::rollback; }
@@ -79,30 +72,28 @@ class SnapshotTransaction {
   using Scope = timeline::AccessScope<M>;
 
   /// The newest version the snapshot includes.
-  template <class Prefix>
-  Row<Prefix> row_of(const Record<M>& record) {
-    std::byte* copy = values_.allocate(sizeof(Prefix));
-    const std::uint64_t word = read_stable(record, copy, sizeof(Prefix));
+  template <class Width>
+  Row<std::byte> row_of(const Record<M>& record, Width bytes) {
+    std::byte* copy = values_.allocate(bytes);
+    const std::uint64_t word = read_stable(record, copy, bytes);
     if (tid::epoch(word) <= snapshot_) [[likely]] {
-      return tid::absent(word) ? Row<Prefix>{} : hand_out<Prefix>(record, word, copy);
+      return tid::absent(word) ? Row<std::byte>{} : hand_out(record, word, copy);
     }
     // acquire: with the release in Past::add(), for the version's content.
     for (const Version<M>* version = record.past.newest(std::memory_order_acquire);
          version != nullptr; version = version->previous) {
       if (tid::epoch(version->word) > snapshot_) continue;
       if (tid::absent(version->word)) return {};
-      std::memcpy(copy, version->payload(), sizeof(Prefix));
-      return hand_out<Prefix>(record, version->word, copy);
+      std::memcpy(copy, version->payload(), bytes);
+      return hand_out(record, version->word, copy);
     }
     return {};
   }
 
-  template <class Prefix>
-  Row<Prefix> hand_out([[maybe_unused]] const Record<M>& record,
-                       [[maybe_unused]] std::uint64_t word, std::byte* copy) {
+  Row<std::byte> hand_out([[maybe_unused]] const Record<M>& record,
+                          [[maybe_unused]] std::uint64_t word, std::byte* copy) {
     if constexpr (kKeepsVersions) seen_.push_back({&record, word});
-    return {reinterpret_cast<Prefix*>(copy),
-            static_cast<std::uint32_t>(kKeepsVersions ? seen_.size() - 1 : 0)};
+    return {copy, static_cast<std::uint32_t>(kKeepsVersions ? seen_.size() - 1 : 0)};
   }
 
   Storage<M>& storage_;

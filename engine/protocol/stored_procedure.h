@@ -13,12 +13,14 @@
 #include "protocol/outcome.h"
 #include "protocol/row.h"
 #include "protocol/timeline.h"
+#include "protocol/typed_access.h"
 #include "storage/node_version.h"
 #include "storage/table.h"
 
 namespace heddle {
 
-/// The operations stored procedures use, typed, over the untyped steps a protocol provides.
+/// The operations stored procedures use (protocol/typed_access.h), over the steps a protocol
+/// provides.
 ///
 /// Every protocol derives from this (statically), so a procedure is written once and compiled for
 /// each. A protocol `P` provides
@@ -43,38 +45,35 @@ namespace heddle {
 ///     follow_split()                                            for OrderedIndex::insert()
 ///     bool  end_write(AccessId, entry)                          after every write
 template <class M, class P>
-class StoredProcedureApi {
+class StoredProcedureApi : public TypedAccess<P> {
  public:
-  /// Reads the row under `key`; with a prefix type, only its first columns.
-  template <class Prefix, class T>
-  Row<Prefix> read(AccessId state, T& table, const typename T::KeyType& key) {
+  // What TypedAccess asks for (protocol/typed_access.h). `Width` is how many bytes of the row the
+  // access is about: a number, or a type that the compiler knows the number of.
+
+  template <class T, class Width>
+  Row<std::byte> read_row(AccessId state, T& table, const typename T::KeyType& key, Width bytes) {
     const Scope scope = access(AccessKind::read, state, table, key);
     const Begin begin = self().begin_access(state);
     switch (begin) {
       case Begin::plain:
       case Begin::proceed: break;
-      case Begin::replay: return replay_row<Prefix>(scope);
+      case Begin::replay: return replay_row(scope);
       case Begin::stop: return {};
     }
     M::on_lookup();
-    const Row<Prefix> row = look_up<Prefix>(state, table, key);
+    const Row<std::byte> row = look_up(state, table, key, bytes);
     if constexpr (P::kReplays) {
       if (begin == Begin::plain) return row;
-      self().log_row(row.entry(), row ? &*row : nullptr);
+      self().log_row(row.entry(), row.get());
       if (!self().end_read(state)) return {};
     }
     return row;
   }
 
-  template <class T>
-  auto read(AccessId state, T& table, const typename T::KeyType& key) {
-    return read<typename T::ValueType>(state, table, key);
-  }
-
-  /// Changes a row read before: `modify(P&)` works on a private copy.
-  template <class T, class Prefix, class F>
-  bool update(AccessId state, T& table, const Row<Prefix>& row, F modify) {
-    const Scope scope = access(AccessKind::update, state, table, row);
+  /// @param modify(std::byte*) works on a private copy
+  template <class T, class Width, class F>
+  bool update_row(AccessId state, T& table, std::uint32_t entry, Width bytes, F modify) {
+    const Scope scope = access(AccessKind::update, state, table, entry);
     const Begin begin = self().begin_access(state);
     switch (begin) {
       case Begin::plain:
@@ -83,16 +82,15 @@ class StoredProcedureApi {
       case Begin::stop: return false;
     }
     M::on_row();
-    std::byte* buffer = self().write_buffer(row.entry(), sizeof(Prefix));
+    std::byte* buffer = self().write_buffer(entry, bytes);
     if (buffer == nullptr) return false;
-    modify(*reinterpret_cast<Prefix*>(buffer));
-    return end_write(begin, state, row.entry());
+    modify(buffer);
+    return end_write(begin, state, entry);
   }
 
-  /// Adds a row. False if the transaction must stop or the key exists: `stop()` tells which.
-  template <class T>
-  bool insert(AccessId state, T& table, const typename T::KeyType& key,
-              const typename T::ValueType& value) {
+  template <class T, class Width>
+  bool insert_row(AccessId state, T& table, const typename T::KeyType& key, const std::byte* row,
+                  Width bytes) {
     const Scope scope = access(AccessKind::insert, state, table, key);
     const Begin begin = self().begin_access(state);
     switch (begin) {
@@ -109,17 +107,16 @@ class StoredProcedureApi {
       }
       return false;
     }
-    std::byte* buffer = self().write_buffer(entry, sizeof(value));
+    std::byte* buffer = self().write_buffer(entry, bytes);
     if (buffer == nullptr) return false;
-    std::memcpy(buffer, &value, sizeof(value));
+    std::memcpy(buffer, row, bytes);
     self().revive(entry);
     return end_write(begin, state, entry);
   }
 
-  /// Deletes a row read before.
-  template <class T, class Prefix>
-  bool remove(AccessId state, T& table, const Row<Prefix>& row) {
-    const Scope scope = access(AccessKind::remove, state, table, row);
+  template <class T>
+  bool remove_row(AccessId state, T& table, std::uint32_t entry) {
+    const Scope scope = access(AccessKind::remove, state, table, entry);
     const Begin begin = self().begin_access(state);
     switch (begin) {
       case Begin::plain:
@@ -128,34 +125,28 @@ class StoredProcedureApi {
       case Begin::stop: return false;
     }
     M::on_row();
-    if (!self().mark_removed(row.entry())) return false;
-    return end_write(begin, state, row.entry());
+    if (!self().mark_removed(entry)) return false;
+    return end_write(begin, state, entry);
   }
 
-  /// Visits the rows with keys in [lo, hi] in the given order, `limit` at most (0: all), until
-  /// `visit(key, row)` returns false. Always reads committed versions, as the paper's §6 does.
-  template <class Prefix, class T, class F>
-  bool scan(AccessId state, T& table, const typename T::KeyType& lo, const typename T::KeyType& hi,
-            Order order, std::uint32_t limit, F visit) {
+  /// @param visit(key, const Row<std::byte>&) is false once it has seen enough
+  template <class T, class Width, class F>
+  bool scan_rows(AccessId state, T& table, const typename T::KeyType& lo,
+                 const typename T::KeyType& hi, Order order, std::uint32_t limit, Width bytes,
+                 F visit) {
     const Scope scope = access(AccessKind::scan, state, table, lo);
     const Begin begin = self().begin_access(state);
     switch (begin) {
       case Begin::plain:
       case Begin::proceed: break;
-      case Begin::replay: return replay_scan<Prefix, T>(visit, scope);
+      case Begin::replay: return replay_scan<T>(visit, scope);
       case Begin::stop: return false;
     }
     if constexpr (leaves_timestamps()) {
-      return scan_noting<Prefix>(state, table, lo, hi, order, limit, visit);
+      return scan_noting(state, table, lo, hi, order, limit, bytes, visit);
     } else {
-      return scan_watching<Prefix>(begin, state, table, lo, hi, order, limit, visit);
+      return scan_watching(begin, state, table, lo, hi, order, limit, bytes, visit);
     }
-  }
-
-  template <class T, class F>
-  bool scan(AccessId state, T& table, const typename T::KeyType& lo, const typename T::KeyType& hi,
-            Order order, std::uint32_t limit, F visit) {
-    return scan<typename T::ValueType>(state, table, lo, hi, order, limit, visit);
   }
 
  protected:
@@ -163,6 +154,10 @@ class StoredProcedureApi {
 
  private:
   using Scope = timeline::AccessScope<M>;
+  /// What a range is looked at again through does not depend on the columns.
+  template <class T>
+  using Keyed = typename T::Keyed;
+
   /// Asked where P is complete.
   static constexpr bool leaves_timestamps() {
     return requires { requires P::kLeavesTimestamps; };
@@ -172,14 +167,13 @@ class StoredProcedureApi {
   Scope access(AccessKind kind, AccessId state, const T& table, const typename T::KeyType& key) {
     return {kind, state, table, [&key] { return key.words[0]; }};
   }
-  template <class T, class Prefix>
-  Scope access(AccessKind kind, AccessId state, const T& table, const Row<Prefix>& row) {
-    return {kind, state, table, [&] { return T::key_of(self().record_of(row.entry())).words[0]; }};
+  template <class T>
+  Scope access(AccessKind kind, AccessId state, const T& table, std::uint32_t entry) {
+    return {kind, state, table, [&] { return table.key_of(self().record_of(entry)).words[0]; }};
   }
 
-  template <class Prefix, class T>
-  Row<Prefix> look_up(AccessId state, T& table, const typename T::KeyType& key) {
-    static_assert(sizeof(Prefix) <= sizeof(typename T::ValueType) && sizeof(Prefix) % 8 == 0);
+  template <class T, class Width>
+  Row<std::byte> look_up(AccessId state, T& table, const typename T::KeyType& key, Width bytes) {
     int spins = 0;
     while (true) {
       NodeVersion<M> node;
@@ -188,14 +182,14 @@ class StoredProcedureApi {
         if constexpr (leaves_timestamps()) {
           if (!self().note_miss(table, self().name_of(table, key), node)) continue;
         } else {
-          begin_range(&key_still_missing<T>, table, key, key, Order::ascending);
+          begin_range(&key_still_missing<Keyed<T>>, table, key, key, Order::ascending);
           self().nodes().add_node(node);
         }
         return {};
       }
       std::uint32_t entry = 0;
-      switch (look(state, table, key, record, sizeof(Prefix), false, entry)) {
-        case Look::present: return {reinterpret_cast<const Prefix*>(self().value_of(entry)), entry};
+      switch (look(state, table, key, record, bytes, false, entry)) {
+        case Look::present: return {self().value_of(entry), entry};
         case Look::absent:
         case Look::stop: return {};
         case Look::gone: M::relax(spins);
@@ -215,15 +209,15 @@ class StoredProcedureApi {
   }
 
   /// A scan that puts the leaves into the node set.
-  template <class Prefix, class T, class F>
+  template <class T, class Width, class F>
   [[gnu::always_inline]] bool scan_watching(Begin begin, AccessId state, T& table,
                                             const typename T::KeyType& lo,
                                             const typename T::KeyType& hi, Order order,
-                                            std::uint32_t limit, F& visit) {
+                                            std::uint32_t limit, Width bytes, F& visit) {
     bool alive = true;
     std::uint32_t visited = 0;
     using Key = typename T::KeyType;
-    Key* bounds = begin_range(&range_unchanged<T>, table, lo, hi, order);
+    Key* bounds = begin_range(&range_unchanged<Keyed<T>>, table, lo, hi, order);
     // Behind the range: it belongs to this access, and is kept by a retry that replays it.
     const bool told = P::kReplays && begin != Begin::plain;
     if constexpr (P::kReplays) {
@@ -235,7 +229,7 @@ class StoredProcedureApi {
       for (const auto& [key, record] : entries) {
         M::on_row();
         std::uint32_t entry = 0;
-        const Look found = look(state, table, key, record, sizeof(Prefix), true, entry);
+        const Look found = look(state, table, key, record, bytes, true, entry);
         if (found == Look::stop) return alive = false;
         if (found == Look::gone) {
           // The node has changed with it, so this transaction can't commit.
@@ -244,11 +238,11 @@ class StoredProcedureApi {
         }
         self().nodes().add_entry(entry);
         if (found == Look::absent) continue;
-        const auto* value = reinterpret_cast<const Prefix*>(self().value_of(entry));
+        const std::byte* value = self().value_of(entry);
         if constexpr (P::kReplays) {
           if (told) self().log_scan_row(key.words.data(), sizeof(key), entry, value);
         }
-        const bool more = visit(key, Row<Prefix>(value, entry));
+        const bool more = visit(key, Row<std::byte>(value, entry));
         if (++visited == limit || !more) {
           far_bound = key;  // what lies beyond was not seen
           return false;
@@ -264,9 +258,9 @@ class StoredProcedureApi {
 
   /// A scan that leaves a timestamp with every leaf, before it goes into it: if the leaf has
   /// changed by then, it is read again.
-  template <class Prefix, class T, class F>
+  template <class T, class Width, class F>
   bool scan_noting(AccessId state, T& table, typename T::KeyType lo, typename T::KeyType hi,
-                   Order order, std::uint32_t limit, F& visit) {
+                   Order order, std::uint32_t limit, Width bytes, F& visit) {
     using Key = typename T::KeyType;
     // The next row comes after the one at this end of the range, once that one has been seen to.
     Key& done = order == Order::ascending ? lo : hi;
@@ -285,7 +279,7 @@ class StoredProcedureApi {
           if (some_done && key == done) continue;
           M::on_row();
           std::uint32_t entry = 0;
-          const Look found = look(state, table, key, record, sizeof(Prefix), true, entry);
+          const Look found = look(state, table, key, record, bytes, true, entry);
           if (found == Look::stop) return alive = false;
           if (found == Look::gone) {  // from the leaf, just now
             again = true;
@@ -294,8 +288,8 @@ class StoredProcedureApi {
           done = key;
           some_done = true;
           if (found == Look::absent) continue;
-          const auto* value = reinterpret_cast<const Prefix*>(self().value_of(entry));
-          if (!visit(key, Row<Prefix>(value, entry)) || ++visited == limit) return false;
+          const Row<std::byte> row(self().value_of(entry), entry);
+          if (!visit(key, row) || ++visited == limit) return false;
         }
         return true;
       });
@@ -311,7 +305,8 @@ class StoredProcedureApi {
     auto* bounds = reinterpret_cast<Key*>(self().allocate(2 * sizeof(Key)));
     new (bounds) Key(lo);
     new (bounds + 1) Key(hi);
-    self().nodes().begin_range(check, &table, reinterpret_cast<const std::byte*>(bounds),
+    self().nodes().begin_range(check, static_cast<Keyed<T>*>(&table),
+                               reinterpret_cast<const std::byte*>(bounds),
                                order == Order::descending, self().position());
     return bounds;
   }
@@ -408,17 +403,16 @@ class StoredProcedureApi {
     return true;
   }
 
-  template <class Prefix>
-  Row<Prefix> replay_row(const Scope& scope) {
+  Row<std::byte> replay_row(const Scope& scope) {
     scope.replayed();
     if constexpr (P::kReplays) {
       const auto [value, entry] = self().replay_row();
-      return {reinterpret_cast<const Prefix*>(value), entry};
+      return {static_cast<const std::byte*>(value), entry};
     }
     return {};
   }
 
-  template <class Prefix, class T, class F>
+  template <class T, class F>
   bool replay_scan(F& visit, const Scope& scope) {
     scope.replayed();
     if constexpr (P::kReplays) {
@@ -426,7 +420,7 @@ class StoredProcedureApi {
       self().replay_scan([&](const void* key, const void* value, std::uint32_t entry) {
         if (!go_on) return;
         go_on = visit(*static_cast<const typename T::KeyType*>(key),
-                      Row<Prefix>(static_cast<const Prefix*>(value), entry));
+                      Row<std::byte>(static_cast<const std::byte*>(value), entry));
       });
     }
     return true;

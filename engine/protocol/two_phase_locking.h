@@ -211,12 +211,10 @@ struct TwoPhaseLocking {
     Executor(Runtime<M>& runtime, Storage<M>& storage, int worker)
         : txn_(storage, worker, runtime) {}
 
-    template <class W, class Observer>
-    Attempt<M> attempt(W& workload, const typename W::Input& input, int /*type*/,
-                       std::uint32_t prior_aborts, Observer& observer) {
+    template <class P>
+    Attempt<M> attempt(const P& procedure, int /*type*/, std::uint32_t prior_aborts) {
       txn_.begin(prior_aborts != 0);
-      return attempt_to_commit<M>(
-          txn_, [&] { return observer.execute(workload, txn_, input); }, observer);
+      return attempt_by<M>(txn_, procedure);
     }
     static const CompiledPolicy* policy() { return nullptr; }
 

@@ -251,10 +251,10 @@ class VersionTable {
             std::uint64_t horizon) {
     forget(worker, bucket, horizon, kForgetAtOnce);
     if (timestamp <= horizon || seeded<M>(SeededFault::forget_versions)) return;
-    const std::size_t bytes = sizeof(PastVersion<M>) + table.payload_bytes();
+    const std::size_t bytes = sizeof(PastVersion<M>) + table.row_bytes();
     auto* past = new (storage_.allocate(worker, bytes))
         PastVersion<M>{.record = &record, .word = word, .until = timestamp, .bytes = bytes};
-    std::memcpy(past->payload(), record.payload(), table.payload_bytes());
+    std::memcpy(past->payload(), record.payload(), table.row_bytes());
     bucket.keep(*past);
   }
 

@@ -12,16 +12,10 @@
 #include <vector>
 
 #include "machine/shared.h"
+#include "protocol/expected_access.h"
 #include "protocol/version_table.h"
 
 namespace heddle {
-
-/// A row that a transaction is expected to touch: what whoever schedules it says before it begins.
-struct ExpectedAccess {
-  std::uint64_t key = 0;   ///< word_of() its key
-  std::uint8_t table = 0;  ///< its place in Storage::tables()
-  bool writes = false;
-};
 
 /// A write that its transaction is expected to make and has not made. It lives in its transaction,
 /// and is touched by others only under the queue's latch.

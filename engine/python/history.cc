@@ -12,7 +12,7 @@
 #include <pybind11/stl.h>
 
 #include "check/checker.h"
-#include "check/history.h"
+#include "observe/history.h"
 
 namespace py = pybind11;
 
@@ -156,7 +156,7 @@ void bind_history(py::module_& module) {
   PYBIND11_NUMPY_DTYPE(OperationRow, key, version, place, digest, bytes, table, kind, flags);
   py::class_<HistoryHandle>(
       module, "History",
-      "What every transaction of a run read and wrote: see engine/check/history.h.")
+      "What every transaction of a run read and wrote: see engine/observe/history.h.")
       .def(py::init(&history_from), py::arg("attempts"), py::arg("operations"), py::arg("tables"),
            py::arg("types"), py::arg("reasons"), py::arg("first_version"),
            "From arrays as `attempts` and `operations` give them.\n\nRaises:\n    ValueError: they "

@@ -4,7 +4,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "check/history.h"
+#include "observe/history.h"
 
 namespace heddle {
 

@@ -10,12 +10,12 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "check/trial.h"
 #include "driver/copied_run.h"
 #include "driver/machine_options.h"
 #include "driver/option_specs.h"
 #include "driver/policy_json.h"
 #include "driver/session.h"
-#include "driver/trial.h"
 #include "machine/probe.h"
 #include "machine/threads.h"
 #include "protocol/compiled_policy.h"
@@ -251,7 +251,7 @@ void bind_run_options(py::module_& module) {
                      "empty: as the policy says, or as they are drawn.")
       .def_readwrite("timeline_events", &RunOptions::timeline_events,
                      "Events of the window to record at most, virtual machine only: the result has "
-                     "a `timeline` (engine/driver/recorded_timeline.h).")
+                     "a `timeline` (engine/observe/recorded_timeline.h).")
       .def_readwrite("history_bytes", &RunOptions::history_bytes,
                      "Bytes of history to record at most; the run ends when there are as many.")
       .def_readwrite("trace_bytes", &RunOptions::trace_bytes,

@@ -66,7 +66,7 @@ void bind_recorded_trace(py::module_& module) {
   using Handle = RecordedTraceHandle;
   py::class_<Handle>(
       module, "RecordedTrace",
-      "What every transaction of a run asked for: see engine/driver/recorded_trace.h.")
+      "What every transaction of a run asked for: see engine/observe/recorded_trace.h.")
       .def_property_readonly(
           "began_us", [](const Handle& self) { return self.trace->began_us(); },
           "When it began, microseconds since 1970 (UTC).")

@@ -4,7 +4,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "driver/recorded_trace.h"
+#include "observe/recorded_trace.h"
 
 namespace heddle {
 

@@ -30,6 +30,8 @@ namespace heddle {
 template <class M, class K>
 class HashIndex {
  public:
+  static constexpr IndexKind kKind = IndexKind::hash;
+
   HashIndex(Storage<M>& storage, std::size_t expected_rows)
       : storage_{storage},
         bucket_count_{std::max<std::size_t>(8, (2 * expected_rows + kSlots - 1) / kSlots)} {

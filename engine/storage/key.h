@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 namespace heddle {
 
@@ -62,11 +63,10 @@ constexpr Key<static_cast<int>(sizeof...(Words))> make_key(Words... words) noexc
 /// A multiply a word. Folding the high half of the product back in lets the high bits of a packed
 /// key reach every bit of the result; for small dense keys the high half is empty and what is left
 /// is Fibonacci hashing, which spreads consecutive keys almost evenly.
-template <int N>
-constexpr std::uint64_t hash_of(const Key<N>& key) noexcept {
+constexpr std::uint64_t hash_of(std::span<const std::uint64_t> words) noexcept {
   __extension__ using Wide = unsigned __int128;
   std::uint64_t hash = 0;
-  for (const std::uint64_t word : key.words) {
+  for (const std::uint64_t word : words) {
     // The rotation keeps (a, b) and (b, a) apart, and adding keeps a zero word from erasing `hash`.
     const Wide product = Wide{std::rotl(hash, 29) + word} * 0x9e37'79b9'7f4a'7c15u;
     hash = static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
@@ -74,11 +74,19 @@ constexpr std::uint64_t hash_of(const Key<N>& key) noexcept {
   return hash;
 }
 
+template <int N>
+constexpr std::uint64_t hash_of(const Key<N>& key) noexcept {
+  return hash_of(std::span<const std::uint64_t>(key.words));
+}
+
 /// A key in one word, to tell keys of one table apart: itself if it is one, else its hash.
+constexpr std::uint64_t word_of(std::span<const std::uint64_t> words) noexcept {
+  return words.size() == 1 ? words.front() : hash_of(words);
+}
+
 template <int N>
 constexpr std::uint64_t word_of(const Key<N>& key) noexcept {
-  if constexpr (N == 1) return key.words[0];
-  return hash_of(key);
+  return word_of(std::span<const std::uint64_t>(key.words));
 }
 
 }  // namespace heddle

@@ -39,6 +39,8 @@ namespace heddle {
 template <class M, class K>
 class OrderedIndex {
  public:
+  static constexpr IndexKind kKind = IndexKind::ordered;
+
   struct Entry {
     K key;
     Record<M>* record;

@@ -3,10 +3,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "machine/seeded_fault.h"
 #include "machine/shared.h"
+#include "storage/shared_bytes.h"
 #include "storage/tid.h"
 
 namespace heddle {
@@ -70,34 +70,19 @@ struct Record {
 };
 
 /// Copies `bytes` (a multiple of 8) out of a record that another core may be overwriting.
-/// acquire on each word keeps the caller's second look at the TID word behind the copy, without a
-/// fence; on x86 each is a plain load.
 template <class M>
 [[gnu::always_inline]] inline void copy_from_record(void* to, const std::byte* from,
                                                     std::size_t bytes) noexcept {
   M::on_load(from, bytes);
-  auto* target = static_cast<std::byte*>(to);
-#pragma GCC unroll 8
-  for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t)) {
-    auto* word = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(from + at));
-    const std::uint64_t value = std::atomic_ref(*word).load(std::memory_order_acquire);
-    std::memcpy(target + at, &value, sizeof(value));
-  }
+  shared_bytes::load(to, from, bytes);
 }
 
-/// Copies `bytes` (a multiple of 8) into a record whose TID word the caller has locked.
-/// release on each word keeps it behind the lock, so a reader that sees it also sees the lock.
+/// Copies `bytes` (a multiple of 8) into a record whose TID word the caller has locked. A reader
+/// that sees any of it also sees the lock.
 template <class M>
 inline void copy_to_record(std::byte* to, const void* from, std::size_t bytes) noexcept {
   M::on_store(to, bytes);
-  const auto* source = static_cast<const std::byte*>(from);
-#pragma GCC unroll 8
-  for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t)) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, source + at, sizeof(value));
-    auto* word = reinterpret_cast<std::uint64_t*>(to + at);
-    std::atomic_ref(*word).store(value, std::memory_order_release);
-  }
+  shared_bytes::store(to, from, bytes);
 }
 
 /// A consistent copy of the first `bytes` of the record; returns the TID word it was committed
@@ -111,7 +96,7 @@ template <class M>
     const std::uint64_t before = record.word.load(std::memory_order_acquire);
     if (!tid::locked(before)) [[likely]] {
       copy_from_record<M>(to, record.payload(), bytes);
-      // acquire is not needed: the copy's acquire loads keep this one behind them.
+      // acquire is not needed: the copy keeps this load behind its own.
       if (seeded<M>(SeededFault::read_without_second_look) ||
           record.word.load(std::memory_order_relaxed) == before) [[likely]]
         return before;

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "machine/seeded_fault.h"
@@ -19,24 +20,37 @@ struct Record;
 template <class M>
 class Storage;
 
+enum class IndexKind : std::uint8_t { hash, ordered };
+
+/// What tables have in common that the same code can serve: see visit_table().
+struct TableKind {
+  IndexKind index;
+  std::uint8_t key_words;
+
+  bool operator==(const TableKind&) const = default;
+};
+
 /// What storage needs to know of a table of any type.
 template <class M>
 class TableBase {
  public:
-  TableBase() = default;
+  /// @param row_bytes of each row
+  TableBase(TableKind kind, std::size_t row_bytes)
+      : kind_(kind), row_bytes_(static_cast<std::uint32_t>(row_bytes)) {}
   TableBase(const TableBase&) = delete;
   TableBase& operator=(const TableBase&) = delete;
   virtual ~TableBase() = default;
 
   /// Takes a record that is marked dead out of the index and retires it.
   virtual void unlink(int worker, Record<M>* record) = 0;
-  [[nodiscard]] virtual std::size_t payload_bytes() const = 0;
-  [[nodiscard]] virtual std::size_t record_bytes() const = 0;
   /// The record's place in its table for an order of locking: equal words, unknown order.
   [[nodiscard]] virtual std::uint64_t order_of(const Record<M>* record) const = 0;
   /// The record's key in one word (see word_of()).
   [[nodiscard]] virtual std::uint64_t key_word(const Record<M>* record) const = 0;
   [[nodiscard]] virtual const std::string& name() const = 0;
+
+  [[nodiscard]] TableKind kind() const { return kind_; }
+  [[nodiscard]] std::size_t row_bytes() const { return row_bytes_; }
 
   /// Its place in Storage::tables().
   [[nodiscard]] std::uint8_t number() const { return number_; }
@@ -57,8 +71,10 @@ class TableBase {
  private:
   friend class Storage<M>;
   std::uint8_t number_ = 0;
+  TableKind kind_;
   std::uint32_t lock_rank_ = 0;
   bool written_ = true;
+  std::uint32_t row_bytes_;
 };
 
 /// Memory, epochs and reclamation of one database.

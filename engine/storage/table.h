@@ -14,37 +14,46 @@
 
 namespace heddle {
 
-/// A table: records of one value type behind one index.
+/// The words of a record's key, which lies behind its row.
+template <class M>
+[[nodiscard]] const std::uint64_t* key_words_of(const TableBase<M>& table,
+                                                const Record<M>* record) {
+  return reinterpret_cast<const std::uint64_t*>(record->payload() + table.row_bytes());
+}
+
+/// A table as far as its rows' columns do not matter: records of one size behind one index.
 ///
 /// @tparam K     Key<N>, compared word by word
-/// @tparam V     a plain struct; a multiple of 8 bytes
 /// @tparam Index HashIndex (points) or OrderedIndex (points and scans)
-template <class M, class K, class V, template <class, class> class Index>
-class Table final : public TableBase<M> {
-  static_assert(std::is_trivially_copyable_v<V> && sizeof(V) % 8 == 0 && alignof(V) <= 16);
-
+template <class M, class K, template <class, class> class Index>
+class KeyedTable : public TableBase<M> {
  public:
   using KeyType = K;
-  using ValueType = V;
   using IndexType = Index<M, K>;
+  using Keyed = KeyedTable;
 
-  Table(Storage<M>& storage, std::string name, std::size_t expected_rows)
-      : storage_(storage), index_(storage, expected_rows), name_(std::move(name)) {
+  /// @param row_bytes of each row; a multiple of 8
+  KeyedTable(Storage<M>& storage, std::string name, std::size_t row_bytes,
+             std::size_t expected_rows)
+      : TableBase<M>({IndexType::kKind, K::kWords}, row_bytes),
+        storage_(storage),
+        index_(storage, expected_rows),
+        name_(std::move(name)) {
+    assert(row_bytes % 8 == 0);
     storage.add_table(this);
   }
 
   [[nodiscard]] IndexType& index() { return index_; }
   [[nodiscard]] const IndexType& index() const { return index_; }
   [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] std::size_t payload_bytes() const override { return sizeof(V); }
-  [[nodiscard]] std::size_t record_bytes() const override { return kRecordBytes; }
+  [[nodiscard]] std::size_t record_bytes() const { return record_bytes_of(this->row_bytes()); }
 
   /// Declares that no snapshot transaction reads this table: overwritten versions are not kept and
   /// deleted records leave the index at once.
   void skip_snapshots() { this->in_snapshots_ = false; }
 
-  [[nodiscard]] static const K& key_of(const Record<M>* record) {
-    return *reinterpret_cast<const K*>(record->payload() + sizeof(V));
+  [[nodiscard]] const K& key_of(const Record<M>* record) const {
+    return key_behind(record, this->row_bytes());
   }
   [[nodiscard]] std::uint64_t order_of(const Record<M>* record) const override {
     return key_of(record).words[0];
@@ -55,62 +64,106 @@ class Table final : public TableBase<M> {
 
   /// A record nobody sees yet, its payload unset.
   [[nodiscard]] Record<M>* make_record(int worker, const K& key, std::uint64_t word) {
-    auto* record = new (storage_.allocate(worker, kRecordBytes)) Record<M>{};
-    // relaxed: the index's insertion publishes the record.
-    record->word.store(word, std::memory_order_relaxed);
-    new (record->payload() + sizeof(V)) K(key);
-    return record;
+    return make_record(worker, key, word, this->row_bytes());
   }
 
   void unlink(int worker, Record<M>* record) override {
     const bool removed = index_.remove(worker, key_of(record), record);
-    assert(removed && "a dead record is unlinked once, by whoever marked it");
+    assert(removed && "a dead record is unlinked once, by the worker that marked it");
     (void)removed;
-    storage_.retire(worker, record, kRecordBytes);
+    storage_.retire(worker, record, record_bytes());
   }
 
   /// Population, before any transaction: adds a committed row. Precondition: the key is new.
-  void load(const K& key, const V& value) {
+  void load(const K& key, const std::byte* row) {
     constexpr int kLoader = 0;
     Record<M>* record = make_record(kLoader, key, tid::kLoaded);
-    copy_to_record<M>(record->payload(), &value, sizeof(V));
+    copy_to_record<M>(record->payload(), row, this->row_bytes());
     const auto result = index_.insert(kLoader, key, record);
     assert(result.inserted && "population adds each key once");
     (void)result;
   }
 
+  /// Quiescent: f(key, row) for every committed row; in key order where the index has one.
+  template <class F>
+  void for_each_row(F f) const {
+    index_.for_each([&f](const K& key, const Record<M>* record) {
+      if (!tid::absent(record->word.peek())) f(key, record->payload());
+    });
+  }
+
+  [[nodiscard]] std::size_t count_quiescent() const {
+    std::size_t rows = 0;
+    for_each_row([&rows](const K&, const std::byte*) { ++rows; });
+    return rows;
+  }
+
+ protected:
+  /// Behind the row, whose size a caller may know better than the table: at compile time.
+  [[nodiscard]] static const K& key_behind(const Record<M>* record, std::size_t row_bytes) {
+    return *reinterpret_cast<const K*>(record->payload() + row_bytes);
+  }
+  [[nodiscard]] static constexpr std::size_t record_bytes_of(std::size_t row_bytes) {
+    return sizeof(Record<M>) + row_bytes + sizeof(K);
+  }
+  [[nodiscard]] Record<M>* make_record(int worker, const K& key, std::uint64_t word,
+                                       std::size_t row_bytes) {
+    auto* record = new (storage_.allocate(worker, record_bytes_of(row_bytes))) Record<M>{};
+    // relaxed: the index's insertion publishes the record.
+    record->word.store(word, std::memory_order_relaxed);
+    new (record->payload() + row_bytes) K(key);
+    return record;
+  }
+
+ private:
+  Storage<M>& storage_;
+  IndexType index_;
+  std::string name_;
+};
+
+/// A table whose rows are all of one plain struct.
+///
+/// @tparam V a multiple of 8 bytes
+template <class M, class K, class V, template <class, class> class Index>
+class Table final : public KeyedTable<M, K, Index> {
+  static_assert(std::is_trivially_copyable_v<V> && sizeof(V) % 8 == 0 && alignof(V) <= 16);
+  using Base = KeyedTable<M, K, Index>;
+
+ public:
+  using ValueType = V;
+
+  Table(Storage<M>& storage, std::string name, std::size_t expected_rows)
+      : Base(storage, std::move(name), sizeof(V), expected_rows) {}
+
+  // As the base has them, for a size that the compiler knows.
+  [[nodiscard]] static constexpr std::size_t record_bytes() {
+    return Base::record_bytes_of(sizeof(V));
+  }
+  [[nodiscard]] static const K& key_of(const Record<M>* record) {
+    return Base::key_behind(record, sizeof(V));
+  }
+  [[nodiscard]] Record<M>* make_record(int worker, const K& key, std::uint64_t word) {
+    return Base::make_record(worker, key, word, sizeof(V));
+  }
+
+  void load(const K& key, const V& value) {
+    Base::load(key, reinterpret_cast<const std::byte*>(&value));
+  }
+
   /// Quiescent: f(key, value) for every committed row; in key order where the index has one.
   template <class F>
   void for_each(F f) const {
-    index_.for_each([&f](const K& key, const Record<M>* record) {
-      if (!tid::absent(record->word.peek())) f(key, value_of(record));
-    });
+    Base::for_each_row(
+        [&f](const K& key, const std::byte* row) { f(key, *reinterpret_cast<const V*>(row)); });
   }
 
   /// Quiescent: the committed row under `key`, or nullptr.
   [[nodiscard]] const V* find_quiescent(const K& key) const {
     NodeVersion<M> seen;
-    const Record<M>* record = index_.find(key, seen);
+    const Record<M>* record = this->index().find(key, seen);
     if (record == nullptr || tid::absent(record->word.peek())) return nullptr;
-    return &value_of(record);
+    return reinterpret_cast<const V*>(record->payload());
   }
-
-  [[nodiscard]] std::size_t count_quiescent() const {
-    std::size_t rows = 0;
-    for_each([&rows](const K&, const V&) { ++rows; });
-    return rows;
-  }
-
- private:
-  static constexpr std::size_t kRecordBytes = sizeof(Record<M>) + sizeof(V) + sizeof(K);
-
-  static const V& value_of(const Record<M>* record) {
-    return *reinterpret_cast<const V*>(record->payload());
-  }
-
-  Storage<M>& storage_;
-  IndexType index_;
-  std::string name_;
 };
 
 }  // namespace heddle

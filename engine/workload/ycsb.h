@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -85,37 +84,17 @@ class Ycsb {
   }
 
  private:
-  template <std::size_t Bytes>
-  using Hashed = std::unique_ptr<ycsb::Database<M, Bytes, HashIndex>>;
-  template <std::size_t Bytes>
-  using Ordered = std::unique_ptr<ycsb::Database<M, Bytes, OrderedIndex>>;
-  /// Record sizes and indexes are compiled in: which one runs is decided once a transaction.
-  using AnyDatabase =
-      std::variant<Hashed<8>, Hashed<64>, Hashed<100>, Hashed<256>, Hashed<1024>, Ordered<8>,
-                   Ordered<64>, Ordered<100>, Ordered<256>, Ordered<1024>>;
-
-  template <std::size_t Bytes>
-  static AnyDatabase make_database_of(Storage<M>& storage, const Options& options) {
-    if (options.index == Options::Index::hash) {
-      using Chosen = typename Hashed<Bytes>::element_type;
-      return std::make_unique<Chosen>(storage, options.records);
-    }
-    using Chosen = typename Ordered<Bytes>::element_type;
-    return std::make_unique<Chosen>(storage, options.records);
-  }
+  using Hashed = ycsb::Database<M, HashIndex>;
+  using Ordered = ycsb::Database<M, OrderedIndex>;
+  /// The index is compiled in: which one runs is decided once a transaction.
+  using AnyDatabase = std::variant<std::unique_ptr<Hashed>, std::unique_ptr<Ordered>>;
 
   static AnyDatabase make_database(Storage<M>& storage, const Options& options) {
-    switch (options.record_bytes) {
-      case 8: return make_database_of<8>(storage, options);
-      case 64: return make_database_of<64>(storage, options);
-      case 100: return make_database_of<100>(storage, options);
-      case 256: return make_database_of<256>(storage, options);
-      case 1024: return make_database_of<1024>(storage, options);
-      default:
-        throw std::invalid_argument("ycsb: option 'record_bytes' is '" +
-                                    std::to_string(options.record_bytes) +
-                                    "'; allowed: one of 8, 64, 100, 256, 1024");
+    const auto bytes = static_cast<std::size_t>(options.record_bytes);
+    if (options.index == Options::Index::hash) {
+      return std::make_unique<Hashed>(storage, options.records, bytes);
     }
+    return std::make_unique<Ordered>(storage, options.records, bytes);
   }
 
   AnyDatabase database_;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "check/history.h"
+#include "observe/history.h"
 
 namespace heddle::check {
 

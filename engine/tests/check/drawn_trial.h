@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "driver/trial.h"
+#include "check/trial.h"
 #include "model/random.h"
 #include "tables.h"
 

@@ -1,7 +1,8 @@
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,19 +11,19 @@
 #include <gtest/gtest.h>
 
 #include "check/checker.h"
-#include "check/faulty_machine.h"
-#include "driver/recorded_history.h"
+#include "driver/input_array.h"
 #include "machine/preemptions.h"
+#include "machines/faulty.h"
 #include "model/random.h"
+#include "observe/recorded_history.h"
 #include "protocol/mvschedo.h"
 #include "protocol/mvto.h"
 #include "protocol/policy_table.h"
+#include "protocol/run.h"
 #include "protocol/silo.h"
-#include "protocol/snapshot.h"
 #include "protocol/two_phase_locking.h"
 #include "storage/storage.h"
 #include "tables.h"
-#include "workload/generic.h"
 
 /// Two or three transactions of a few accesses each, under every schedule with at most so many
 /// preemptions, each made at any access to shared memory; every history is checked.
@@ -49,16 +50,15 @@ struct Guessed : MvSchedO {
         : MvSchedO::Executor<Machine>(runtime, storage, worker),
           random_(static_cast<std::uint64_t>(worker)) {}
 
-    template <class W, class Observer>
-    Attempt<Machine> attempt(W& workload, const typename W::Input& input, int type,
-                             std::uint32_t prior_aborts, Observer& observer) {
+    template <class P>
+    Attempt<Machine> attempt(const P& procedure, int type, std::uint32_t prior_aborts) {
       std::vector<ExpectedAccess> guesses(random_.below(4));
       for (ExpectedAccess& guess : guesses) {
         guess = {random_.below(3), static_cast<std::uint8_t>(random_.below(2)),
                  random_.below(4) != 0};
       }
       this->expect(guesses);
-      return MvSchedO::Executor<Machine>::attempt(workload, input, type, prior_aborts, observer);
+      return MvSchedO::Executor<Machine>::attempt(procedure, type, prior_aborts);
     }
 
    private:
@@ -68,69 +68,63 @@ struct Guessed : MvSchedO {
 
 /// A few transactions, one a core.
 struct Case {
-  std::uint64_t seed = 0;
-  int workers = 2;
-  GenericOptions rows;
-  std::vector<Generic<M>::Input> inputs;
+  explicit Case(std::uint64_t program)
+      : seed(program), random(program), workers(static_cast<int>(random.between(2, 3))) {
+    policy = tables::random(make_faulty_database(rows(), 1)->signature(), seed);
+  }
+
+  [[nodiscard]] OptionMap rows() const {
+    return {{"program", std::to_string(seed)},
+            {"types", "2"},
+            {"accesses", "4"},
+            {"ordered_keys", "3"},
+            {"hash_keys", "2"},
+            {"rollbacks", "10"}};
+  }
+
+  std::uint64_t seed;
+  Random random;  ///< of the transactions' inputs
+  int workers;
   std::shared_ptr<const CompiledPolicy> policy;
 };
 
-Case drawn_case(std::uint64_t seed) {
-  Random random(seed);
-  Case one;
-  one.seed = seed;
-  one.workers = static_cast<int>(random.between(2, 3));
-  one.rows = {.program = seed,
-              .types = 2,
-              .accesses = 4,
-              .ordered_keys = 3,
-              .hash_keys = 2,
-              .rollbacks = 10};
-  one.policy = tables::random(Generic<M>::signature(one.rows), seed);
-  Storage<M> storage(1);
-  const Generic<M> drawing(storage, one.rows);
-  for (int worker = 0; worker < one.workers; ++worker) {
-    drawing.generate(random, worker, one.workers, 0, one.inputs.emplace_back());
-  }
-  return one;
-}
+/// Starts a protocol in a run of a case.
+using Start = std::unique_ptr<ProtocolRun<M>> (*)(const RunSetup<M>& setup);
 
 /// Runs each transaction until it ends. Returns what was wrong, or "".
-template <class P>
-std::string run_under(const Case& one, const Script& script) {
+std::string run_under(Start start, const Case& drawn, const Script& script) {
   constexpr std::uint32_t kMostAttempts = 200;
   M::resume_at(0);
-  Storage<M> storage(one.workers);
-  Generic<M> rows(storage, one.rows);
-  rows.load(1);
+  const auto database = make_faulty_database(drawn.rows(), drawn.workers);
+  database->load(1);
+  Storage<M>& storage = database->storage();
   Shared<M, std::uint64_t> stop{0};
-  const Signature signature = Generic<M>::signature(one.rows);
-  typename P::template Runtime<M> runtime(
-      RunSetup<M>{storage, signature, one.workers, stop, {}, one.policy});
-  RecordedHistory history(one.workers, std::size_t{1} << 20, storage,
-                          Generic<M>::type_names(one.rows));
+  const auto protocol =
+      start(RunSetup<M>{storage, database->signature(), drawn.workers, stop, {}, drawn.policy});
+  RecordedHistory history(drawn.workers, std::size_t{1} << 20, storage, database->type_names());
+  Random random = drawn.random;
+  InputArray inputs(*database, static_cast<std::size_t>(drawn.workers));
+  std::vector<int> types;
   // Not on the cores' stacks: a core that is left behind would keep what they hold.
-  std::deque<RecordedHistory::Observer<M>> observers;
-  std::deque<typename P::template Executor<M>> executors;
-  for (int worker = 0; worker < one.workers; ++worker) {
-    observers.emplace_back(history, worker);
-    executors.emplace_back(runtime, storage, worker);
+  std::vector<std::unique_ptr<Observer<M>>> observers;
+  std::vector<std::unique_ptr<Attempts<M>>> attempts;
+  for (int worker = 0; worker < drawn.workers; ++worker) {
+    types.push_back(
+        database->draw(random, worker, drawn.workers, 0, inputs[static_cast<std::size_t>(worker)]));
+    observers.push_back(history.observer<M>(worker));
+    attempts.push_back(protocol->observed_attempts(*database, storage, worker, *observers.back()));
   }
   bool starved = false;
   const bool left = M::run_crew(
-      {.workers = one.workers,
+      {.workers = drawn.workers,
        .machine = {.kind = "virtual",
                    .schedule = {.kind = ScheduleKind::script, .script = script}}},
       [&](M::Member& member) {
         const int worker = member.worker();
-        const auto& input = one.inputs[static_cast<std::size_t>(worker)];
-        auto& observer = observers[static_cast<std::size_t>(worker)];
+        const auto at = static_cast<std::size_t>(worker);
         for (std::uint32_t aborts = 0;; ++aborts) {
           storage.boundary(worker, M::now());
-          observer.begin(input.type, false);
-          const auto attempt = executors[static_cast<std::size_t>(worker)].attempt(
-              rows, input, input.type, aborts, observer);
-          if (attempt.outcome != Outcome::abort) break;
+          if (attempts[at]->attempt(inputs[at], types[at], aborts).outcome != Outcome::abort) break;
           if (aborts == kMostAttempts) {
             starved = true;
             break;
@@ -145,18 +139,21 @@ std::string run_under(const Case& one, const Script& script) {
   const check::Report report = check::check_history(history.history());
   for (const check::Anomaly& anomaly : report.anomalies) return anomaly.text;
   storage.drain();
-  for (const std::string& violation : rows.check()) return violation;
+  for (const std::string& violation : database->check()) return violation;
   return "";
 }
 
-std::string run_case(const Case& one, int protocol, const Script& script) {
-  switch (protocol) {
-    case 0: return run_under<Silo>(one, script);
-    case 1: return run_under<TwoPhaseLocking>(one, script);
-    case 2: return run_under<Mvto>(one, script);
-    case 3: return run_under<Guessed>(one, script);
-    default: return run_under<PolicyTable>(one, script);
-  }
+std::string run_case(const Case& drawn, int protocol, const Script& script) {
+  constexpr auto named = []<class P>(P) -> Start {
+    return [](const RunSetup<M>& setup) { return start_protocol<M>(P::kName, setup); };
+  };
+  constexpr Start kGuessed = [](const RunSetup<M>& setup) -> std::unique_ptr<ProtocolRun<M>> {
+    return std::make_unique<RunningProtocol<M, Guessed>>(setup);
+  };
+  const std::array<Start, 5> starts{named(Silo{}), named(TwoPhaseLocking{}), named(Mvto{}),
+                                    kGuessed, named(PolicyTable{})};
+  const std::size_t at = std::min<std::size_t>(static_cast<std::size_t>(protocol), 4);
+  return run_under(starts[at], drawn, script);
 }
 
 std::string words(const Script& script) {
@@ -173,16 +170,17 @@ struct Search {
   std::string found;
 };
 Search search(std::uint64_t seed, int preemptions, std::uint64_t most) {
-  const Case one = drawn_case(seed);
+  const Case drawn(seed);
   const int protocol = static_cast<int>(seed % 7);
   Search result;
   const auto run = [&](const Script& script) {
-    result.found = run_case(one, protocol, script);
+    result.found = run_case(drawn, protocol, script);
     if (!result.found.empty()) {
-      const Script small = shrink(
-          script, [&](const Script& smaller) { return !run_case(one, protocol, smaller).empty(); });
+      const Script small = shrink(script, [&](const Script& smaller) {
+        return !run_case(drawn, protocol, smaller).empty();
+      });
       result.found = "case " + std::to_string(seed) + ", switches " + words(small) + "\n" +
-                     run_case(one, protocol, small);
+                     run_case(drawn, protocol, small);
       return false;
     }
     return ++result.schedules < most;

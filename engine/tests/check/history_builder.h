@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "check/checker.h"
-#include "check/history.h"
+#include "observe/history.h"
 
 namespace heddle::check {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "check/history.h"
+#include "observe/history.h"
 #include "check/history_builder.h"
 #include "model/random.h"
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "check/trial.h"
 #include "driver/session.h"
-#include "driver/trial.h"
 #include "tables.h"
 #include "workload/shop_program.h"
 

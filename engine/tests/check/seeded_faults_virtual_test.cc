@@ -13,12 +13,9 @@
 #include <gtest/gtest.h>
 
 #include "check/drawn_trial.h"
-#include "check/faulty_machine.h"
+#include "check/trial.h"
 #include "driver/copied_run.h"
-#include "driver/recorded_worker_instance.h"
-#include "driver/trial.h"
-#include "driver/workload_session.h"
-#include "workload/generic.h"
+#include "machines/faulty.h"
 
 /// Whether trials notice an engine that is wrong: each fault must be found within a budget of
 /// trials, in all of which the engine as it is must come off clean.
@@ -39,12 +36,6 @@ std::uint64_t budget() {
 }
 /// Trials that the sound engine must come through.
 std::uint64_t sound_budget() { return kQuick ? budget() : budget() / 6; }
-
-std::unique_ptr<Session> open_faulty(const OptionMap& workload, int workers, std::uint64_t seed,
-                                     const MachineOptions& machine) {
-  return std::make_unique<WorkloadSession<FaultyMachine, Generic<FaultyMachine>>>(workload, workers,
-                                                                                  seed, machine);
-}
 
 /// What the trials for a fault are drawn for.
 Bias bias_for(SeededFault fault) {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "check/history.h"
+#include "observe/history.h"
 #include "model/random.h"
 
 namespace heddle::check {

@@ -6,12 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "check/restless_machine.h"
-#include "driver/recorded_worker_instance.h"
-#include "driver/trial.h"
-#include "driver/workload_session.h"
+#include "check/trial.h"
+#include "machines/restless.h"
 #include "tables.h"
-#include "workload/generic.h"
 
 /// Trials on real threads: as they are, and dawdling before any access to shared memory; with as
 /// many workers as cores and with more, which take turns or are preempted anywhere.
@@ -25,12 +22,6 @@ constexpr std::uint64_t kTables = 12;
 constexpr double kSeconds = 0.1;
 constexpr std::uint64_t kTables = 48;
 #endif
-
-std::unique_ptr<Session> open_restless(const OptionMap& options, int workers, std::uint64_t seed,
-                                       const MachineOptions& machine) {
-  return std::make_unique<WorkloadSession<RestlessMachine, Generic<RestlessMachine>>>(
-      options, workers, seed, machine);
-}
 
 Trial generic_trial(std::uint64_t program) {
   Trial trial;

@@ -14,10 +14,24 @@
 namespace heddle {
 namespace {
 
-constexpr auto kKept = static_cast<int>(RecentInputs<int>::kKept);
+constexpr auto kKept = static_cast<int>(RecentInputs::kKept);
+
+/// Of inputs that are a number each.
+class RecentNumbers {
+ public:
+  std::optional<int> exchange(std::size_t type, int number, Random& random) {
+    int other = 0;
+    const bool found = recent_.exchange(type, reinterpret_cast<const std::byte*>(&number), random,
+                                        reinterpret_cast<std::byte*>(&other));
+    return found ? std::optional(other) : std::nullopt;
+  }
+
+ private:
+  RecentInputs recent_{sizeof(int)};
+};
 
 TEST(RecentInputs, TheFirstOfATypeFindsNone) {
-  RecentInputs<int> recent;
+  RecentNumbers recent;
   Random random(1);
   EXPECT_EQ(recent.exchange(2, 20, random), std::nullopt);
   EXPECT_EQ(recent.exchange(0, 1, random), std::nullopt);
@@ -26,7 +40,7 @@ TEST(RecentInputs, TheFirstOfATypeFindsNone) {
 }
 
 TEST(RecentInputs, AnyOfTheLastIsFoundAndNoneThatIsOlder) {
-  RecentInputs<int> recent;
+  RecentNumbers recent;
   Random random(1);
   for (int i = 0; i < 1000; ++i) recent.exchange(0, i, random);
   std::set<int> found;
@@ -37,11 +51,11 @@ TEST(RecentInputs, AnyOfTheLastIsFoundAndNoneThatIsOlder) {
     EXPECT_GE(*other, i - kKept);
     found.insert(i - *other);
   }
-  EXPECT_EQ(found.size(), RecentInputs<int>::kKept);
+  EXPECT_EQ(found.size(), RecentInputs::kKept);
 }
 
 TEST(RecentInputs, ManyMayUseItAtOnce) {
-  RecentInputs<int> recent;
+  RecentNumbers recent;
   std::vector<std::thread> workers;
   for (int worker = 0; worker < 4; ++worker) {
     workers.emplace_back([&recent, worker] {
@@ -49,7 +63,9 @@ TEST(RecentInputs, ManyMayUseItAtOnce) {
       for (int i = 0; i < 2000; ++i) {
         const auto type = static_cast<std::size_t>(i % 3);
         const std::optional<int> other = recent.exchange(type, 10 * i + i % 3, random);
-        if (other) EXPECT_EQ(*other % 10, i % 3);
+        if (other) {
+          EXPECT_EQ(*other % 10, i % 3);
+        }
       }
     });
   }

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "check/trial.h"
 #include "driver/admission_ways.h"
 #include "driver/session.h"
 #include "driver/session_runs.h"
-#include "driver/trial.h"
 
 /// Sessions on real threads whose transactions are scheduled.
 namespace heddle {

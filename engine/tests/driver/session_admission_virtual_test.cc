@@ -12,10 +12,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "check/trial.h"
 #include "driver/admission_ways.h"
 #include "driver/session.h"
 #include "driver/session_runs.h"
-#include "driver/trial.h"
 
 /// Sessions on virtual cores whose transactions are scheduled.
 namespace heddle {

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -10,9 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include "driver/recorded_worker_instance.h"
 #include "driver/session_runs.h"
-#include "driver/workload_session.h"
+#include "driver/workload_database.h"
 #include "machine/threads.h"
 #include "model/options.h"
 #include "model/random.h"
@@ -98,7 +98,12 @@ class Hanging {
   Table<M, Key1, Value, HashIndex> row_;
 };
 
-using HangingSession = WorkloadSession<ThreadsMachine, Hanging<ThreadsMachine>>;
+std::unique_ptr<Session> open_hanging() {
+  using M = ThreadsMachine;
+  using Compiled = Registry<Silo, TwoPhaseLocking>;
+  return make_session<M>(
+      std::make_shared<WorkloadDatabase<M, Hanging<M>, Compiled>>(OptionMap{}, 2), {}, 2, 1, {});
+}
 
 /// The text of the StuckError a run ends in.
 std::string stuck(Session& session, const RunOptions& options) {
@@ -112,7 +117,7 @@ std::string stuck(Session& session, const RunOptions& options) {
 
 TEST(SessionWatchdog, SaysWhoHangsAndWhoWaitsForWhom) {
   Stage::get().reset();
-  HangingSession session({}, 2, 1);
+  const auto session = open_hanging();
   Stage::get().hangs = true;
   std::thread rescuer([] {
     while (Stage::get().hanging.load() == 0) std::this_thread::yield();
@@ -120,7 +125,7 @@ TEST(SessionWatchdog, SaysWhoHangsAndWhoWaitsForWhom) {
     Stage::get().released = true;
   });
   const std::string text =
-      stuck(session, {.protocol = "two_phase_locking", .seconds = 60, .watchdog_s = 0.3});
+      stuck(*session, {.protocol = "two_phase_locking", .seconds = 60, .watchdog_s = 0.3});
   rescuer.join();
   EXPECT_EQ(text.find("a worker made no progress for 0.3"), 0u) << text;
   EXPECT_NE(text.find("worker 0: "), std::string::npos) << text;
@@ -129,7 +134,7 @@ TEST(SessionWatchdog, SaysWhoHangsAndWhoWaitsForWhom) {
   EXPECT_EQ(text.find("did not leave"), std::string::npos) << text;
 
   // It left in the end, so the session is as good as new.
-  EXPECT_GT(session_runs::run_until(session_runs::has_commits, session,
+  EXPECT_GT(session_runs::run_until(session_runs::has_commits, *session,
                                     {.seconds = 0.05, .watchdog_s = 5})
                 .commits,
             0u);
@@ -137,36 +142,36 @@ TEST(SessionWatchdog, SaysWhoHangsAndWhoWaitsForWhom) {
 
 TEST(SessionWatchdog, GivesUpASessionWhoseWorkerNeverLeaves) {
   Stage::get().reset();
-  HangingSession session({}, 2, 1);
+  const auto session = open_hanging();
   Stage::get().hangs = true;
-  const std::string text = stuck(session, {.seconds = 60, .watchdog_s = 0.2});
+  const std::string text = stuck(*session, {.seconds = 60, .watchdog_s = 0.2});
   EXPECT_NE(text.find("it did not leave when told to stop; the session is abandoned"),
             std::string::npos)
       << text;
   const std::string unusable = "this session has a stuck worker; open a new one";
-  EXPECT_EQ(stuck(session, {.seconds = 0.05}), unusable);
-  EXPECT_THROW((void)session.check(), StuckError);
+  EXPECT_EQ(stuck(*session, {.seconds = 0.05}), unusable);
+  EXPECT_THROW((void)session->check(), StuckError);
   Stage::get().released = true;
   while (Stage::get().hanging.load() != 0) std::this_thread::yield();
 }
 
 TEST(SessionWatchdog, LeavesASlowRunAlone) {
   Stage::get().reset();
-  HangingSession session({}, 2, 1);
+  const auto session = open_hanging();
   Stage::get().hangs = true;
   std::thread rescuer([] {
     while (Stage::get().hanging.load() == 0) std::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     Stage::get().released = true;
   });
-  EXPECT_EQ(stuck(session, {.seconds = 0.3, .watchdog_s = 30}), "the run ended well");
+  EXPECT_EQ(stuck(*session, {.seconds = 0.3, .watchdog_s = 30}), "the run ended well");
   rescuer.join();
 }
 
 /// What each worker drew first, in a run that lasts until all have drawn enough.
 std::vector<std::vector<std::uint64_t>> draws_of_run(std::uint64_t seed) {
   Stage::get().reset();
-  HangingSession session({}, 2, 1);
+  const auto session = open_hanging();
   const auto all_drew = [] {
     const std::lock_guard lock(Stage::get().mutex);
     const auto& draws = Stage::get().draws;  // sized by the first worker that draws
@@ -174,7 +179,7 @@ std::vector<std::vector<std::uint64_t>> draws_of_run(std::uint64_t seed) {
       return own.size() == Stage::kDrawsKept;
     });
   };
-  (void)session.run({.seconds = 60, .seed = seed}, all_drew);
+  (void)session->run({.seconds = 60, .seed = seed}, all_drew);
   const std::lock_guard lock(Stage::get().mutex);
   return Stage::get().draws;
 }

@@ -1,12 +1,12 @@
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "driver/recorded_worker_instance.h"
 #include "driver/session_runs.h"
-#include "driver/workload_session.h"
+#include "driver/workload_database.h"
 #include "machine/shared.h"
 #include "machine/virtual.h"
 #include "model/options.h"
@@ -66,6 +66,11 @@ class Sleeping {
   Shared<M, std::uint64_t> never_;
 };
 
+std::unique_ptr<Session> open_sleeping(const MachineOptions& machine) {
+  using Opened = WorkloadDatabase<M, Sleeping, Registry<Silo>>;
+  return make_session<M>(std::make_shared<Opened>(OptionMap{}, 2), {}, 2, 1, machine);
+}
+
 std::string stuck(Session& session) {
   try {
     (void)session_runs::run(session, {.seconds = 0.01});
@@ -79,22 +84,22 @@ TEST(SessionWatchdog, AWaitThatNobodyEndsIsTold) {
   MachineOptions machine;
   machine.kind = "virtual";
   {
-    WorkloadSession<M, Sleeping> session({}, 2, 1, machine);
-    EXPECT_EQ(stuck(session), "the run ended well") << "whoever sleeps looks up now and then";
+    const auto session = open_sleeping(machine);
+    EXPECT_EQ(stuck(*session), "the run ended well") << "whoever sleeps looks up now and then";
   }
   machine.schedule.kind = ScheduleKind::priorities;
 #if defined(__SANITIZE_ADDRESS__)
   // What the cores hold that are left behind is kept for good, as it must be.
   const __lsan::ScopedDisabler kept;
 #endif
-  WorkloadSession<M, Sleeping> session({}, 2, 1, machine);
-  const std::string text = stuck(session);
+  const auto session = open_sleeping(machine);
+  const std::string text = stuck(*session);
   EXPECT_EQ(text.find("every core that has not left is parked, and nobody is left to wake it; the "
                       "session is abandoned\nworker 0: "),
             0U)
       << text;
   EXPECT_NE(text.find("worker 1: "), std::string::npos) << text;
-  EXPECT_EQ(stuck(session), "this session has a stuck worker; open a new one");
+  EXPECT_EQ(stuck(*session), "this session has a stuck worker; open a new one");
 }
 
 }  // namespace

@@ -2,10 +2,11 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
 
 #include "machine/threads.h"
+#include "model/function_ref.h"
 #include "model/random.h"
+#include "protocol/observer.h"
 #include "protocol/outcome.h"
 #include "protocol/silo.h"
 #include "protocol/snapshot.h"
@@ -13,13 +14,38 @@
 
 namespace heddle::test {
 
-/// A workload run by a single worker, one transaction after the other: nothing ever conflicts.
+/// Silo with a single worker: nothing ever conflicts. Compiled once, for every workload.
+class SiloAlone {
+ public:
+  using M = ThreadsMachine;
+  using Txn = ObservedTransaction<M>;
+  using Procedure = FunctionRef<Outcome(Txn&)>;
+
+  SiloAlone() : storage_(1), txn_(storage_, 0), snapshot_(storage_, 0) {}
+
+  [[nodiscard]] Storage<M>& storage() { return storage_; }
+
+  /// Runs a procedure as one transaction.
+  Outcome transact(Procedure procedure);
+  /// Runs a procedure on a snapshot.
+  Outcome query(Procedure procedure);
+  /// Ends epochs until a snapshot includes everything committed so far.
+  void renew_snapshots();
+
+ private:
+  Storage<M> storage_;
+  SiloTransaction<M> txn_;
+  SnapshotTransaction<M, true> snapshot_;
+};
+
+/// A workload run by a single worker, one transaction after the other.
 template <template <class> class W>
 class Alone {
  public:
   using M = ThreadsMachine;
   using Workload = W<M>;
   using Input = typename Workload::Input;
+  using Procedure = SiloAlone::Procedure;
 
   struct Counts {
     std::map<int, int> commits;    // by type
@@ -28,13 +54,9 @@ class Alone {
   };
 
   explicit Alone(const typename Workload::Options& options, std::uint64_t seed = 1)
-      : storage_(1),
-        workload_(storage_, options),
-        random_(seed),
-        txn_(storage_, 0),
-        snapshot_(storage_, 0) {
+      : workload_(silo_.storage(), options), random_(seed) {
     workload_.load(seed);
-    storage_.keep_snapshots();
+    silo_.storage().keep_snapshots();
   }
 
   Workload& workload() { return workload_; }
@@ -45,28 +67,12 @@ class Alone {
     return input;
   }
 
-  /// Runs `procedure(txn)` as one transaction.
-  template <class F>
-  Outcome transact(F procedure) {
-    storage_.boundary(0, M::now());
-    txn_.begin();
-    Outcome outcome = procedure(txn_);
-    if (outcome == Outcome::commit && !txn_.commit()) outcome = Outcome::abort;
-    if (outcome != Outcome::commit) txn_.abort();
-    return outcome;
-  }
+  Outcome transact(Procedure procedure) { return silo_.transact(procedure); }
 
-  /// Runs `procedure(txn)` on a snapshot that includes everything committed so far.
-  template <class F>
-  Outcome look(F procedure) {
-    const auto epochs = 2 * Epochs<M>::kEpochsPerSnapshot + 2;
-    for (std::uint64_t i = 0; i < epochs; ++i) {
-      storage_.epochs().enter(0);
-      storage_.epochs().advance(M::now());
-    }
-    storage_.boundary(0, M::now());
-    snapshot_.begin();
-    return procedure(snapshot_);
+  /// Runs a procedure on a snapshot that includes everything committed so far.
+  Outcome look(Procedure procedure) {
+    silo_.renew_snapshots();
+    return silo_.query(procedure);
   }
 
   Outcome execute(const Input& input) {
@@ -78,28 +84,22 @@ class Alone {
     for (int i = 0; i < transactions; ++i) {
       const Input input = next();
       const int type = Workload::type_of(input);
-      Outcome outcome = Outcome::commit;
-      if (workload_.is_snapshot(type)) {
-        storage_.boundary(0, M::now());
-        snapshot_.begin();
-        outcome = workload_.query(snapshot_, input);
-      } else {
-        outcome = execute(input);
-      }
+      const Outcome outcome =
+          workload_.is_snapshot(type)
+              ? silo_.query([&](auto& txn) { return workload_.query(txn, input); })
+              : execute(input);
       if (outcome == Outcome::commit) ++counts.commits[type];
       if (outcome == Outcome::rollback) ++counts.rollbacks[type];
       if (outcome == Outcome::abort) ++counts.aborts;
     }
-    storage_.leave(0);
+    silo_.storage().leave(0);
     return counts;
   }
 
  private:
-  Storage<M> storage_;
+  SiloAlone silo_;
   Workload workload_;
   Random random_;
-  SiloTransaction<M> txn_;
-  SnapshotTransaction<M> snapshot_;
   std::uint64_t now_us_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "alone.h"
 #include "model/signature.h"
 #include "protocol/outcome.h"
+#include "workload/concepts.h"
 #include "workload/epinions.h"
 #include "workload/micro.h"
 #include "workload/shop.h"
@@ -49,9 +50,10 @@ void expect_true_hints(const typename W<ThreadsMachine>::Options& options, int t
     const auto type = static_cast<std::size_t>(number);
     std::vector<Hint> accesses;
     const Outcome outcome = alone.transact([&](auto& txn) {
-      SignatureCheck checked(txn, signature, type);
+      SignatureCheck<ThreadsMachine> check(txn, signature, type);
+      ObservedTransaction<ThreadsMachine> checked(check);
       const Outcome wanted = alone.workload().execute(checked, input);
-      accesses = checked.accesses();
+      accesses = check.accesses();
       return wanted;
     });
     for (const Hint& access : accesses) reached[access.state] = true;

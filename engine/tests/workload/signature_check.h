@@ -2,13 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <map>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "model/hints.h"
 #include "model/signature.h"
+#include "protocol/any_transaction.h"
+#include "protocol/observer.h"
 #include "protocol/outcome.h"
 #include "protocol/row.h"
 #include "storage/key.h"
@@ -16,78 +19,76 @@
 
 namespace heddle::test {
 
-/// A transaction as its procedure sees it, which remembers every access and expects it to be what
-/// the signature says of its state: of this type, on this table, of this kind.
-template <class Txn>
-class SignatureCheck {
+/// Remembers every access of a transaction, and expects it to be what the signature says of its
+/// state: of this type, on this table, of this kind.
+template <class M>
+class SignatureCheck final : public TransactionOperations<M> {
  public:
-  SignatureCheck(Txn& txn, const Signature& signature, std::size_t type)
-      : txn_(txn), signature_(signature), type_(type) {}
+  SignatureCheck(ObservedTransaction<M>& txn, const Signature& signature, std::size_t type)
+      : txn_(txn.operations()), signature_(signature), type_(type) {}
 
   [[nodiscard]] const std::vector<Hint>& accesses() const { return accesses_; }
 
-  template <class Prefix, class T>
-  Row<Prefix> read(AccessId state, T& table, const typename T::KeyType& key) {
-    look(state, AccessKind::read, table.name(), word_of(key));
-    return txn_.template read<Prefix>(state, table, key);
+  Row<std::byte> read(AccessId state, TableBase<M>& table, const std::uint64_t* key,
+                      std::uint32_t bytes) override {
+    expect(state, AccessKind::read, table, key);
+    const Row<std::byte> row = txn_.read(state, table, key, bytes);
+    if (row) keys_[row.entry()] = word_of(table, key);
+    return row;
   }
-  template <class T>
-  auto read(AccessId state, T& table, const typename T::KeyType& key) {
-    return read<typename T::ValueType>(state, table, key);
+  bool update(AccessId state, TableBase<M>& table, std::uint32_t entry, std::uint32_t bytes,
+              typename TransactionOperations<M>::Modify modify) override {
+    expect(state, AccessKind::update, table, keys_.at(entry));
+    return txn_.update(state, table, entry, bytes, modify);
   }
-  template <class T, class Prefix, class F>
-  bool update(AccessId state, T& table, const Row<Prefix>& row, F modify) {
-    look(state, AccessKind::update, table.name(), key_of<T>(row));
-    return txn_.update(state, table, row, modify);
+  bool insert(AccessId state, TableBase<M>& table, const std::uint64_t* key, const std::byte* row,
+              std::uint32_t bytes) override {
+    expect(state, AccessKind::insert, table, key);
+    return txn_.insert(state, table, key, row, bytes);
   }
-  template <class T>
-  bool insert(AccessId state, T& table, const typename T::KeyType& key,
-              const typename T::ValueType& value) {
-    look(state, AccessKind::insert, table.name(), word_of(key));
-    return txn_.insert(state, table, key, value);
+  bool remove(AccessId state, TableBase<M>& table, std::uint32_t entry) override {
+    expect(state, AccessKind::remove, table, keys_.at(entry));
+    return txn_.remove(state, table, entry);
   }
-  template <class T, class Prefix>
-  bool remove(AccessId state, T& table, const Row<Prefix>& row) {
-    look(state, AccessKind::remove, table.name(), key_of<T>(row));
-    return txn_.remove(state, table, row);
+  bool scan(AccessId state, TableBase<M>& table, const std::uint64_t* lo, const std::uint64_t* hi,
+            Order order, std::uint32_t limit, std::uint32_t bytes,
+            typename TransactionOperations<M>::Visit visit) override {
+    expect(state, AccessKind::scan, table, lo);
+    return txn_.scan(state, table, lo, hi, order, limit, bytes,
+                     [&](const std::uint64_t* key, const Row<std::byte>& row) {
+                       keys_[row.entry()] = word_of(table, key);
+                       return visit(key, row);
+                     });
   }
-  template <class Prefix, class T, class F>
-  bool scan(AccessId state, T& table, const typename T::KeyType& lo, const typename T::KeyType& hi,
-            Order order, std::uint32_t limit, F visit) {
-    look(state, AccessKind::scan, table.name(), word_of(lo));
-    return txn_.template scan<Prefix>(state, table, lo, hi, order, limit, visit);
-  }
-  template <class T, class F>
-  bool scan(AccessId state, T& table, const typename T::KeyType& lo, const typename T::KeyType& hi,
-            Order order, std::uint32_t limit, F visit) {
-    return scan<typename T::ValueType>(state, table, lo, hi, order, limit, visit);
-  }
-  [[nodiscard]] Outcome stop() const { return txn_.stop(); }
-  void passed(AccessId state) {
+  [[nodiscard]] Outcome stop() const override { return txn_.stop(); }
+  void passed(AccessId state) override {
     EXPECT_EQ(signature_.type_of(state), type_);
     txn_.passed(state);
   }
 
  private:
-  void look(AccessId state, AccessKind kind, const std::string& table, std::uint64_t key) {
+  static std::uint64_t word_of(const TableBase<M>& table, const std::uint64_t* key) {
+    return heddle::word_of(std::span(key, table.kind().key_words));
+  }
+  void expect(AccessId state, AccessKind kind, const TableBase<M>& table,
+              const std::uint64_t* key) {
+    expect(state, kind, table, word_of(table, key));
+  }
+  void expect(AccessId state, AccessKind kind, const TableBase<M>& table, std::uint64_t key) {
     if (state == kNoState) return;
     accesses_.push_back({key, state});
     ASSERT_LT(state, signature_.state_count());
-    EXPECT_EQ(signature_.type_of(state), type_) << table;
+    EXPECT_EQ(signature_.type_of(state), type_) << table.name();
     const AccessSpec& spec = signature_.access(state);
-    EXPECT_EQ(spec.table, table) << spec.name;
+    EXPECT_EQ(spec.table, table.name()) << spec.name;
     const bool both = spec.kind == AccessKind::read_modify_write;
     EXPECT_EQ(spec.kind, both && kind != AccessKind::insert ? spec.kind : kind) << spec.name;
   }
 
-  template <class T, class Prefix>
-  [[nodiscard]] std::uint64_t key_of(const Row<Prefix>& row) const {
-    return word_of(T::key_of(txn_.record_of(row.entry())));
-  }
-
-  Txn& txn_;
+  TransactionOperations<M>& txn_;
   const Signature& signature_;
   std::size_t type_;
+  std::map<std::uint32_t, std::uint64_t> keys_;  ///< by entry
   std::vector<Hint> accesses_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -10,28 +11,33 @@
 #include "storage/node_version.h"
 #include "storage/storage.h"
 #include "storage/table.h"
-#include "workload/numbered_row.h"
 #include "workload/ycsb/inputs.h"
 #include "workload/ycsb/states.h"
 
 namespace heddle::ycsb {
 
-/// The table with records of one size behind one kind of index, and the procedure that uses it.
-template <class M, std::size_t Bytes, template <class, class> class Index>
+/// The table behind one kind of index, and the procedure that uses it. A record's first and its
+/// last word hold the same number, 0 at first, so that a torn read or write shows; what lies
+/// between is ballast.
+template <class M, template <class, class> class Index>
 class Database {
  public:
   static constexpr bool kScans = requires(const Index<M, Key1>& index, Key1 key) {
     index.scan(key, key, Order::ascending, [](auto, auto) { return true; });
   };
 
-  Database(Storage<M>& storage, std::uint64_t records)
-      : records_(records), table_(storage, "USERTABLE", records) {
+  /// @param record_bytes rounded up to whole words
+  Database(Storage<M>& storage, std::uint64_t records, std::size_t record_bytes)
+      : records_(records),
+        table_(storage, "USERTABLE",
+               (record_bytes + sizeof(Word) - 1) / sizeof(Word) * sizeof(Word), records),
+        empty_(table_.row_bytes() / sizeof(Word)) {
     table_.skip_snapshots();  // no read-only type
   }
 
   void load() {
     for (std::uint64_t slot = 0; slot < records_; ++slot) {
-      table_.load(populated_key(slot), Value{});
+      table_.load(populated_key(slot), empty_record());
     }
   }
 
@@ -41,10 +47,14 @@ class Database {
       const Operation& operation = input.operations[i];
       bool done = false;
       switch (operation.kind) {
-        case Kind::read: done = static_cast<bool>(txn.read(kRead, table_, operation.key)); break;
+        case Kind::read:
+          done = static_cast<bool>(txn.read_row(kRead, table_, operation.key, bytes()));
+          break;
         case Kind::rmw: done = read_modify_write(txn, operation); break;
         case Kind::scan: done = scan(txn, operation); break;
-        case Kind::insert: done = txn.insert(kInsert, table_, operation.key, Value{}); break;
+        case Kind::insert:
+          done = txn.insert_row(kInsert, table_, operation.key, empty_record(), bytes());
+          break;
         case Kind::remove: done = remove(txn, operation.key); break;
       }
       if (!done) return txn.stop();
@@ -58,11 +68,12 @@ class Database {
     std::uint64_t populated = 0;
     std::int64_t sum = 0;
     std::uint64_t torn = 0;
-    table_.for_each([&](const Key1& key, const Value& value) {
-      torn += value.torn();
+    table_.for_each_row([&](const Key1& key, const std::byte* record) {
+      const Word number = word_of_record(record, 0);
+      torn += number != word_of_record(record, empty_.size() - 1);
       if (!is_populated(key)) return;
       ++populated;
-      sum += value.number();
+      sum += number;
     });
     if (torn != 0) violations.push_back("USERTABLE: " + std::to_string(torn) + " torn records");
     if (populated != records_) {
@@ -77,21 +88,36 @@ class Database {
   }
 
  private:
-  using Value = NumberedRow<Bytes>;
+  using Word = std::int64_t;
+
+  [[nodiscard]] std::uint32_t bytes() const {
+    return static_cast<std::uint32_t>(table_.row_bytes());
+  }
+  [[nodiscard]] const std::byte* empty_record() const {
+    return reinterpret_cast<const std::byte*>(empty_.data());
+  }
+  static Word word_of_record(const std::byte* record, std::size_t at) {
+    Word word = 0;
+    std::memcpy(&word, record + at * sizeof(Word), sizeof(Word));
+    return word;
+  }
 
   template <class Txn>
   bool read_modify_write(Txn& txn, const Operation& operation) {
-    const auto row = txn.read(kRmwRead, table_, operation.key);
-    return row && txn.update(kRmwUpdate, table_, row,
-                             [&operation](Value& value) { value.add(operation.change); });
+    const auto row = txn.read_row(kRmwRead, table_, operation.key, bytes());
+    return row && txn.update_row(kRmwUpdate, table_, row.entry(), bytes(), [&](std::byte* record) {
+      const Word number = word_of_record(record, 0) + operation.change;
+      std::memcpy(record, &number, sizeof(Word));
+      std::memcpy(record + bytes() - sizeof(Word), &number, sizeof(Word));
+    });
   }
 
   template <class Txn>
   bool scan(Txn& txn, const Operation& operation) {
     if constexpr (kScans) {
-      return txn.template scan<Value>(kScan, table_, operation.key, Key1::max(), Order::ascending,
-                                      operation.scan_length,
-                                      [](const Key1&, const auto&) { return true; });
+      return txn.scan_rows(kScan, table_, operation.key, Key1::max(), Order::ascending,
+                           operation.scan_length, bytes(),
+                           [](const Key1&, const auto&) { return true; });
     } else {
       return false;  // the options admit no scans here
     }
@@ -99,14 +125,15 @@ class Database {
 
   template <class Txn>
   bool remove(Txn& txn, const Key1& key) {
-    const auto row = txn.read(kRemoveRead, table_, key);
+    const auto row = txn.read_row(kRemoveRead, table_, key, bytes());
     // A run that ended before the insert committed leaves nothing to delete.
     if (!row) return txn.stop() == Outcome::rollback;
-    return txn.remove(kRemove, table_, row);
+    return txn.remove_row(kRemove, table_, row.entry());
   }
 
   std::uint64_t records_;
-  Table<M, Key1, Value, Index> table_;
+  KeyedTable<M, Key1, Index> table_;
+  std::vector<Word> empty_;  ///< a record as it is loaded and inserted
 };
 
 }  // namespace heddle::ycsb

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/inputs.h"
+#include "model/signature.h"
+#include "protocol/attempts.h"
+#include "protocol/run.h"
+#include "storage/storage.h"
+
+namespace heddle {
+
+/// A workload's database and procedures on a machine, for those who are compiled once a machine.
+/// WorkloadDatabase implements it.
+template <class M>
+class Database : public Inputs, public StoredProcedures<M> {
+ public:
+  explicit Database(int workers) : storage_(workers) {}
+
+  [[nodiscard]] Storage<M>& storage() { return storage_; }
+  [[nodiscard]] const Storage<M>& storage() const { return storage_; }
+
+  [[nodiscard]] virtual std::string_view workload() const = 0;
+  [[nodiscard]] virtual const Signature& signature() const = 0;
+  /// The types: those of the signature, and behind them those that read snapshots.
+  [[nodiscard]] virtual const std::vector<std::string>& type_names() const = 0;
+  [[nodiscard]] int type_count() const { return static_cast<int>(type_names().size()); }
+
+  /// Populates the tables, once.
+  virtual void load(std::uint64_t seed) = 0;
+  /// The workload's own consistency conditions: one line per violation. Quiescent only.
+  [[nodiscard]] virtual std::vector<std::string> check() = 0;
+
+  /// A worker's attempts in a run that nobody observes.
+  /// @param protocol the name of what runs
+  [[nodiscard]] virtual std::unique_ptr<Attempts<M>> attempts(std::string_view protocol,
+                                                              ProtocolRun<M>& run, int worker) = 0;
+
+ private:
+  Storage<M> storage_;
+};
+
+}  // namespace heddle

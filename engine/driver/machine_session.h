@@ -1,0 +1,232 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "driver/admission.h"
+#include "driver/database.h"
+#include "driver/monitor.h"
+#include "driver/run.h"
+#include "driver/run_options.h"
+#include "driver/session.h"
+#include "driver/session_factory.h"
+#include "driver/summary.h"
+#include "driver/worker.h"
+#include "model/hints.h"
+
+namespace heddle {
+
+/// A session on a machine, of any workload: the part of the driver that is compiled once a machine.
+template <class M>
+class MachineSession final : public Session {
+ public:
+  MachineSession(std::shared_ptr<Database<M>> database, const OptionMap& described, int workers,
+                 std::uint64_t seed, const MachineOptions& machine)
+      : machine_(machine),
+        described_(described),
+        workers_(workers),
+        database_(std::move(database)) {
+    database_->load(seed);
+    loaded_bytes_ = database_->storage().live_bytes();
+  }
+
+  Result run(const RunOptions& options, const std::function<bool()>& interrupted) override {
+    const std::unique_lock one_at_a_time(run_mutex_, std::try_to_lock);
+    if (!one_at_a_time) throw std::invalid_argument("this session is running; wait or stop() it");
+    M::resume_at(ended_);
+    usable();
+    validate(options, {.workload = database_->workload(),
+                       .signature = signature(),
+                       .has_hints = database_->has_hints(),
+                       .records_timelines = M::kRecords,
+                       .single_threaded = M::kSingleThreaded});
+    return run_validated(options, interrupted);
+  }
+
+  void switch_policy(std::shared_ptr<const CompiledPolicy> policy) override {
+    const std::lock_guard lock(switch_mutex_);
+    if (running_ == nullptr) {
+      throw std::invalid_argument("no policy is running: start a run with protocol policy_table");
+    }
+    if (policy->policy().signature != signature()) {
+      throw std::invalid_argument("the policy is for another workload than the one running");
+    }
+    running_->switch_policy(std::move(policy));
+  }
+
+  void stop() override { stop_requested_.store(true); }
+
+  [[nodiscard]] std::vector<std::string> check() override {
+    const std::lock_guard not_running(run_mutex_);
+    usable();
+    M::resume_at(ended_);
+    database_->storage().drain();
+    return database_->check();
+  }
+
+  [[nodiscard]] DrawnHints draw_hints(std::size_t transactions, std::uint64_t seed) override {
+    DrawnHints drawn;
+    usable();
+    if (!database_->has_hints()) return drawn;
+    const std::lock_guard not_running(run_mutex_);
+    Random random(seed);
+    InputArray input(*database_, 1);
+    Hints hints;
+    for (std::size_t at = 0; at < transactions; ++at) {
+      const int worker = static_cast<int>(at % static_cast<std::size_t>(workers_));
+      const int type = database_->draw(random, worker, workers_, at, input[0]);
+      hints.clear();
+      database_->hints(input[0], hints);
+      drawn.types.push_back(static_cast<std::uint32_t>(type));
+      drawn.counts.push_back(static_cast<std::uint32_t>(hints.size()));
+      drawn.hints.insert(drawn.hints.end(), hints.begin(), hints.end());
+    }
+    return drawn;
+  }
+
+  [[nodiscard]] const Signature& signature() const override { return database_->signature(); }
+  [[nodiscard]] bool single_threaded() const override { return M::kSingleThreaded; }
+  [[nodiscard]] std::int64_t grown_bytes() const override {
+    return database_->storage().live_bytes() - loaded_bytes_;
+  }
+  [[nodiscard]] std::int64_t memory_bytes() const override {
+    return static_cast<std::int64_t>(database_->storage().held_bytes());
+  }
+
+ private:
+  using Ticks = typename M::Ticks;
+
+  void usable() const {
+    if (stuck_) throw StuckError("this session has a stuck worker; open a new one");
+  }
+
+  Result run_validated(const RunOptions& options, const std::function<bool()>& interrupted) {
+    Storage<M>& storage = database_->storage();
+    if (options.history_bytes != 0 && has_run_) {
+      // The epoch tells what is there already from what this run leaves.
+      (void)storage.epochs().advance(M::now());
+    }
+    has_run_ = true;
+    storage.epochs().set_period(options.epoch_us);
+    const auto run = std::make_shared<Run<M>>(database_, workers_, options);
+    if (options.policy != nullptr) offer_switch(run);
+    stop_requested_.store(false);
+    const auto work = [run, options, workers = workers_](typename M::Member& member) {
+      run_worker(*run, options, workers, member);
+    };
+    if constexpr (M::kRecords) {
+      M::record_into(run->timeline == nullptr ? nullptr : &run->timeline->events());
+    }
+    start_arrivals(run->state);
+    Monitor<M> monitor(*run, options);
+    bool was_interrupted = false;
+    typename M::Crew crew = M::crew(machine_, workers_, options.take_turns, storage.held_bytes());
+    crew.poll_us = poll_us(options, crew.poll_us);
+    const bool left = M::run_crew(crew, work, [&] {
+      was_interrupted = was_interrupted || interrupted() || stop_requested_.load();
+      return monitor.poll(was_interrupted);
+    });
+    if constexpr (M::kRecords) M::record_into(nullptr);
+    ended_ = M::now();
+    offer_switch(nullptr);
+    if (!left || monitor.stuck()) {
+      stuck_ = stuck_ || !left;
+      throw StuckError(monitor.report(left));
+    }
+    Result result = summarize(*run, options, described_);
+    result.interrupted = was_interrupted;
+    return result;
+  }
+
+  /// Runs a worker to the end of the run, on its own thread.
+  static void run_worker(Run<M>& run, const RunOptions& options, int workers,
+                         typename M::Member& member) {
+    const int worker = member.worker();
+    const auto at = static_cast<std::size_t>(worker);
+    Database<M>& database = *run.database;
+    std::shared_ptr<Observer<M>> observer = run.observer(worker);
+    WorkerSetup<M> setup{
+        .member = member,
+        .workers = workers,
+        .seed = options.seed,
+        .inputs = database,
+        .storage = database.storage(),
+        .attempts = observer == nullptr ? database.attempts(options.protocol, *run.protocol, worker)
+                                        : run.protocol->observed_attempts(
+                                              database, database.storage(), worker, *observer),
+        .wait_times = run.protocol->wait_times(worker),
+        .state = run.state,
+        .heartbeat = run.heartbeats[at],
+        .measurements = run.measurements[at],
+        .backoff =
+            Backoff(parse_backoff(options.backoff), options.backoff_us, database.type_count())};
+    if (run.admission == nullptr) {
+      run_loop<Unscheduled>(run.loops[at], std::move(observer), std::move(setup));
+    } else {
+      run_loop<Admission<M>>(run.loops[at], std::move(observer), std::move(setup), *run.admission,
+                             std::as_const(static_cast<Inputs&>(database)), worker, workers,
+                             database.type_count(), options.seed);
+    }
+  }
+
+  /// @param keeper is given the worker before it begins
+  template <class Scheduling, class... Args>
+  static void run_loop(std::shared_ptr<void>& keeper, std::shared_ptr<Observer<M>> observer,
+                       WorkerSetup<M> setup, Args&&... scheduling) {
+    struct Loop {
+      std::shared_ptr<Observer<M>> observer;
+      Worker<M, Scheduling> worker;
+    };
+    const std::shared_ptr<Loop> loop(
+        new Loop{std::move(observer),
+                 Worker<M, Scheduling>(std::move(setup), std::forward<Args>(scheduling)...)});
+    keeper = loop;
+    loop->worker.run();
+  }
+
+  void offer_switch(std::shared_ptr<Run<M>> run) {
+    const std::lock_guard lock(switch_mutex_);
+    running_ = std::move(run);
+  }
+
+  /// The workload's clock runs on from the first transaction that is not begun yet: what a run
+  /// left behind is not late in the next one.
+  void start_arrivals(RunState<M>& state) const {
+    if (!database_->open_loop()) return;
+    double first = database_->next_arrival_us(0);
+    for (int worker = 1; worker < workers_; ++worker) {
+      first = std::min(first, database_->next_arrival_us(worker));
+    }
+    state.arrivals = {M::now(), first};
+  }
+
+  MachineOptions machine_;
+  OptionMap described_;
+  Ticks ended_ = 0;  ///< when the last run did
+  int workers_;
+  std::shared_ptr<Database<M>> database_;
+  std::int64_t loaded_bytes_ = 0;
+  std::atomic<bool> stop_requested_{false};
+  bool stuck_ = false;
+  bool has_run_ = false;
+  std::mutex run_mutex_;
+  std::mutex switch_mutex_;
+  std::shared_ptr<Run<M>> running_;  ///< that policies can be switched in; nullptr: none
+};
+
+template <class M>
+std::unique_ptr<Session> make_session(std::shared_ptr<Database<M>> database,
+                                      const OptionMap& described, int workers, std::uint64_t seed,
+                                      const MachineOptions& machine) {
+  return std::make_unique<MachineSession<M>>(std::move(database), described, workers, seed,
+                                             machine);
+}
+
+}  // namespace heddle

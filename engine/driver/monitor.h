@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "driver/run.h"
+#include "driver/run_options.h"
+#include "driver/run_state.h"
+#include "driver/session.h"
+
+namespace heddle {
+
+/// Watches a run from outside: moves it through its phases, and notices a worker that hangs.
+template <class M>
+class Monitor {
+ public:
+  Monitor(Run<M>& run, const RunOptions& options)
+      : run_(run),
+        options_(options),
+        warm_until_(M::now() + M::ticks(options.warmup * 1e6)),
+        window_(M::ticks(options.seconds * 1e6)),
+        patience_(M::ticks(options.watchdog_s * 1e6)),
+        interval_(options.intervals == 0 ? 0 : M::ticks(static_cast<double>(interval_us(options)))),
+        workers_(static_cast<int>(run.measurements.size())),
+        seen_(static_cast<std::size_t>(workers_), {0, M::now()}) {
+    // Before the first worker starts, or what it commits until the first poll would be lost.
+    if (options.warmup == 0) start_measuring(M::now());
+  }
+
+  /// False once the run is over.
+  bool poll(bool interrupted) {
+    const auto now = M::now();
+    if (!measuring_ && now >= warm_until_) start_measuring(now);
+    if (measuring_) go_on_in_window(now);
+    look_for_stuck(now);
+    if (!interrupted && !stuck() && !run_.is_full() && !(measuring_ && now >= measure_until_))
+      return true;
+    run_.state.measured_until.store(now, std::memory_order_relaxed);  // set_phase() releases it
+    set_phase(Phase::over);
+    // release: every wait sees it, soon enough.
+    run_.state.stop.store(1, std::memory_order_release);
+    M::unpark(run_.state.stop.raw());
+    M::unpark_all();
+    return false;
+  }
+
+  [[nodiscard]] bool stuck() const { return !dump_.empty(); }
+
+  [[nodiscard]] std::string report(bool left) const {
+    if constexpr (requires { M::left_behind(); }) {
+      if (!left) {
+        return M::left_behind() + "; the session is abandoned\n" +
+               (stuck() ? dump_ : who_waits_for_whom(M::now()));
+      }
+    }
+    std::string text = "a worker made no progress for " +
+                       std::to_string(M::microseconds(patience_) / 1e6) + " s\n" + dump_;
+    if (!left) text += "it did not leave when told to stop; the session is abandoned\n";
+    return text;
+  }
+
+ private:
+  void start_measuring(typename M::Ticks now) {
+    measuring_ = true;
+    measure_until_ = now + window_;
+    if constexpr (M::kRecords) {
+      if (run_.timeline != nullptr) run_.timeline->open(now, M::kTicksPerUs);
+    }
+    run_.state.measured_from.store(now, std::memory_order_relaxed);  // set_phase() releases it
+    if (interval_ != 0) run_.intervals.push_back(now);
+    set_phase(Phase::measure);
+  }
+
+  /// Makes the switches that are due, and begins the interval that is.
+  void go_on_in_window(typename M::Ticks now) {
+    const typename M::Ticks passed = now - run_.state.measured_from.peek();
+    while (run_.switches.size() < options_.switches.size()) {
+      const PlannedSwitch& next = options_.switches[run_.switches.size()];
+      if (passed < M::ticks(next.at_s * 1e6)) break;
+      run_.switch_policy(next.policy);
+      run_.switches.push_back(now);
+    }
+    if (interval_ == 0 || passed / interval_ < next_interval_) return;
+    if (passed / interval_ >= options_.intervals) return;
+    // One that is over before anybody has looked is none: the one before was the longer.
+    next_interval_ = passed / interval_ + 1;
+    run_.intervals.push_back(now);
+    set_phase(phase_of_interval(run_.intervals.size() - 1));
+  }
+
+  struct Seen {
+    std::uint64_t beats;
+    typename M::Ticks since;
+  };
+
+  void set_phase(Phase phase) {
+    // release: with the workers' acquire.
+    run_.state.phase.store(static_cast<std::uint64_t>(phase), std::memory_order_release);
+  }
+
+  void look_for_stuck(typename M::Ticks now) {
+    bool found = false;
+    for (int worker = 0; worker < workers_; ++worker) {
+      Seen& seen = seen_[static_cast<std::size_t>(worker)];
+      // relaxed: only compared.
+      const auto beats = run_.heartbeats[worker].beats.load(std::memory_order_relaxed);
+      if (beats != seen.beats) {
+        seen = {beats, now};
+      } else if (now - seen.since > patience_) {
+        found = true;
+      }
+    }
+    if (found && !stuck()) dump_ = who_waits_for_whom(now);
+  }
+
+  [[nodiscard]] std::string who_waits_for_whom(typename M::Ticks now) const {
+    std::ostringstream text;
+    for (int worker = 0; worker < workers_; ++worker) {
+      const Seen& seen = seen_[static_cast<std::size_t>(worker)];
+      const int other = run_.protocol->waits_for(worker);
+      text << "worker " << worker << ": " << seen.beats << " attempts, the last begun "
+           << M::microseconds(now - seen.since) / 1e6 << " s ago";
+      if (other >= 0) text << ", waits for worker " << other;
+      text << '\n';
+    }
+    return text.str();
+  }
+
+  Run<M>& run_;
+  const RunOptions& options_;
+  typename M::Ticks warm_until_;
+  typename M::Ticks window_;
+  typename M::Ticks patience_;
+  typename M::Ticks interval_;  ///< 0: none are counted
+  typename M::Ticks next_interval_ = 1;
+  typename M::Ticks measure_until_ = 0;
+  int workers_;
+  bool measuring_ = false;
+  std::vector<Seen> seen_;
+  std::string dump_;
+};
+
+}  // namespace heddle

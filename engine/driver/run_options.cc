@@ -1,0 +1,101 @@
+#include "driver/run_options.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "driver/backoff.h"
+#include "protocol/names.h"
+
+namespace heddle {
+
+namespace {
+
+constexpr std::size_t kMostIntervals = 100'000;
+
+}  // namespace
+
+void validate(const RunOptions& options, const RunGround& ground) {
+  const auto refuse = [](const std::string& what) { throw std::invalid_argument(what); };
+  if (!(options.seconds > 0) || !std::isfinite(options.seconds)) {
+    refuse("seconds must be positive, not " + std::to_string(options.seconds));
+  }
+  if (!(options.warmup >= 0) || !std::isfinite(options.warmup)) {
+    refuse("warmup must not be negative, not " + std::to_string(options.warmup));
+  }
+  if (!(options.backoff_us >= 0) || !std::isfinite(options.backoff_us)) {
+    refuse("backoff_us must not be negative, not " + std::to_string(options.backoff_us));
+  }
+  if (!(options.epoch_us > 0) || !std::isfinite(options.epoch_us)) {
+    refuse("epoch_us must be positive, not " + std::to_string(options.epoch_us));
+  }
+  const bool executes = executes_policy(options.protocol);
+  if (executes && options.policy == nullptr) {
+    refuse("protocol policy_table needs a policy");
+  }
+  if (!executes && options.policy != nullptr) {
+    refuse("protocol " + options.protocol + " does not execute a policy; use policy_table");
+  }
+  if (parse_backoff(options.backoff) == BackoffKind::policy && options.policy == nullptr) {
+    refuse("backoff policy needs a policy, whose backoff table it follows");
+  }
+  if (!ground.has_hints && schedules(options.schedule)) {
+    refuse("workload " + std::string(ground.workload) +
+           " passes no hints of its keys, so nothing can be scheduled: use schedule.policy=fifo");
+  }
+  if (options.timeline_events != 0 && !ground.records_timelines) {
+    refuse("what happens on real cores can't be recorded; open the session on machine virtual");
+  }
+  if (options.trace_bytes != 0 && ground.single_threaded) {
+    refuse("a trace is recorded on real cores; open the session on machine threads");
+  }
+  if (options.trace_bytes != 0 && options.history_bytes != 0) {
+    refuse("a run records its history or a trace, not both");
+  }
+  if (options.policy != nullptr && options.policy->policy().signature != ground.signature) {
+    refuse("the policy is for another workload: its signature differs");
+  }
+  if (options.intervals > kMostIntervals) {
+    refuse("intervals must be at most " + std::to_string(kMostIntervals) + ", not " +
+           std::to_string(options.intervals));
+  }
+  if (options.intervals != 0 && interval_us(options) == 0) {
+    refuse("the window of " + std::to_string(options.seconds) + " s can't be divided into " +
+           std::to_string(options.intervals) + " intervals of whole microseconds");
+  }
+  if (!options.switches.empty() && !executes) {
+    refuse("protocol " + options.protocol + " does not execute a policy; use policy_table");
+  }
+  double earlier = 0;
+  for (const PlannedSwitch& planned : options.switches) {
+    if (!(planned.at_s >= earlier) || !(planned.at_s < options.seconds)) {
+      refuse("a switch must be within the window of " + std::to_string(options.seconds) +
+             " s, and not before an earlier one; not at " + std::to_string(planned.at_s));
+    }
+    earlier = planned.at_s;
+    if (planned.policy == nullptr || planned.policy->policy().signature != ground.signature) {
+      refuse("a policy to switch to is for another workload: its signature differs");
+    }
+  }
+  if (!is_protocol(options.protocol)) {
+    refuse("protocol '" + options.protocol + "' is not known; valid: " + joined_protocol_names());
+  }
+}
+
+std::uint64_t interval_us(const RunOptions& options) {
+  constexpr double kRounding = 1e-6;
+  const double us = options.seconds * 1e6 / static_cast<double>(options.intervals);
+  const double whole = std::round(us);
+  return std::abs(us - whole) > kRounding ? 0 : static_cast<std::uint64_t>(whole);
+}
+
+std::uint64_t poll_us(const RunOptions& options, std::uint64_t usual) {
+  if (options.intervals == 0) return usual;
+  const std::uint64_t interval = interval_us(options);
+  std::uint64_t poll = std::min(usual, interval);
+  while (interval % poll != 0) --poll;
+  return poll;
+}
+
+}  // namespace heddle

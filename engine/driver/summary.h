@@ -1,0 +1,203 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "driver/histogram.h"
+#include "driver/measurements.h"
+#include "driver/result.h"
+#include "driver/run.h"
+#include "driver/session.h"
+#include "model/inputs.h"
+
+namespace heddle {
+
+namespace summary {
+
+/// Each worker goes from one transaction to the next, drawing types by the workload's mix; so in
+/// the long run it spends on one transaction the mix's mean of what each type takes, and a type
+/// takes the time spent on it over the times it committed. Transactions that have not ended count
+/// with the time they have had: those that wait longest are what a short window misses.
+template <class M>
+[[nodiscard]] double mixed_throughput(const std::vector<Measurements<M>>& workers) {
+  double begun = 0;
+  double mean = 0;  // microseconds a transaction, times `begun`
+  for (std::size_t type = 0; type < workers.front().by_type.size(); ++type) {
+    double commits = 0;
+    double unfinished = 0;
+    double us = 0;
+    for (const Measurements<M>& worker : workers) {
+      commits += static_cast<double>(worker.by_type[type].commits);
+      unfinished += static_cast<double>(worker.by_type[type].unfinished);
+      us += M::microseconds(worker.by_type[type].time);
+    }
+    if (commits + unfinished == 0) continue;
+    if (commits == 0) return 0;
+    begun += commits + unfinished;
+    mean += (commits + unfinished) * us / commits;
+  }
+  return mean == 0 ? 0 : static_cast<double>(workers.size()) * 1e6 * begun / mean;
+}
+
+template <class M>
+void add(Result& result, std::vector<Histogram>& latencies, const Measurements<M>& worker) {
+  const double seconds = M::microseconds(worker.end - worker.start) / 1e6;
+  result.duration_s = std::max(result.duration_s, seconds);
+  for (std::size_t type = 0; type < result.types.size(); ++type) {
+    const auto& counts = worker.by_type[type];
+    result.types[type].commits += counts.commits;
+    result.types[type].rollbacks += counts.rollbacks;
+    result.types[type].aborts += counts.aborts;
+    result.types[type].unfinished += counts.unfinished;
+    result.types[type].time_s += M::microseconds(counts.time) / 1e6;
+    if (seconds > 0) {
+      // Each worker's own window: they enter and leave it at their own transaction boundaries.
+      result.types[type].throughput += static_cast<double>(counts.commits) / seconds;
+    }
+    latencies[type].merge(counts.latency);
+  }
+  for (std::size_t reason = 1; reason < kAbortReasonNames.size(); ++reason) {
+    const std::uint64_t count = worker.aborts_by_reason[reason];
+    if (count != 0) result.aborts_by_reason[std::string(kAbortReasonNames[reason])] += count;
+  }
+  for (std::size_t state = 0; state < worker.aborts_by_state.size(); ++state) {
+    result.aborts_by_state[state] += worker.aborts_by_state[state];
+  }
+  result.partial_retries += worker.partial_retries;
+  const auto seconds_of = [](typename M::Ticks ticks) { return M::microseconds(ticks) / 1e6; };
+  result.time_s.useful += seconds_of(worker.useful);
+  result.time_s.waiting += seconds_of(worker.waiting);
+  result.time_s.wasted += seconds_of(worker.wasted);
+  result.time_s.backoff += seconds_of(worker.backoff);
+  result.time_s.commit += seconds_of(worker.commit);
+}
+
+template <class M>
+void add_intervals(Result& result, const Run<M>& run) {
+  using Ticks = typename M::Ticks;
+  const Ticks window = run.intervals.empty() ? 0 : run.intervals.front();
+  for (std::size_t at = 0; at < run.intervals.size(); ++at) {
+    const bool last = at + 1 == run.intervals.size();
+    const Ticks end = last ? run.state.measured_until.peek() : run.intervals[at + 1];
+    IntervalResult interval{.start_s = M::microseconds(run.intervals[at] - window) / 1e6,
+                            .seconds = M::microseconds(end - run.intervals[at]) / 1e6,
+                            .commits = std::vector<std::uint64_t>(result.types.size()),
+                            .aborts = std::vector<std::uint64_t>(result.types.size())};
+    for (const Measurements<M>& worker : run.measurements) {
+      for (std::size_t type = 0; type < result.types.size(); ++type) {
+        const auto& counts = worker.by_interval.of(at, type);
+        interval.commits[type] += counts.commits;
+        interval.aborts[type] += counts.aborts;
+      }
+    }
+    result.intervals.push_back(std::move(interval));
+  }
+}
+
+template <class M>
+[[nodiscard]] LatencyResult in_microseconds(const Histogram& ticks) {
+  const auto us = [](double value) { return value / M::ticks_per_us(); };
+  return {.mean = us(ticks.mean()),
+          .p50 = us(ticks.quantile(0.5)),
+          .p90 = us(ticks.quantile(0.9)),
+          .p99 = us(ticks.quantile(0.99)),
+          .p999 = us(ticks.quantile(0.999)),
+          .max = us(static_cast<double>(ticks.max()))};
+}
+
+/// How a run kept up with what arrived.
+template <class M>
+[[nodiscard]] ArrivalResult arrivals_of(const Run<M>& run) {
+  using Ticks = typename M::Ticks;
+  constexpr double kMostCounted = 1e15;
+  const Inputs& workload = *run.database;
+  const ArrivalClock<M>& clock = run.state.arrivals;
+  // The window is every worker's: see Worker::may_be_late().
+  const Measurements<M>& window = run.measurements.front();
+  const double from = clock.shows(window.start);
+  const double until = clock.shows(window.end);
+  ArrivalResult result;
+  if (until > from) {
+    result.offered = (workload.arrived(until) - workload.arrived(from)) * 1e6 / (until - from);
+  }
+  // What was begun after the window's end may make it negative.
+  const double backlog = std::max(0.0, workload.arrived(until) - workload.begun());
+  result.backlog = static_cast<std::uint64_t>(std::min(backlog, kMostCounted));
+  for (int worker = 0; worker < static_cast<int>(run.measurements.size()); ++worker) {
+    result.lag_us = std::max(result.lag_us, until - workload.next_arrival_us(worker));
+    const Ticks idle = run.measurements[static_cast<std::size_t>(worker)].idle;
+    result.idle_s += M::microseconds(std::min(idle, window.end - window.start)) / 1e6;
+  }
+  return result;
+}
+
+}  // namespace summary
+
+/// What a run's workers have measured, as a result.
+/// @param described the workload's options
+template <class M>
+[[nodiscard]] Result summarize(const Run<M>& run, const RunOptions& options,
+                               const OptionMap& described) {
+  using Ticks = typename M::Ticks;
+  const Signature& signature = run.database->signature();
+  Result result;
+  result.protocol = options.protocol;
+  result.policy = options.policy == nullptr ? "" : options.policy->policy().name;
+  result.workload = described;
+  result.machine = M::kKind;
+  result.cores = static_cast<int>(run.measurements.size());
+  result.seed = options.seed;
+  const std::vector<std::string>& names = run.database->type_names();
+  result.types.resize(names.size());
+  std::vector<Histogram> latencies(names.size());
+  result.aborts_by_state.assign(signature.state_count() + 1, 0);
+  result.waiting_by_state_s.assign(signature.state_count() + 1, 0);
+  for (std::size_t type = 0; type < names.size(); ++type) result.types[type].name = names[type];
+  for (const Measurements<M>& worker : run.measurements) summary::add(result, latencies, worker);
+  for (int worker = 0; worker < result.cores; ++worker) {
+    const WaitTimes<M>* times = run.protocol->wait_times(worker);
+    if (times == nullptr) break;
+    for (std::size_t state = 0; state < times->ticks.size(); ++state) {
+      result.waiting_by_state_s[state] += M::microseconds(times->ticks[state]) / 1e6;
+    }
+  }
+  summary::add_intervals(result, run);
+  const Ticks began = run.state.measured_from.peek();
+  for (std::size_t at = 0; at < run.switches.size(); ++at) {
+    result.switches.push_back({.at_s = M::microseconds(run.switches[at] - began) / 1e6,
+                               .policy = options.switches[at].policy->policy().name});
+  }
+  std::uint64_t aborts = 0;
+  for (std::size_t type = 0; type < names.size(); ++type) {
+    result.types[type].latency_us = summary::in_microseconds<M>(latencies[type]);
+    result.commits += result.types[type].commits;
+    result.throughput += result.types[type].throughput;
+    aborts += result.types[type].aborts;
+  }
+  result.mixed_throughput = summary::mixed_throughput(run.measurements);
+  if (run.database->open_loop()) {
+    result.arrivals = summary::arrivals_of(run);
+    result.mixed_throughput = result.throughput;
+  }
+  if (run.admission != nullptr) {
+    result.schedule = run.admission->result(run.measurements);
+    // A worker that draws for others waits for them, so what a type takes of a worker's time is
+    // unknown; but nothing overtakes there, and the mix comes through.
+    if (result.schedule->moved != 0) result.mixed_throughput = result.throughput;
+  }
+  result.timeline = run.timeline;
+  if (run.history != nullptr) {
+    // Shares its owner: the history is a part of it.
+    result.history = {run.history, &run.history->history()};
+  }
+  result.trace = run.trace;
+  const auto attempts = static_cast<double>(aborts + result.commits);
+  result.abort_rate = attempts == 0 ? 0 : static_cast<double>(aborts) / attempts;
+  return result;
+}
+
+}  // namespace heddle

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "observe/chunked.h"
+
+namespace heddle::check {
+
+/// What a run left behind for the checker. Nothing here knows the engine: a history is attempts at
+/// transactions, and the versions of rows they were given and left.
+
+/// What an operation is.
+enum class Kind : std::uint8_t {
+  read,    ///< was given a version of a row
+  miss,    ///< was told that there is no such row
+  write,   ///< left a version of a row
+  remove,  ///< deleted a row
+  range,   ///< looked at all rows of a range: the reads of kOfRange that follow
+  broken,  ///< was given what no order of transactions explains; `version` is a Fault
+};
+
+/// What an operation of Kind::broken saw.
+enum class Fault : std::uint8_t {
+  foreign_row = 1,  ///< under one key the row of another
+  out_of_order,     ///< a scan's rows in another order than asked for, or one twice
+  out_of_range,     ///< a row beyond a scan's bounds
+  own_write,        ///< not what the transaction itself had just written or deleted
+  lost_write,       ///< a write that the commit knew nothing of
+  count_
+};
+
+/// Said of an operation, bit by bit.
+namespace flag {
+inline constexpr std::uint8_t kOfRange = 1;      ///< a read: one of the rows of the range before it
+inline constexpr std::uint8_t kUncommitted = 2;  ///< a read, a miss: `version` is a Dirty version
+inline constexpr std::uint8_t kInserted = 4;     ///< a write: the row was not there before
+/// A read: of what the transaction itself wrote. A write or delete: taken back by a rollback.
+inline constexpr std::uint8_t kOwn = 8;
+}  // namespace flag
+
+/// One operation of an attempt that ended by its own wish. What it writes more than once is there
+/// once, as it left it.
+struct Operation {
+  std::uint64_t key = 0;  ///< a range: its first key
+  /// Which version: greater than that of any version of the record before it. Bits 3 to 6 count how
+  /// often its writer wrote the row (15: or more). A miss, a range: when it was.
+  std::uint64_t version = 0;
+  /// The record that held the row: a row that is deleted and inserted again may get another one,
+  /// and versions are only ordered within a record. A range: its last key.
+  std::uint64_t place = 0;
+  std::uint32_t digest = 0;  ///< of the content; a range: how many rows it was given
+  std::uint16_t bytes = 0;   ///< of content that the digest covers, counted from the row's first
+  std::uint8_t table = 0;
+  Kind kind : 4 = Kind::read;
+  std::uint8_t flags : 4 = 0;
+
+  [[nodiscard]] bool is(std::uint8_t one_flag) const { return (flags & one_flag) != 0; }
+  [[nodiscard]] std::uint32_t rows() const { return digest; }
+};
+static_assert(sizeof(Operation) == 32);
+
+/// How often the writer of a version had written the row; 15: that often or more.
+constexpr std::uint64_t writes_of(std::uint64_t version) { return version >> 3 & 15; }
+
+/// A version that its writer had not committed when it was read: its writer's worker, which of that
+/// worker's publishing attempts it was (`Attempt::incarnation`), and how often it had written.
+struct Dirty {
+  std::uint32_t worker;
+  std::uint64_t incarnation;
+  std::uint32_t writes;
+
+  [[nodiscard]] constexpr std::uint64_t packed() const {
+    return std::uint64_t{worker} << 48 | incarnation << 4 | writes;
+  }
+  static constexpr Dirty unpack(std::uint64_t word) {
+    return {static_cast<std::uint32_t>(word >> 48), (word & ((std::uint64_t{1} << 48) - 1)) >> 4,
+            static_cast<std::uint32_t>(word & 15)};
+  }
+};
+
+enum class End : std::uint8_t {
+  committed,
+  rolled_back,  ///< by its own wish; what it saw had to be right all the same
+  aborted,      ///< by the protocol, to be tried again: its operations are not kept
+};
+
+/// One attempt at a transaction.
+struct Attempt {
+  /// Readings of one clock: if `one.ended <= other.began`, the one had ended when the other began.
+  std::uint64_t began = 0;
+  std::uint64_t ended = 0;
+  std::uint64_t first = 0;        ///< its operations: the first in its worker's log,
+  std::uint32_t operations = 0;   ///< and how many
+  std::uint64_t incarnation = 0;  ///< 0: it let nobody see anything before it committed
+  std::uint16_t type = 0;
+  End end = End::committed;
+  bool of_the_past = false;  ///< it read a state of the database from some time before it began
+  std::uint8_t reason = 0;   ///< why it was aborted: an index into History::reasons
+};
+
+/// One worker's attempts, in the order in which it made them.
+struct WorkerLog {
+  Chunked<Attempt> attempts;
+  Chunked<Operation> operations;
+
+  /// Makes room for about so many bytes.
+  void reserve(std::size_t bytes) {
+    // A short transaction has five operations or so.
+    const std::size_t transactions = bytes / (sizeof(Attempt) + 5 * sizeof(Operation));
+    attempts.reserve(transactions);
+    operations.reserve((bytes - transactions * sizeof(Attempt)) / sizeof(Operation));
+  }
+  [[nodiscard]] std::size_t bytes() const {
+    return attempts.size() * sizeof(Attempt) + operations.size() * sizeof(Operation);
+  }
+};
+
+/// Everything recorded of one run.
+struct History {
+  std::vector<WorkerLog> workers;
+  std::vector<std::string> tables;
+  std::vector<std::string> types;
+  std::vector<std::string> reasons;
+  /// Versions below this one were there before the run.
+  std::uint64_t first_version = 0;
+};
+
+}  // namespace heddle::check

@@ -1,0 +1,87 @@
+#include "observe/recorded_timeline.h"
+
+#include <nlohmann/json.hpp>
+
+#include "protocol/outcome.h"
+#include "protocol/timeline.h"
+
+namespace heddle {
+
+namespace {
+
+using Json = nlohmann::json;
+using timeline::What;
+
+Json state_or_none(std::uint64_t state) { return state == kNoState ? -1 : static_cast<int>(state); }
+
+std::string_view name_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::commit: return "commit";
+    case Outcome::rollback: return "rollback";
+    case Outcome::abort: break;
+  }
+  return "abort";
+}
+
+/// What an event says beyond its time, core and name.
+void append_details(Json& row, const TimelineEvent& event, double ticks_per_ns) {
+  switch (static_cast<What>(event.what)) {
+    case What::access: {
+      const auto access = timeline::AccessSubject::unpack(event.subject);
+      row.push_back(state_or_none(access.state));
+      row.push_back(to_string(access.kind));
+      row.push_back(access.table);
+      row.push_back(event.number);
+      break;
+    }
+    case What::wait:
+      row.push_back(event.subject);
+      row.push_back(event.number == timeline::kUntilEnd ? -1 : static_cast<int>(event.number));
+      break;
+    case What::spun:
+      row.push_back(event.subject == Timeline::kNobody ? -1 : static_cast<int>(event.subject));
+      row.push_back(static_cast<double>(event.number) / ticks_per_ns);
+      break;
+    case What::end: {
+      const std::uint64_t reason = event.number & ((1U << timeline::kReasonBits) - 1);
+      row.push_back(name_of(static_cast<Outcome>(event.subject)));
+      row.push_back(kAbortReasonNames.at(reason));
+      row.push_back(state_or_none(event.number >> timeline::kReasonBits));
+      break;
+    }
+    case What::attempt:
+    case What::validation:
+    case What::publication:
+      row.push_back(event.subject);
+      row.push_back(event.number);
+      break;
+    case What::dependency: row.push_back(event.subject); break;
+    case What::access_end:
+    case What::replayed:
+    case What::wait_end:
+    case What::wait_skipped:
+    case What::retry:
+    case What::commit:
+    case What::backoff:
+    case What::backoff_end:
+    case What::count_: break;
+  }
+}
+
+}  // namespace
+
+std::string RecordedTimeline::to_json() const {
+  Json events = Json::array();
+  for (const TimelineEvent& event : timeline_.events()) {
+    // A core may have been behind the one that opened the window.
+    const double ns =
+        (static_cast<double>(event.time) - static_cast<double>(began_)) / ticks_per_ns_;
+    Json row = {ns, event.core, timeline::kWhatNames.at(event.what)};
+    append_details(row, event, ticks_per_ns_);
+    events.push_back(std::move(row));
+  }
+  return Json{{"tables", tables_}, {"dropped", timeline_.dropped()}, {"events", std::move(events)}}
+      .dump();
+}
+
+}  // namespace heddle

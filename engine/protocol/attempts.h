@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "protocol/compiled_policy.h"
+#include "protocol/expected_access.h"
+#include "protocol/protocol.h"
+
+namespace heddle {
+
+/// One worker's way of running transactions: the seam between the typed part of the engine and the
+/// rest.
+///
+/// Below it the stored procedures, the protocol and the indexes are compiled together, once a
+/// workload, protocol and machine, and nothing is virtual per access. Above it a transaction is an
+/// input and a type, and the code is compiled once a machine.
+template <class M>
+class Attempts {
+ public:
+  Attempts() = default;
+  Attempts(const Attempts&) = delete;
+  Attempts& operator=(const Attempts&) = delete;
+  virtual ~Attempts() = default;
+
+  /// Makes one attempt at a transaction, on the worker's own thread.
+  /// @param input as Inputs::draw() has made it
+  /// @param prior_aborts how many attempts at it have been aborted
+  virtual Attempt<M> attempt(const std::byte* input, int type, std::uint32_t prior_aborts) = 0;
+
+  /// Whether the protocol is the better for knowing which rows a transaction is going to write.
+  [[nodiscard]] virtual bool wants_expectations() const { return false; }
+  /// What the next transaction is expected to do, in all its attempts.
+  virtual void expect(std::span<const ExpectedAccess> /*accesses*/) {}
+
+  /// The policy of the last attempt; nullptr where the protocol executes none.
+  [[nodiscard]] const CompiledPolicy* policy() const { return policy_; }
+
+ protected:
+  const CompiledPolicy* policy_ = nullptr;
+};
+
+}  // namespace heddle

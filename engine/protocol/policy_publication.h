@@ -1,0 +1,250 @@
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "protocol/access_list.h"
+#include "protocol/access_set.h"
+#include "protocol/compiled_policy.h"
+#include "protocol/policy_dependencies.h"
+#include "protocol/policy_runtime.h"
+#include "protocol/transaction_context.h"
+
+namespace heddle {
+
+/// What one transaction makes visible to others: its reads and its PUBLIC writes in the records'
+/// access lists, and its progress (Polyjuice §3.1, §4.1, §4.3).
+///
+/// At a publication point the caller collects what was done since the last one, latches its lists,
+/// validates, links, and unlatches. Everything stays linked until the transaction ends.
+template <class M>
+class Publication {
+ public:
+  Publication(PolicyRuntime<M>& runtime, int worker)
+      : lists_(runtime.lists), context_(runtime.contexts[worker]) {}
+
+  /// @param type the transaction's type
+  void begin(std::uint16_t type) {
+    assert(linked_ == 0 && "the last transaction has left the lists");
+    type_ = type;
+    pending_.clear();
+  }
+
+  /// Whether the transaction is in some list, and so others may depend on it.
+  [[nodiscard]] bool visible() const { return linked_ != 0; }
+  /// Which transaction of its worker's others know it as.
+  [[nodiscard]] std::uint64_t incarnation() const { return context_.incarnation(); }
+  /// Tells those who wait how many accesses are finished.
+  void announce(std::uint16_t accesses) {
+    // Nobody can wait for a transaction that is in no list.
+    if (visible()) context_.announce(accesses);
+  }
+
+  // ---- pending writes --------------------------------------------------------------------------
+
+  /// Keeps a write for the next PUBLIC one, which makes it visible as well (§4.3).
+  void defer(AccessSet<M>& set, std::uint32_t entry) {
+    if (set[entry].pending) return;
+    set[entry].pending = true;
+    pending_.push_back(entry);
+  }
+  [[nodiscard]] std::uint32_t pending_count() const {
+    return static_cast<std::uint32_t>(pending_.size());
+  }
+  void rewind_pending(std::uint32_t count) { pending_.resize(count); }
+  /// After the pending writes have become visible.
+  void clear_pending(AccessSet<M>& set) {
+    for (const std::uint32_t entry : pending_) set[entry].pending = false;
+    pending_.clear();
+  }
+
+  // ---- a publication point ---------------------------------------------------------------------
+
+  /// Finds what is to be linked: the reads from the entry `first` on, of tables that somebody
+  /// publishes to, and the pending writes if they are to become visible. A read that the
+  /// transaction's own write follows is covered by the write.
+  void collect(const CompiledPolicy& policy, const AccessSet<M>& set, std::uint32_t first,
+               bool with_writes) {
+    assert(collected_.empty());
+    if (!policy.publishes()) return;
+    for (std::uint32_t entry = first; entry < set.size(); ++entry) {
+      const Access<M>& access = set[entry];
+      if (access.written() || !policy.links_reads(access.state)) continue;
+      collected_.push_back({&lists_.bucket(access.record), entry, false});
+    }
+    if (with_writes) {
+      for (const std::uint32_t entry : pending_) {
+        collected_.push_back({&lists_.bucket(set[entry].record), entry, true});
+      }
+    }
+    std::sort(collected_.begin(), collected_.end(),
+              [](const Item& a, const Item& b) { return a.bucket < b.bucket; });
+  }
+
+  /// Latches the lists of what was collected, in address order, so that publishing transactions
+  /// can't deadlock.
+  void latch() {
+    const AccessBucket<M>* last = nullptr;
+    for (const Item& item : collected_) {
+      if (item.bucket != last) item.bucket->latch();
+      last = item.bucket;
+    }
+  }
+
+  /// Whether the transaction holds latches, between latch() and unlatch().
+  [[nodiscard]] bool latched() const { return !collected_.empty(); }
+
+  /// Unlatches the lists, and forgets what was collected.
+  void unlatch() {
+    const AccessBucket<M>* last = nullptr;
+    for (const Item& item : collected_) {
+      if (item.bucket != last) item.bucket->unlatch();
+      last = item.bucket;
+    }
+    collected_.clear();
+  }
+
+  /// A visible write that stands in the way of a collected one, or nullptr. A write is linked after
+  /// the last visible one, and so can only commit after it: a transaction that read the record must
+  /// have read that very version.
+  [[nodiscard]] const AccessNode<M>* obstacle(const AccessSet<M>& set,
+                                              const Dependencies<M>& dependencies) const {
+    for (const Item& item : collected_) {
+      if (!item.write || follows_what_it_read(item, set, dependencies)) continue;
+      return item.bucket->last_write(set[item.entry].record);
+    }
+    return nullptr;
+  }
+
+  /// Links what was collected and takes the dependencies that the places in the lists give (§3.1):
+  /// a write comes after the last write before it, or after all reads since.
+  void link(const AccessSet<M>& set, Dependencies<M>& dependencies) {
+    for (const Item& item : collected_) link_one(item, set, dependencies);
+  }
+
+  // ---- the end of the transaction --------------------------------------------------------------
+
+  /// Takes everything out of the lists, then tells the dependents how the transaction ended.
+  /// @param version what it committed as, or TransactionContext::kAborted
+  void leave(std::uint64_t version) {
+    if (!visible()) return;
+    const bool aborted = version == TransactionContext<M>::kAborted;
+    for (std::size_t at = 0; at < linked_; ++at) {
+      AccessNode<M>& node = node_pool_[at];
+      AccessBucket<M>& bucket = lists_.bucket(node.record);
+      bucket.latch();
+      if (aborted && node.write) AccessBucket<M>::taint_after(node);
+      bucket.unlink(&node);
+      bucket.unlatch();
+    }
+    linked_ = 0;
+    context_.finish(version);
+  }
+
+ private:
+  /// An access that is about to be linked.
+  struct Item {
+    AccessBucket<M>* bucket;
+    std::uint32_t entry;
+    bool write;
+  };
+
+  [[nodiscard]] bool follows_what_it_read(const Item& item, const AccessSet<M>& set,
+                                          const Dependencies<M>& dependencies) const {
+    const AccessNode<M>* last = item.bucket->last_write(set[item.entry].record);
+    if (last == nullptr || last->owner == &context_) return true;
+    const auto* source = dependencies.source_of(item.entry);
+    // Without a source it read the committed version, or placed the record itself.
+    return source != nullptr && source->is_version(*last);
+  }
+
+  [[gnu::always_inline]] void link_one(const Item& item, const AccessSet<M>& set,
+                                       Dependencies<M>& dependencies) {
+    const Access<M>& access = set[item.entry];
+    AccessBucket<M>& bucket = *item.bucket;
+    AccessNode<M>* own = item.write ? own_write_node(bucket, access.record) : nullptr;
+    if (own != nullptr) {  // written again: readers of the first version will not find it committed
+      fill(*own, access, true);
+      return;
+    }
+    AccessNode<M>* node = next_node();
+    fill(*node, access, item.write);
+    if (item.write) {
+      depend_on_predecessors(bucket, access.record, dependencies);
+      bucket.link_last(node);
+    } else {
+      bucket.link_after(position_of_read(item, access, dependencies), node);
+    }
+  }
+
+  void fill(AccessNode<M>& node, const Access<M>& access, bool write) {
+    M::on_store(&node);
+    // The content: the procedure wrote it, unseen until now. A removed row has none.
+    if (write && !access.removed) M::on_store(access.write, access.write_bytes);
+    node.record = access.record;
+    node.owner = &context_;
+    node.incarnation = context_.incarnation();
+    node.value = access.write;
+    node.bytes = access.write_bytes;
+    node.type = type_;
+    node.writes = access.writes;
+    node.write = write;
+    node.removed = access.removed;
+    node.tainted = false;
+  }
+
+  AccessNode<M>* own_write_node(AccessBucket<M>& bucket, const Record<M>* record) {
+    for (AccessNode<M>* node = bucket.last(); node != nullptr; node = node->previous) {
+      if (node->record == record && node->write && node->owner == &context_) return node;
+    }
+    return nullptr;
+  }
+
+  void depend_on_predecessors(const AccessBucket<M>& bucket, const Record<M>* record,
+                              Dependencies<M>& dependencies) {
+    bool reads_since = false;
+    for (const AccessNode<M>* node = bucket.last(); node != nullptr; node = node->previous) {
+      M::on_load(node);
+      if (node->record != record) continue;
+      if (node->write && reads_since) return;
+      dependencies.add(node->owner, node->incarnation, node->type);
+      if (node->write) return;
+      reads_since = reads_since || node->owner != &context_;
+    }
+  }
+
+  /// The node that a read is linked after. A clean read comes before every uncommitted write, at
+  /// the front; a dirty one after the write it read.
+  AccessNode<M>* position_of_read(const Item& item, const Access<M>& access,
+                                  const Dependencies<M>& dependencies) const {
+    if (!access.dirty) return nullptr;
+    const auto& source = *dependencies.source_of(item.entry);  // every dirty entry has one
+    for (AccessNode<M>* node = item.bucket->last(); node != nullptr; node = node->previous) {
+      if (node->record == access.record && node->write && node->owner == source.owner &&
+          node->incarnation == source.incarnation) {
+        return node;
+      }
+    }
+    return nullptr;
+  }
+
+  AccessNode<M>* next_node() {
+    if (linked_ == node_pool_.size()) node_pool_.emplace_back();
+    return &node_pool_[linked_++];
+  }
+
+  AccessLists<M>& lists_;
+  TransactionContext<M>& context_;
+  std::uint16_t type_ = 0;
+  std::vector<std::uint32_t> pending_;  ///< entries written and not yet visible
+  std::vector<Item> collected_;         ///< from collect() to unlatch()
+  // A deque: nodes stay where they are while the pool grows.
+  std::deque<AccessNode<M>> node_pool_;
+  std::size_t linked_ = 0;  ///< how many nodes of the pool are in lists
+};
+
+}  // namespace heddle

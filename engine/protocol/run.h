@@ -1,0 +1,173 @@
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "protocol/attempts.h"
+#include "protocol/compiled_policy.h"
+#include "protocol/observer.h"
+#include "protocol/policy_runtime.h"
+#include "protocol/protocol.h"
+#include "protocol/snapshot.h"
+#include "storage/storage.h"
+
+namespace heddle {
+
+/// A workload's stored procedures, for those to whom its types are opaque: what observed runs
+/// execute.
+template <class M>
+class StoredProcedures {
+ public:
+  StoredProcedures() = default;
+  StoredProcedures(const StoredProcedures&) = delete;
+  StoredProcedures& operator=(const StoredProcedures&) = delete;
+  virtual ~StoredProcedures() = default;
+
+  /// Whether transactions of a type read a snapshot.
+  [[nodiscard]] virtual bool is_snapshot(int type) const = 0;
+  virtual Outcome execute(ObservedTransaction<M>& txn, const std::byte* input) = 0;
+  /// The same for a type that reads a snapshot.
+  virtual Outcome query(ObservedTransaction<M>& txn, const std::byte* input) = 0;
+};
+
+/// A protocol while a run goes on: what its workers share.
+template <class M>
+class ProtocolRun {
+ public:
+  ProtocolRun() = default;
+  ProtocolRun(const ProtocolRun&) = delete;
+  ProtocolRun& operator=(const ProtocolRun&) = delete;
+  virtual ~ProtocolRun() = default;
+
+  /// The worker that `worker` waits for, or -1.
+  [[nodiscard]] virtual int waits_for(int worker) const = 0;
+
+  /// Gives the workers another policy, which each takes at its next transaction. One caller at a
+  /// time.
+  /// @throws std::invalid_argument if the protocol executes none
+  virtual void switch_policy(std::shared_ptr<const CompiledPolicy> policy) = 0;
+
+  /// Where a worker's waiting time went; nullptr: the protocol does not say.
+  [[nodiscard]] virtual WaitTimes<M>* wait_times(int worker) = 0;
+
+  /// A worker's attempts when it is observed: every access goes through the observer.
+  [[nodiscard]] virtual std::unique_ptr<Attempts<M>> observed_attempts(
+      StoredProcedures<M>& procedures, Storage<M>& storage, int worker, Observer<M>& observer) = 0;
+};
+
+/// An attempt's procedure in an observed run.
+template <class M>
+struct ObservedProcedure {
+  StoredProcedures<M>& procedures;
+  const std::byte* input;
+  Observer<M>& observer;
+
+  template <class Txn>
+  Outcome run(Txn& txn) const {
+    ErasedTransaction<M, Txn> erased(txn);
+    ObservedTransaction<M> observed(observer.watch(erased, input));
+    return procedures.execute(observed, input);
+  }
+  template <class Txn>
+  void ended(Txn& txn, const Attempt<M>& attempt) const {
+    observer.ended(ErasedTransaction<M, Txn>(txn), attempt);
+  }
+};
+
+template <class M, class Executor>
+class ObservedAttempts final : public Attempts<M> {
+ public:
+  template <class Runtime>
+  ObservedAttempts(StoredProcedures<M>& procedures, Runtime& runtime, Storage<M>& storage,
+                   int worker, Observer<M>& observer)
+      : procedures_(procedures),
+        observer_(observer),
+        executor_(runtime, storage, worker),
+        snapshot_(storage, worker) {}
+
+  Attempt<M> attempt(const std::byte* input, int type, std::uint32_t prior_aborts) override {
+    const bool of_the_past = procedures_.is_snapshot(type);
+    observer_.begin(type, of_the_past);
+    if (of_the_past) return query(input);
+    const Attempt<M> attempt =
+        executor_.attempt(ObservedProcedure<M>{procedures_, input, observer_}, type, prior_aborts);
+    this->policy_ = executor_.policy();
+    return attempt;
+  }
+
+  [[nodiscard]] bool wants_expectations() const override { return kWantsExpectations; }
+  void expect([[maybe_unused]] std::span<const ExpectedAccess> accesses) override {
+    if constexpr (kWantsExpectations) executor_.expect(accesses);
+  }
+
+ private:
+  static constexpr bool kWantsExpectations =
+      requires(Executor& executor, std::span<const ExpectedAccess> rows) { executor.expect(rows); };
+
+  Attempt<M> query(const std::byte* input) {
+    snapshot_.begin();
+    ErasedTransaction<M, SnapshotTransaction<M, true>> erased(snapshot_);
+    ObservedTransaction<M> observed(observer_.watch(erased, input));
+    Attempt<M> attempt;
+    attempt.outcome = procedures_.query(observed, input);
+    observer_.ended(erased, attempt);
+    return attempt;
+  }
+
+  StoredProcedures<M>& procedures_;
+  Observer<M>& observer_;
+  Executor executor_;
+  SnapshotTransaction<M, true> snapshot_;
+};
+
+/// ProtocolRun of a protocol `P`.
+template <class M, class P>
+class RunningProtocol final : public ProtocolRun<M> {
+ public:
+  using Runtime = typename P::template Runtime<M>;
+  using Executor = typename P::template Executor<M>;
+
+  explicit RunningProtocol(const RunSetup<M>& setup) : runtime_(setup) {}
+
+  /// For those that are compiled for the protocol.
+  [[nodiscard]] Runtime& runtime() { return runtime_; }
+
+  [[nodiscard]] int waits_for(int worker) const override { return runtime_.waits_for(worker); }
+
+  void switch_policy(std::shared_ptr<const CompiledPolicy> policy) override {
+    if constexpr (requires { runtime_.switch_policy(policy); }) {
+      runtime_.switch_policy(std::move(policy));
+    } else {
+      throw std::invalid_argument("protocol " + std::string(P::kName) +
+                                  " does not execute a policy; use policy_table");
+    }
+  }
+
+  [[nodiscard]] WaitTimes<M>* wait_times([[maybe_unused]] int worker) override {
+    if constexpr (requires { runtime_.wait_times; }) {
+      return &runtime_.wait_times[static_cast<std::size_t>(worker)];
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] std::unique_ptr<Attempts<M>> observed_attempts(StoredProcedures<M>& procedures,
+                                                               Storage<M>& storage, int worker,
+                                                               Observer<M>& observer) override {
+    return std::make_unique<ObservedAttempts<M, Executor>>(procedures, runtime_, storage, worker,
+                                                           observer);
+  }
+
+ private:
+  Runtime runtime_;
+};
+
+/// Starts a protocol by its name. Defined once a machine (protocol/start.h).
+/// @throws std::invalid_argument for options that the protocol does not have
+template <class M>
+[[nodiscard]] std::unique_ptr<ProtocolRun<M>> start_protocol(std::string_view name,
+                                                             const RunSetup<M>& setup);
+
+}  // namespace heddle

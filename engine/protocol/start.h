@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "protocol/registry.h"
+#include "protocol/run.h"
+
+namespace heddle {
+
+template <class M>
+std::unique_ptr<ProtocolRun<M>> start_protocol(std::string_view name, const RunSetup<M>& setup) {
+  std::unique_ptr<ProtocolRun<M>> run;
+  Protocols::visit(name, [&]<class P>(P) { run = std::make_unique<RunningProtocol<M, P>>(setup); });
+  if (run == nullptr) {
+    throw std::invalid_argument("protocol '" + std::string(name) +
+                                "' is not known; valid: " + Protocols::joined_names());
+  }
+  return run;
+}
+
+}  // namespace heddle

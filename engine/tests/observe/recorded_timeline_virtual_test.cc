@@ -1,0 +1,158 @@
+#include <map>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "driver/session.h"
+#include "driver/session_runs.h"
+#include "observe/recorded_timeline.h"
+
+/// What sessions on virtual cores tell of what happened.
+namespace heddle {
+namespace {
+
+using Json = nlohmann::json;
+using session_runs::Way;
+
+constexpr double kSeconds = 0.0005;
+constexpr std::size_t kPlenty = 1'000'000;
+
+std::unique_ptr<Session> open(const std::string& kind, int cores) {
+  MachineOptions machine;
+  machine.kind = kind;
+  return open_session({{"name", "tpcc"}, {"warehouses", "1"}, {"mix", "full"}}, cores, 1, machine);
+}
+
+Json run(Way way, std::size_t events, double warmup = kSeconds, double seconds = kSeconds) {
+  const auto session = open("virtual", 8);
+  way.options.seconds = seconds;
+  way.options.warmup = warmup;
+  way.options.timeline_events = events;
+  return Json::parse(session_runs::run(*session, way.options).to_json());
+}
+
+Way ic3() { return session_runs::with_policy(tables::ic3(open("virtual", 1)->signature())); }
+Way locking() { return {"2pl", {.protocol = "two_phase_locking"}}; }
+
+TEST(RecordedTimeline, DoesNotChangeTheRun) {
+  for (const Way& way : {Way{"silo", {}}, locking(), ic3()}) {
+    SCOPED_TRACE(way.name);
+    Json recorded = run(way, kPlenty);
+    EXPECT_GT(recorded.at("timeline").at("events").size(), 1000U);
+    recorded.erase("timeline");
+    EXPECT_EQ(recorded, run(way, 0));
+  }
+}
+
+/// Follows the events of each core, and fails where one can't come after the other.
+class Follower {
+ public:
+  void follow(const Json& event) {
+    const int core = event.at(1);
+    const std::string what = event.at(2);
+    Core& here = cores_[core];
+    ASSERT_GE(event.at(0), here.time) << event;
+    here.time = event.at(0);
+    if (what == "attempt") {
+      ASSERT_FALSE(here.attempt) << event;
+      here = {.time = here.time, .attempt = true};
+    } else if (what == "end") {
+      ASSERT_TRUE(here.attempt && !here.access && !here.wait) << event;
+      here.attempt = false;
+      ++outcomes_[event.at(3)];
+    } else if (what == "access") {
+      ASSERT_TRUE(here.attempt && !here.access) << event;
+      here.access = true;
+    } else if (what == "access_end") {
+      ASSERT_TRUE(here.access && !here.wait) << event;
+      here.access = false;
+    } else if (what == "wait") {
+      ASSERT_TRUE(here.attempt && !here.wait) << event;
+      ASSERT_NE(event.at(3), core) << "nobody waits for itself";
+      here.wait = true;
+    } else if (what == "wait_end" || what == "wait_skipped") {
+      ASSERT_TRUE(here.wait) << event;
+      here.wait = false;
+    } else if (what == "spun" || what == "dependency") {
+      ASSERT_NE(event.at(3), core) << event;
+    }
+    seen_.insert(what);
+  }
+  [[nodiscard]] const std::set<std::string>& seen() const { return seen_; }
+  [[nodiscard]] std::size_t outcomes(const std::string& outcome) { return outcomes_[outcome]; }
+
+ private:
+  struct Core {
+    double time = -1e9;
+    bool attempt = false;
+    bool access = false;
+    bool wait = false;
+  };
+  std::map<int, Core> cores_;
+  std::set<std::string> seen_;
+  std::map<std::string, std::size_t> outcomes_;
+};
+
+TEST(RecordedTimeline, TellsOfEveryAttemptOfTheWindow) {
+  for (const Way& way : {locking(), ic3()}) {
+    SCOPED_TRACE(way.name);
+    const Json result = run(way, kPlenty, 0);
+    Follower follower;
+    for (const Json& event : result.at("timeline").at("events")) follower.follow(event);
+    EXPECT_EQ(follower.outcomes("commit") + follower.outcomes("rollback"), result.at("commits"));
+    std::size_t aborts = 0;
+    for (const Json& type : result.at("types")) aborts += type.at("aborts").get<std::size_t>();
+    EXPECT_EQ(follower.outcomes("abort"), aborts);
+    EXPECT_GT(follower.outcomes("commit"), 10U);
+    for (const std::string what : {"access", "wait", "commit"}) {
+      EXPECT_TRUE(follower.seen().contains(what)) << what;
+    }
+    if (way.name == "2pl") continue;
+    for (const std::string what : {"dependency", "validation", "publication"}) {
+      EXPECT_TRUE(follower.seen().contains(what)) << what;
+    }
+  }
+}
+
+TEST(RecordedTimeline, BeginsWithTheAttemptsThatAreGoingOn) {
+  const Json events = run(ic3(), kPlenty).at("timeline").at("events");
+  EXPECT_LT(events.front().at(0), 0);
+  Follower follower;
+  std::set<int> cores;
+  for (const Json& event : events) {
+    follower.follow(event);
+    if (cores.insert(event.at(1).get<int>()).second) {
+      EXPECT_EQ(event.at(2), "attempt");
+    }
+  }
+  EXPECT_EQ(cores.size(), 8U);
+}
+
+TEST(RecordedTimeline, SaysHowMuchItHasLeftOut) {
+  const Json all = run(ic3(), kPlenty).at("timeline");
+  const Json some = run(ic3(), 1000).at("timeline");
+  EXPECT_EQ(all.at("dropped"), 0);
+  EXPECT_EQ(some.at("events").size(), 1000U);
+  for (std::size_t at = 0; at < 1000; ++at) {
+    const Json& event = some.at("events").at(at);
+    // A spin that went on when there was no more room is as long as it was then.
+    if (event.at(2) != "spun") {
+      EXPECT_EQ(event, all.at("events").at(at));
+    }
+  }
+  EXPECT_GT(some.at("dropped"), 0);
+}
+
+TEST(RecordedTimeline, IsNotForRealCores) {
+  const auto session = open("threads", 1);
+  RunOptions options;
+  options.timeline_events = 1;
+  EXPECT_THROW((void)session_runs::run(*session, options), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace heddle
