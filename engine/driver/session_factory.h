@@ -20,6 +20,7 @@ struct SessionFactory {
                                    int workers, std::uint64_t seed);
   Signature (*signature)(const OptionMap& options);
   std::vector<OptionSpec> (*options)();  ///< what can be set of the workload
+  bool built = true;                     ///< false: it can't be opened in this build
 };
 
 /// A session on a database that is not loaded yet. Defined once a machine

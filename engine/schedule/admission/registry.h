@@ -7,19 +7,52 @@
 #include "model/random.h"
 #include "schedule/admission/key_times.h"
 #include "schedule/admission/options.h"
+#include "schedule/admission/partition.h"
 #include "schedule/admission/policy.h"
+#include "schedule/admission/smf.h"
+#include "schedule/admission/ts_defer.h"
 
 namespace heddle::admission {
 
-/// What may follow `schedule.policy=`. A new policy is its header and two lines in registry.cc.
-[[nodiscard]] std::initializer_list<std::string_view> policy_names();
+/// Admission policies, each a type with a `kName`, `kRoutes` and a `Policy` for a machine.
+template <class... Ps>
+struct PolicyList {
+  static std::initializer_list<std::string_view> names() {
+    static const std::initializer_list<std::string_view> kNames{"fifo", Ps::kName...};
+    return kNames;
+  }
+
+  static bool routes(std::string_view name) { return ((Ps::kName == name && Ps::kRoutes) || ...); }
+
+  template <class M>
+  static std::unique_ptr<Policy<M>> make(const Options& options, KeyTimes<M>& times,
+                                         Random random) {
+    std::unique_ptr<Policy<M>> made;
+    const auto make_if = [&]<class P>(P) {
+      if (P::kName != options.policy) return;
+      made = std::make_unique<typename P::template Policy<M>>(options, times, random);
+    };
+    (make_if(Ps{}), ...);
+    return made;
+  }
+};
+
+/// Every admission policy but `fifo`: a new one is its header and a line here.
+using Policies = PolicyList<Smf, TsDefer, Partition>;
+
+/// What may follow `schedule.policy=`.
+[[nodiscard]] inline std::initializer_list<std::string_view> policy_names() {
+  return Policies::names();
+}
 
 /// Whether a policy leaves transactions with the worker that it names (partition.h).
-[[nodiscard]] bool routes(std::string_view policy);
+[[nodiscard]] inline bool routes(std::string_view policy) { return Policies::routes(policy); }
 
 /// The policy that the options name, for one worker; nullptr for fifo.
 template <class M>
 [[nodiscard]] std::unique_ptr<Policy<M>> make_policy(const Options& options, KeyTimes<M>& times,
-                                                     Random random);
+                                                     Random random) {
+  return Policies::make(options, times, random);
+}
 
 }  // namespace heddle::admission
