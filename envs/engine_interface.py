@@ -29,38 +29,22 @@ class EngineSession(PolicySession, Protocol):
     def grown_bytes(self) -> int:
         """Memory that the database grew by since it was loaded, bytes."""
 
-    def run(
-        self,
-        protocol: str,
-        policy: Any,
-        backoff: str,
-        backoff_us: float,
-        seconds: float,
-        warmup: float,
-        seed: int,
-        options: Mapping[str, str],
-        *,
-        on_copy: bool = False,
-        check: bool = False,
-        timeline_events: int = 0,
-        trace_bytes: int = 0,
-        intervals: int = 0,
-        switches: Sequence[tuple[float, Any]] = (),
-        schedule: Mapping[str, str] = ...,
-    ) -> dict[str, Any]:
-        """Run the workload for `seconds` after `warmup`; the result as a dictionary.
+    def run(self, options: Any, *, on_copy: bool = False, check: bool = False) -> dict[str, Any]:
+        """Run the workload; the result as a dictionary.
 
-        `on_copy` leaves the database as it was loaded (virtual machine only); `check` adds the
-        consistency violations after the run; `timeline_events` (virtual machine only) so many of
-        the things that happened, at most; `trace_bytes` (real cores only) so much, at most, of what
-        transactions asked for, the end of which ends the run; `intervals` counts so many equal
-        parts of the window by themselves; `switches` are policies that the executor goes over to,
-        each with its time in the window, seconds; `schedule` says which transaction starts
-        next; nothing: they start as they are drawn.
+        Args:
+            options: the engine's `RunOptions`.
+            on_copy: leaves the database as it was loaded (virtual machine only).
+            check: adds the consistency violations after the run.
         """
 
-    def run_trial(self, *arguments: Any) -> dict[str, Any]:
-        """Record and check a run on a copy of the database (virtual machine only)."""
+    def run_trial(self, options: Any, *, finish_s: float = ...) -> dict[str, Any]:
+        """Record and check a run on a copy of the database (virtual machine only).
+
+        Args:
+            options: the engine's `RunOptions`.
+            finish_s: how long the checks may take, seconds.
+        """
 
     def check(self) -> list[str]:
         """The workload's consistency violations, empty when there are none."""
@@ -82,11 +66,17 @@ class EngineModule(Protocol):
     ) -> EngineSession:
         """Build and load a database, for a machine."""
 
+    def RunOptions(self, **fields: Any) -> Any:  # noqa: N802
+        """How a run is made: any of its fields by keyword, and defaults for the others."""
+
     def Policy(self, json_text: str, signature: Mapping[str, Any]) -> Any:  # noqa: N802
         """Validate and compile a policy file's text."""
 
     def protocols(self) -> list[str]:
         """The protocols it can run."""
+
+    def option_specs(self, group: str, name: str = "") -> Sequence[Any]:
+        """The declarations of what can be set; see `envs.option_specs`."""
 
     def check_machine(self, machine: Mapping[str, str]) -> None:
         """Refuse a machine that there is not, or that can't be so: ValueError."""
@@ -96,7 +86,15 @@ class EngineModule(Protocol):
     ) -> None:
         """Refuse options of an admission policy that there is not, or can't be so: ValueError."""
 
-    def run_trial(self, *arguments: Any) -> dict[str, Any]:
+    def run_trial(
+        self,
+        workload: Mapping[str, str],
+        workers: int,
+        seed: int,
+        machine: Mapping[str, str],
+        options: Any,
+        switches: Sequence[Any] = ...,
+    ) -> dict[str, Any]:
         """Run a workload on a database of its own, record it and check it."""
 
     def History(self, *arguments: Any) -> Any:  # noqa: N802

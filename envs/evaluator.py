@@ -13,9 +13,10 @@ from envs.errors import Interrupted, MeasuringError
 from envs.recorded_trace import RecordedTrace
 from envs.result import Result
 from envs.round import Outcome, run_in_turns
+from envs.run_options import run_options
 from envs.subject import Subject
 from envs.timeline import Timeline
-from envs.trial import HISTORY_BYTES, Trial, Verdict
+from envs.trial import Trial, Verdict
 from envs.workload import engine_workload
 from policies import Signature
 
@@ -256,22 +257,9 @@ class Evaluator:
             raise ValueError("a trial on a loaded database can't switch policies")
         subject = trial.subject
         try:
-            return Verdict.of(
-                self._ready_session().run_trial(
-                    subject.protocol,
-                    self._compiled(subject),
-                    subject.backoff,
-                    subject.backoff_us,
-                    trial.seconds,
-                    trial.seed,
-                    dict(subject.options),
-                    trial.watchdog_s,
-                    trial.epoch_us,
-                    HISTORY_BYTES,
-                    patience_s,
-                    dict(subject.schedule),
-                )
-            )
+            policy = self._compiled(subject)
+            options = run_options(self._engine, subject, policy, **trial.run_fields())
+            return Verdict.of(self._ready_session().run_trial(options, finish_s=patience_s))
         except MemoryError as error:
             raise MeasuringError(f"{subject.name}: there is not enough memory for it") from error
         except RuntimeError as error:
@@ -298,26 +286,22 @@ class Evaluator:
         session.switch_policy(policy)
 
     def _measure(
-        self, subject: Subject, seconds: float, warmup: float, seed: int, **wanted: Any
+        self,
+        subject: Subject,
+        seconds: float,
+        warmup: float,
+        seed: int,
+        *,
+        check: bool = False,
+        **wanted: Any,
     ) -> dict[str, Any]:
         """The engine's own result; `wanted` is what it is asked for beyond a plain run."""
         policy = self._compiled(subject)
-        if subject.schedule:
-            wanted["schedule"] = dict(subject.schedule)
+        length = {"seconds": seconds, "warmup": warmup}
+        options = run_options(self._engine, subject, policy, seed=seed, **length, **wanted)
         session = self._ready_session()
         try:
-            return session.run(
-                subject.protocol,
-                policy,
-                subject.backoff,
-                subject.backoff_us,
-                seconds,
-                warmup,
-                seed,
-                dict(subject.options),
-                on_copy=self.repeatable,
-                **wanted,
-            )
+            return session.run(options, on_copy=self.repeatable, check=check)
         except self._engine.Interrupted as interrupted:
             cut_short = getattr(interrupted, "result", None)
             raise Interrupted(Result.from_dict(cut_short) if cut_short else None) from None

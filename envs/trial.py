@@ -10,13 +10,16 @@ from typing import Any
 
 from envs.engine_interface import load_engine
 from envs.history import History
+from envs.run_options import run_options
 from envs.subject import Subject
 from envs.workload import engine_workload
 
-HISTORY_BYTES = 256 << 20
-"""A run that has made so much history ends."""
-
 SCHEMA_VERSION = 1
+
+
+def _engine_default(name: str) -> Any:
+    """The engine's default of a field of its run options."""
+    return getattr(load_engine().RunOptions(), name)
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,17 @@ class Trial:
     subject: Subject
     seconds: float
     switches: tuple[str, ...] = ()
-    watchdog_s: float = 10.0
-    epoch_us: float = 10_000.0
+    watchdog_s: float = field(default_factory=lambda: _engine_default("watchdog_s"))
+    epoch_us: float = field(default_factory=lambda: _engine_default("epoch_us"))
+
+    def run_fields(self) -> dict[str, Any]:
+        """The fields of the engine's run options that are not the subject's."""
+        return {
+            "seconds": self.seconds,
+            "seed": self.seed,
+            "watchdog_s": self.watchdog_s,
+            "epoch_us": self.epoch_us,
+        }
 
     def to_json(self) -> str:
         """As a document that `from_json` reads."""
@@ -116,23 +128,9 @@ def run_trial(trial: Trial, *, history: Path | None = None) -> Verdict:
     signature = engine.signature(workload)
     subject = trial.subject
     policy = None if subject.policy is None else engine.Policy(subject.policy, signature)
-    told = engine.run_trial(
-        workload,
-        trial.cores,
-        trial.seed,
-        trial.machine,
-        subject.protocol,
-        policy,
-        subject.backoff,
-        subject.backoff_us,
-        trial.seconds,
-        dict(subject.options),
-        trial.watchdog_s,
-        trial.epoch_us,
-        [engine.Policy(text, signature) for text in trial.switches],
-        HISTORY_BYTES,
-        dict(subject.schedule),
-    )
+    options = run_options(engine, subject, policy, **trial.run_fields())
+    switches = [engine.Policy(text, signature) for text in trial.switches]
+    told = engine.run_trial(workload, trial.cores, trial.seed, trial.machine, options, switches)
     if history is not None and told["history"] is not None:
         History.from_engine(told["history"]).save(history)
     return Verdict.of(told)

@@ -8,6 +8,7 @@ from random import Random
 
 from envs.baselines import subject_of
 from envs.engine_interface import load_engine
+from envs.option_specs import engine_specs
 from envs.subject import Subject
 from envs.trial import Trial
 from envs.workload import workload_signature
@@ -16,7 +17,6 @@ from policies import Signature
 SWITCHING = "switching"
 """Stands for a run in which random tables take turns."""
 
-SCHEDULES = ("clock", "delays", "priorities")
 
 VIRTUAL_SECONDS = 0.001
 REAL_SECONDS = 0.2
@@ -104,6 +104,12 @@ class TrialPlan:
             # A wake-up that is lost must not be made good by a time-out.
             "rescue": "false",
         }
+
+
+def core_schedules() -> tuple[str, ...]:
+    """The names of the orders in which virtual cores can go on: the engine's `machine.schedule`."""
+    (schedule,) = (one for one in engine_specs("machine", "virtual") if one.name == "schedule")
+    return tuple(str(one) for one in schedule.choices)
 
 
 def _drawn_shape(draw: Random, seed: int) -> dict[str, str]:

@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from envs.engine_interface import EngineModule
+from envs.option_specs import TRACE_PART, OptionSpec, engine_specs
 from policies import Signature
 
 TRACED = ("replay", "shop")
 """The workloads that follow a trace: `replay` any, `shop` that of an online shop."""
 
-PART = ("trace", "day", "hours")
+PART = tuple(one.name for one in TRACE_PART)
 """Their options that say what to make their program of; the engine takes the program."""
+
+
+def workload_specs(name: str) -> tuple[OptionSpec, ...]:
+    """What can be set of a workload.
+
+    Raises:
+        ImportError: the engine is not built.
+        ValueError: there is no such workload.
+    """
+    own = engine_specs("workload", name)
+    return (*TRACE_PART, *own) if name in TRACED else own
 
 
 def engine_workload(workload: Mapping[str, str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from policies import declared
 from policies.signature import Signature
 
 SCHEMA_VERSION = 1
@@ -18,10 +19,10 @@ of this state number, or until they committed or aborted (paper §4.3)."""
 ReadVersion = Literal["CLEAN", "DIRTY"]
 WriteVisibility = Literal["PRIVATE", "PUBLIC"]
 
-ALPHAS: tuple[float, ...] = (0.0, 0.5, 1.0, 2.0, 4.0)
+ALPHAS = declared.ALPHAS
 """What a backoff cell may be: abort multiplies the backoff by 1 + alpha, commit divides it."""
 
-INITIAL_US: tuple[float, ...] = (0.125, 0.5, *(2.0**power for power in range(11)))
+INITIAL_US = declared.INITIAL_US
 """What the backoff of a type may start from, in microseconds."""
 
 PRIOR_ABORTS = 3

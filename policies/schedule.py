@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from policies.declared import SCHEDULE_DEFAULTS
+
 FIFO = "fifo"
 """Transactions start as they are drawn."""
 
@@ -69,19 +71,30 @@ Value = str | int | float | bool | NamedClassifier
 _SMF = frozenset({"smf"})
 _BOTH = frozenset({"smf", "tsdefer"})
 
+
+def _parameter(
+    name: str, choices: tuple[str | int | float, ...], users: frozenset[str]
+) -> Parameter:
+    """A parameter under the engine's default, written as it is among the choices."""
+    default = SCHEDULE_DEFAULTS[name]
+    if default not in choices:
+        raise ValueError(f"{name}: the engine's default, {default}, must be among {choices}")
+    return Parameter(name, choices, choices[choices.index(default)], users)
+
+
 # `partition` is left out: it leaves transactions with other workers, so that over a short look the
 # mix that commits is not the mix that is drawn, and the fitness of the two can't be compared.
-POLICY = Parameter("policy", (FIFO, "smf", "tsdefer"), FIFO, _BOTH)
+POLICY = _parameter("policy", (FIFO, "smf", "tsdefer"), _BOTH)
 PARAMETERS = (
-    Parameter("window", (2, 4, 8, 16, 32), 8, _BOTH),
-    Parameter("k", (2, 3, 5, 8, 16), 5, _SMF),
-    Parameter("barrier", (4, 8, 16, 32, 64, 128), 32, _BOTH),
-    Parameter("hot", (0.003, 0.01, 0.03, 0.1, 0.3), 0.01, _BOTH),
-    Parameter("defer", (0.2, 0.4, 0.6, 0.8), 0.6, frozenset({"tsdefer"})),
+    _parameter("window", (2, 4, 8, 16, 32), _BOTH),
+    _parameter("k", (2, 3, 5, 8, 16), _SMF),
+    _parameter("barrier", (4, 8, 16, 32, 64, 128), _BOTH),
+    _parameter("hot", (0.003, 0.01, 0.03, 0.1, 0.3), _BOTH),
+    _parameter("defer", (0.2, 0.4, 0.6, 0.8), frozenset({"tsdefer"})),
     # Of policy tables `auto` is `occ`.
     Parameter("rules", ("occ", "lock", "mvtso"), "occ", _BOTH),
     # A span should be long beside a transaction, and those of a slow store take milliseconds.
-    Parameter("probe_us", (0, 1000, 30000), 1000, _BOTH),
+    _parameter("probe_us", (0, 1000, 30000), _BOTH),
 )
 """The fields beside `policy`, in the order of the cells."""
 
@@ -155,5 +168,6 @@ def schedule_options(schedule: Mapping[str, Any] | None) -> dict[str, str]:
         return {}
     if not schedules(schedule):
         return {"policy": FIFO}
-    whole = {one.name: one.default for one in PARAMETERS} | {"rules": "auto", UNSCHEDULED: []}
-    return schedule_texts({**whole, **schedule})
+    defaults = {one.name: one.default for one in PARAMETERS}
+    rules = {"rules": SCHEDULE_DEFAULTS["rules"]}
+    return schedule_texts({**defaults, **rules, UNSCHEDULED: [], **schedule})

@@ -29,7 +29,7 @@ from rich.progress import Progress
 from envs import Evaluator, MeasuringError, subject_of
 from envs.baselines import native_subjects
 from envs.trial import Trial
-from envs.trial_plan import SCHEDULES, SWITCHING, TrialPlan
+from envs.trial_plan import SWITCHING, TrialPlan, core_schedules
 from envs.trial_pool import TrialPool
 from policies import seed_names
 from tests.traces.replay.some_programs import day, shop
@@ -208,7 +208,7 @@ def check_trials(
             policies=[*native_subjects(), "occ", "two_phase_locking_star", "ic3", SWITCHING],
             random=9,
             draw=True,
-            schedules=SCHEDULES,
+            schedules=core_schedules(),
             seconds=seconds,
             watchdog_s=0.05,
             seed=arguments.seed,

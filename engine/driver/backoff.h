@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "protocol/compiled_policy.h"
+#include "protocol/policy.h"
 
 namespace heddle {
 
@@ -21,9 +22,9 @@ enum class BackoffKind : std::uint8_t {
 /// One worker's backoff times, one a transaction type.
 class Backoff {
  public:
-  /// No table makes a transaction wait longer than this.
-  static constexpr double kLongestUs = 1024.0;
-  static constexpr double kShortestUs = 0.125;
+  /// No table makes a transaction wait longer, or shorter, than it may begin with.
+  static constexpr double kLongestUs = kBackoffInitialsUs.back();
+  static constexpr double kShortestUs = kBackoffInitialsUs.front();
 
   Backoff(BackoffKind kind, double constant_us, int types)
       : kind_(kind), constant_us_(constant_us), us_(static_cast<std::size_t>(types), kUnset) {}

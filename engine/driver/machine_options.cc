@@ -1,8 +1,11 @@
 #include "driver/machine_options.h"
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <string>
 
 #include "machine/threads.h"
 #include "machine/virtual.h"
@@ -11,66 +14,90 @@ namespace heddle {
 
 namespace {
 
-std::size_t lines(OptionReader& reader, const std::string& key, std::size_t fallback) {
+/// What a virtual machine has where nobody says otherwise: the cores that the paper measures.
+constexpr int kVirtualCores = 48;
+
+void read_kind(OptionReader& reader, std::string& kind) {
+  reader.choice("kind", kind, {ThreadsMachine::kKind, VirtualMachine::kKind},
+                "threads: real cores; virtual: cores simulated in virtual time");
+}
+
+void read_cores(OptionReader& reader, std::optional<int> cores, int most) {
+  reader.integer("cores", cores, 1, most,
+                 "number of cores, one worker each; null: all cores the process may use");
+}
+
+void read_lines(OptionReader& reader, const std::string& key, std::size_t& lines,
+                const std::string& sentence) {
   constexpr std::int64_t kLeast = 64;
   constexpr std::int64_t kMost = std::int64_t{1} << 24;
-  const auto count = static_cast<std::size_t>(
-      reader.integer(key, static_cast<std::int64_t>(fallback), kLeast, kMost));
-  if (!std::has_single_bit(count)) reader.reject(key, std::to_string(count), "a power of two");
-  return count;
+  reader.integer(key, lines, kLeast, kMost, sentence);
+  if (!std::has_single_bit(lines)) reader.reject(key, std::to_string(lines), "a power of two");
 }
 
-CostModel parse_costs(OptionReader& reader) {
-  CostModel model;
-  const auto ns = [&reader](const char* key, double& value) {
+void read_costs(OptionReader& reader, CostModel& model) {
+  const auto ns = [&reader](const std::string& key, double& value, const std::string& sentence) {
     constexpr double kMost = 1e6;
-    value = reader.real(key, value, 0, kMost);
+    reader.real(key, value, 0, kMost, sentence);
   };
-  model.cores_per_socket = static_cast<int>(
-      reader.integer("cores_per_socket", model.cores_per_socket, 1, VirtualMachine::kMostCores));
-  ns("word_ns", model.word_ns);
-  ns("lookup_ns", model.lookup_ns);
-  ns("insert_ns", model.insert_ns);
-  ns("row_ns", model.row_ns);
-  ns("control_ns", model.control_ns);
-  ns("transaction_ns", model.transaction_ns);
-  ns("shared_hit_ns", model.shared_hit_ns);
-  ns("memory_ns", model.memory_ns);
-  ns("transfer_ns", model.transfer_ns);
-  ns("far_transfer_ns", model.far_transfer_ns);
-  model.exposed = reader.real("exposed", model.exposed, 0, 1);
-  ns("stream_ns", model.stream_ns);
-  ns("atomic_ns", model.atomic_ns);
-  ns("pause_ns", model.pause_ns);
-  model.private_lines = lines(reader, "private_lines", model.private_lines);
-  model.shared_lines = lines(reader, "shared_lines", model.shared_lines);
-  return model;
+  reader.integer("cores_per_socket", model.cores_per_socket, 1, VirtualMachine::kMostCores,
+                 "cores that share a cache");
+  ns("word_ns", model.word_ns, "the engine's instructions around an access to a shared word");
+  ns("lookup_ns", model.lookup_ns, "the engine's instructions where a procedure looks up a row");
+  ns("insert_ns", model.insert_ns, "the engine's instructions where a procedure inserts a row");
+  ns("row_ns", model.row_ns,
+     "the engine's instructions where a procedure uses a row it has, or a scan reaches one");
+  ns("control_ns", model.control_ns,
+     "the engine's instructions for concurrency control beyond Silo: a policy's row, a lock; "
+     "twice at a publication point");
+  ns("transaction_ns", model.transaction_ns,
+     "the engine's instructions once a transaction: its input, beginning and end");
+  ns("shared_hit_ns", model.shared_hit_ns, "a cache line from the cache the socket's cores share");
+  ns("memory_ns", model.memory_ns, "a cache line from memory");
+  ns("transfer_ns", model.transfer_ns,
+     "a cache line that another core of the socket has, or must give up for a write");
+  ns("far_transfer_ns", model.far_transfer_ns,
+     "a cache line that a core of another socket has, or must give up for a write");
+  reader.real(
+      "exposed", model.exposed, 0, 1,
+      "share of a load's latency that the core waits for; other instructions hide the rest");
+  ns("stream_ns", model.stream_ns, "each line of a longer copy after its first");
+  ns("atomic_ns", model.atomic_ns, "a locked instruction, in addition to the access");
+  ns("pause_ns", model.pause_ns, "one pause in a spinning wait");
+  read_lines(reader, "private_lines", model.private_lines,
+             "lines of 64 bytes in a core's own cache, a power of two");
+  read_lines(reader, "shared_lines", model.shared_lines,
+             "lines of 64 bytes in the cache of a socket, a power of two");
 }
 
-/// The schedules that can be asked for by name; a script is made by a search, not by hand.
-ScheduleKind schedule_named(const std::string& name) {
-  if (name == "delays") return ScheduleKind::delays;
-  return name == "priorities" ? ScheduleKind::priorities : ScheduleKind::clock;
-}
-
-ScheduleOptions parse_schedule(OptionReader& reader) {
-  ScheduleOptions schedule;
-  const auto count = [&reader](const char* key, std::uint64_t fallback) {
-    constexpr std::int64_t kMost = 1'000'000'000;
-    return static_cast<std::uint64_t>(
-        reader.integer(key, static_cast<std::int64_t>(fallback), 1, kMost));
-  };
+/// A script is made by a search; the other schedules can be asked for by name.
+void read_schedule(OptionReader& reader, ScheduleOptions& schedule) {
+  constexpr std::int64_t kMost = 1'000'000'000;
   constexpr double kLongestDelayUs = 1e6;
   constexpr std::int64_t kDeepest = 100;
-  schedule.kind =
-      schedule_named(reader.choice("schedule", "clock", {"clock", "delays", "priorities"}));
-  schedule.delay_every = count("delay_every", schedule.delay_every);
-  schedule.delay_us = reader.real("delay_us", schedule.delay_us, 0, kLongestDelayUs);
-  schedule.depth = static_cast<int>(reader.integer("depth", schedule.depth, 1, kDeepest));
-  schedule.steps = count("steps", schedule.steps);
-  const std::string rescue = reader.choice("rescue", "", {"true", "false"});
-  if (!rescue.empty()) schedule.rescue = rescue == "true";
-  return schedule;
+  reader.choice("schedule", schedule.kind,
+                {{"clock", ScheduleKind::clock},
+                 {"delays", ScheduleKind::delays},
+                 {"priorities", ScheduleKind::priorities}},
+                "which core continues: clock: the one with the lowest clock; delays: the same, "
+                "with random delays; priorities: the one with the highest random priority");
+  reader.integer("delay_every", schedule.delay_every, 1, kMost,
+                 "with schedule=delays, steps between two delays on average");
+  reader.real("delay_us", schedule.delay_us, 0, kLongestDelayUs,
+              "with schedule=delays, the longest delay in microseconds of virtual time");
+  reader.integer("depth", schedule.depth, 1, kDeepest,
+                 "with schedule=priorities, one more than the priority changes in a stretch");
+  reader.integer("steps", schedule.steps, 1, kMost, "with schedule=priorities, steps in a stretch");
+  reader.flag("rescue", schedule.rescue,
+              "whether a parked core wakes by itself from time to time; null: with "
+              "schedule=clock only");
+}
+
+void read_order(OptionReader& reader, MachineOptions& machine) {
+  reader.integer("seed", machine.seed, 0, std::numeric_limits<std::int64_t>::max(),
+                 "seed of the order of cores with equal clocks, and of what a schedule draws");
+  reader.real("skew_ns", machine.skew_ns, 0, 1e6,
+              "virtual time by which a core may lead the others; 0 is exact and four times slower");
 }
 
 }  // namespace
@@ -78,18 +105,36 @@ ScheduleOptions parse_schedule(OptionReader& reader) {
 MachineOptions parse_machine(const OptionMap& options) {
   MachineOptions machine;
   OptionReader reader("machine", options);
-  machine.kind =
-      reader.choice("kind", machine.kind, {ThreadsMachine::kKind, VirtualMachine::kKind});
+  read_kind(reader, machine.kind);
   if (machine.kind == VirtualMachine::kKind) {
-    machine.seed =
-        static_cast<std::uint64_t>(reader.integer("seed", static_cast<std::int64_t>(machine.seed),
-                                                  0, std::numeric_limits<std::int64_t>::max()));
-    machine.skew_ns = reader.real("skew_ns", machine.skew_ns, 0, 1e6);
-    machine.model = parse_costs(reader);
-    machine.schedule = parse_schedule(reader);
+    read_order(reader, machine);
+    read_costs(reader, machine.model);
+    read_schedule(reader, machine.schedule);
   }
   reader.finish();
   return machine;
+}
+
+std::vector<OptionSpec> machine_specs(std::string_view kind) {
+  MachineOptions machine = parse_machine({{"kind", std::string(kind)}});
+  const OptionMap nothing;
+  OptionReader reader("machine", nothing);
+  if (kind == VirtualMachine::kKind) {
+    read_cores(reader, kVirtualCores, VirtualMachine::kMostCores);
+    read_order(reader, machine);
+    read_schedule(reader, machine.schedule);
+  } else {
+    read_cores(reader, std::nullopt, ThreadsMachine::kMostCores);
+  }
+  return reader.specs();
+}
+
+std::vector<OptionSpec> cost_specs() {
+  CostModel model;
+  const OptionMap nothing;
+  OptionReader reader("machine", nothing);
+  read_costs(reader, model);
+  return reader.specs();
 }
 
 }  // namespace heddle

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string_view>
+#include <vector>
+
 #include "machine/options.h"
 #include "model/options.h"
 
@@ -9,5 +12,12 @@ namespace heddle {
 /// schedule, named as in MachineOptions, CostModel and ScheduleOptions.
 /// @throws std::invalid_argument naming the option and what is valid
 [[nodiscard]] MachineOptions parse_machine(const OptionMap& options);
+
+/// The declarations of what can be set of a machine, but for its costs: `cores`, which is how many
+/// workers a session has, and what `parse_machine` reads beside `kind`.
+/// @throws std::invalid_argument if there is no such machine
+[[nodiscard]] std::vector<OptionSpec> machine_specs(std::string_view kind);
+/// Those of the virtual machine's costs.
+[[nodiscard]] std::vector<OptionSpec> cost_specs();
 
 }  // namespace heddle

@@ -59,7 +59,8 @@ OptionMap without_workload_name(OptionMap options) {
 std::unique_ptr<Session> open_session(const OptionMap& workload, int workers, std::uint64_t seed,
                                       const MachineOptions& machine) {
   const SessionFactory& factory = factory_of(workload, machine.kind);
-  const int most = machine.kind == VirtualMachine::kKind ? VirtualMachine::kMostCores : 1024;
+  const int most = machine.kind == VirtualMachine::kKind ? VirtualMachine::kMostCores
+                                                         : ThreadsMachine::kMostCores;
   if (workers < 1 || workers > most) {
     throw std::invalid_argument("workers must be between 1 and " + std::to_string(most) + ", not " +
                                 std::to_string(workers));

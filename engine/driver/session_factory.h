@@ -19,7 +19,8 @@ struct SessionFactory {
   std::unique_ptr<Session> (*open)(const MachineOptions& machine, const OptionMap& options,
                                    int workers, std::uint64_t seed);
   Signature (*signature)(const OptionMap& options);
-  bool built = true;  ///< false: it can't be opened in this build
+  std::vector<OptionSpec> (*options)();  ///< what can be set of the workload
+  bool built = true;                     ///< false: it can't be opened in this build
 };
 
 /// A session on a database that is not loaded yet. Defined once a machine

@@ -25,6 +25,7 @@ SessionFactory unbuilt_session_factory() {
               [](const OptionMap& options) {
                 return W<M>::signature(W<M>::Options::parse(without_workload_name(options)));
               },
+          .options = specs_of<typename W<M>::Options>,
           .built = false};
 }
 

@@ -197,7 +197,8 @@ SessionFactory make_session_factory() {
           .signature =
               [](const OptionMap& options) {
                 return W<M>::signature(W<M>::Options::parse(without_workload_name(options)));
-              }};
+              },
+          .options = specs_of<typename W<M>::Options>};
 }
 
 }  // namespace heddle

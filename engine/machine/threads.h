@@ -62,6 +62,7 @@ class CrewMember {
 /// empty. A simulated machine gives the same names other bodies.
 struct ThreadsMachine {
   static constexpr std::string_view kKind = "threads";
+  static constexpr int kMostCores = 1024;
   /// Whether all workers of a crew run in the thread that starts it.
   static constexpr bool kSingleThreaded = false;
   /// Whether a run can be recorded (machine/timeline.h).

@@ -1,89 +1,149 @@
 #pragma once
 
+#include <algorithm>
 #include <charconv>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
+#include <utility>
 #include <vector>
+
+#include "model/option_spec.h"
 
 namespace heddle {
 
 /// Options as they arrive from a command line or a configuration file: names and texts.
 using OptionMap = std::map<std::string, std::string>;
 
-/// Turns an OptionMap into typed values. Every error is a std::invalid_argument that names the
-/// key, the value given and what is allowed.
+/// Turns an OptionMap into typed values, and keeps the declarations it was given on the way. Every
+/// error is a std::invalid_argument that names the key, the value given and what is allowed.
 ///
-/// Ask for each option once, then call `finish`, which refuses the keys nobody asked for.
+/// Each call declares one option: its key, its default (what `value` holds), its range and its
+/// sentence. It stores what the map has for the key in `value`. Declare each option once, then call
+/// `finish`, which refuses keys that no call has declared.
 class OptionReader {
  public:
   /// `owner` is what the options belong to, for messages: "tpcc".
   OptionReader(std::string owner, const OptionMap& options)
       : owner_(std::move(owner)), options_(options) {}
 
-  /// An integer in [lo, hi].
-  std::int64_t integer(const std::string& key, std::int64_t fallback, std::int64_t lo,
-                       std::int64_t hi) {
-    return number("an integer", key, fallback, lo, hi);
+  /// An integer in [least, most].
+  template <std::integral T>
+  void integer(const std::string& key, T& value, std::int64_t least, std::int64_t most,
+               const std::string& sentence) {
+    std::optional<T> given = value;
+    integer(key, given, least, most, sentence);
+    value = *given;
   }
-
-  /// A real number in [lo, hi].
-  double real(const std::string& key, double fallback, double lo, double hi) {
-    return number("a number", key, fallback, lo, hi);
-  }
-
-  /// One of a few names.
-  std::string choice(const std::string& key, const std::string& fallback,
-                     std::initializer_list<std::string_view> allowed) {
-    const std::string* text = find(key);
-    if (text == nullptr) return fallback;
-    for (const std::string_view name : allowed) {
-      if (*text == name) return *text;
-    }
-    reject(key, *text, "one of " + join(allowed));
+  /// The same without a default.
+  template <std::integral T>
+  void integer(const std::string& key, std::optional<T>& value, std::int64_t least,
+               std::int64_t most, const std::string& sentence) {
+    std::optional<std::int64_t> number;
+    if (value.has_value()) number = static_cast<std::int64_t>(*value);
+    read_number(key, OptionKind::integer, number, least, most, sentence);
+    if (number.has_value()) value = static_cast<T>(*number);
   }
 
   /// One of a few integers, such as the sizes a workload was compiled for.
-  std::int64_t integer_choice(const std::string& key, std::int64_t fallback,
-                              std::initializer_list<std::int64_t> allowed) {
-    const std::string* text = find(key);
-    if (text == nullptr) return fallback;
-    for (const std::int64_t value : allowed) {
-      if (*text == std::to_string(value)) return value;
+  template <std::integral T>
+  void integer_choice(const std::string& key, T& value, std::initializer_list<std::int64_t> allowed,
+                      const std::string& sentence) {
+    const std::string* text =
+        declare({.name = key,
+                 .kind = OptionKind::integer,
+                 .fallback = static_cast<std::int64_t>(value),
+                 .choices = std::vector<OptionValue>(allowed.begin(), allowed.end()),
+                 .sentence = sentence});
+    if (text == nullptr) return;
+    const auto found = std::find_if(allowed.begin(), allowed.end(), [text](std::int64_t one) {
+      return *text == std::to_string(one);
+    });
+    if (found == allowed.end()) reject(key, *text, "one of " + join(allowed));
+    value = static_cast<T>(*found);
+  }
+
+  /// A real number in [least, most].
+  void real(const std::string& key, double& value, double least, double most,
+            const std::string& sentence) {
+    std::optional<double> given = value;
+    real(key, given, least, most, sentence);
+    value = *given;
+  }
+  /// The same without a default.
+  void real(const std::string& key, std::optional<double>& value, double least, double most,
+            const std::string& sentence) {
+    read_number(key, OptionKind::real, value, least, most, sentence);
+  }
+
+  /// One of a few names, each of which stands for a value.
+  template <class T>
+  void choice(const std::string& key, T& value,
+              std::initializer_list<std::pair<std::string_view, std::type_identity_t<T>>> allowed,
+              const std::string& sentence) {
+    std::vector<std::string_view> names;
+    std::string name;
+    for (const auto& [each, meaning] : allowed) {
+      names.push_back(each);
+      if (meaning == value) name = each;
     }
-    reject(key, *text, "one of " + join(allowed));
+    choose(key, OptionKind::choice, name, names, sentence);
+    for (const auto& [each, meaning] : allowed) {
+      if (each == name) value = meaning;
+    }
+  }
+  /// One of a few names.
+  void choice(const std::string& key, std::string& value,
+              const std::vector<std::string_view>& allowed, const std::string& sentence) {
+    choose(key, OptionKind::choice, value, allowed, sentence);
   }
 
-  /// Any text; "" where the option is not given.
-  std::string text(const std::string& key) {
-    const std::string* text = find(key);
-    return text == nullptr ? "" : *text;
+  /// `true` or `false`, without a default.
+  void flag(const std::string& key, std::optional<bool>& value, const std::string& sentence) {
+    std::string name;
+    choose(key, OptionKind::flag, name, {"true", "false"}, sentence);
+    if (!name.empty()) value = name == "true";
   }
 
-  /// Names with commas between them; none where the option is not given, or empty.
-  std::vector<std::string> names(const std::string& key) {
-    std::vector<std::string> found;
-    const std::string* text = find(key);
-    if (text == nullptr || text->empty()) return found;
+  /// Any text.
+  void text(const std::string& key, std::string& value, const std::string& sentence) {
+    const std::string* text = declare({.name = key,
+                                       .kind = OptionKind::text,
+                                       .fallback = text_or_nothing(value),
+                                       .sentence = sentence});
+    if (text != nullptr) value = *text;
+  }
+
+  /// Names with commas between them.
+  void names(const std::string& key, std::vector<std::string>& value, const std::string& sentence) {
+    const std::string* text =
+        declare({.name = key, .kind = OptionKind::names, .fallback = value, .sentence = sentence});
+    if (text == nullptr) return;
+    value.clear();
     std::istringstream list(*text);
-    for (std::string name; std::getline(list, name, ',');) found.push_back(name);
-    return found;
+    for (std::string name; std::getline(list, name, ',');) value.push_back(name);
   }
 
-  /// Refuses keys that were never asked for, and lists those that were.
+  /// Refuses keys that were never declared, and lists those that were.
   void finish() const {
     for (const auto& [key, text] : options_) {
-      bool known = false;
-      for (const std::string& name : asked_) known = known || name == key;
-      if (!known) {
-        throw std::invalid_argument(owner_ + ": unknown option '" + key + "' (given '" + text +
-                                    "'); valid options: " + join(asked_));
-      }
+      const bool known =
+          std::any_of(specs_.begin(), specs_.end(),
+                      [&key = key](const OptionSpec& one) { return one.name == key; });
+      if (known) continue;
+      std::vector<std::string> names;
+      for (const OptionSpec& one : specs_) names.push_back(one.name);
+      throw std::invalid_argument(owner_ + ": unknown option '" + key + "' (given '" + text +
+                                  "'); valid options: " + join(names));
     }
   }
 
@@ -94,27 +154,52 @@ class OptionReader {
                                 "'; allowed: " + allowed);
   }
 
+  /// What has been declared, in order.
+  [[nodiscard]] const std::vector<OptionSpec>& specs() const { return specs_; }
+
  private:
-  const std::string* find(const std::string& key) {
-    asked_.push_back(key);
-    const auto found = options_.find(key);
+  /// Keeps the declaration; the text that the map has for it, or nullptr.
+  const std::string* declare(OptionSpec spec) {
+    specs_.push_back(std::move(spec));
+    const auto found = options_.find(specs_.back().name);
     return found == options_.end() ? nullptr : &found->second;
   }
 
+  void choose(const std::string& key, OptionKind kind, std::string& value,
+              const std::vector<std::string_view>& allowed, const std::string& sentence) {
+    OptionSpec spec{
+        .name = key, .kind = kind, .fallback = text_or_nothing(value), .sentence = sentence};
+    for (const std::string_view name : allowed) spec.choices.emplace_back(std::string(name));
+    const std::string* text = declare(std::move(spec));
+    if (text == nullptr) return;
+    if (std::find(allowed.begin(), allowed.end(), *text) == allowed.end()) {
+      reject(key, *text, "one of " + join(allowed));
+    }
+    value = *text;
+  }
+
   template <class T>
-  T number(const char* what, const std::string& key, T fallback, T lo, T hi) {
-    const std::string* text = find(key);
-    if (text == nullptr) return fallback;
-    T value{};
+  void read_number(const std::string& key, OptionKind kind, std::optional<T>& value, T least,
+                   T most, const std::string& sentence) {
+    OptionSpec spec{.name = key, .kind = kind, .least = least, .most = most, .sentence = sentence};
+    if (value.has_value()) spec.fallback = *value;
+    const std::string* text = declare(std::move(spec));
+    if (text == nullptr) return;
+    T number{};
     const char* end = text->data() + text->size();
-    const auto [stopped_at, error] = std::from_chars(text->data(), end, value);
+    const auto [stopped_at, error] = std::from_chars(text->data(), end, number);
     // Written so that not-a-number is refused as well.
-    if (error != std::errc{} || stopped_at != end || !(value >= lo && value <= hi)) {
+    if (error != std::errc{} || stopped_at != end || !(number >= least && number <= most)) {
       std::ostringstream range;
-      range << what << " from " << lo << " to " << hi;
+      range << (kind == OptionKind::integer ? "an integer" : "a number") << " from " << least
+            << " to " << most;
       reject(key, *text, range.str());
     }
-    return value;
+    value = number;
+  }
+
+  static OptionValue text_or_nothing(const std::string& text) {
+    return text.empty() ? OptionValue() : OptionValue(text);
   }
 
   template <class Range>
@@ -130,7 +215,25 @@ class OptionReader {
 
   std::string owner_;
   const OptionMap& options_;
-  std::vector<std::string> asked_;
+  std::vector<OptionSpec> specs_;
 };
+
+/// Options of a type whose `read` declares each of them, as a map has them.
+template <class Options>
+[[nodiscard]] Options read_options(OptionReader& reader) {
+  Options options;
+  options.read(reader);
+  reader.finish();
+  return options;
+}
+
+/// The declarations of such a type.
+template <class Options>
+[[nodiscard]] std::vector<OptionSpec> specs_of() {
+  const OptionMap nothing;
+  OptionReader reader("", nothing);
+  Options().read(reader);
+  return reader.specs();
+}
 
 }  // namespace heddle

@@ -1,8 +1,10 @@
 // The compiled module engine._engine: thin bindings, no logic (DESIGN §3).
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
@@ -12,11 +14,13 @@
 #include "check/trial.h"
 #include "driver/copied_run.h"
 #include "driver/machine_options.h"
+#include "driver/option_specs.h"
 #include "driver/policy_json.h"
 #include "driver/session.h"
 #include "machine/probe.h"
 #include "machine/threads.h"
 #include "protocol/compiled_policy.h"
+#include "protocol/policy.h"
 #include "python/classifier.h"
 #include "python/columns.h"
 #include "python/history.h"
@@ -49,11 +53,13 @@ bool ctrl_c() {
 
 /// A policy, checked and compiled.
 struct PolicyHandle {
-  PolicyHandle(const std::string& text, const py::object& signature)
-      : compiled(std::make_shared<const CompiledPolicy>(
-            parse_policy(text, parse_signature(dump_json(signature))))) {}
   std::shared_ptr<const CompiledPolicy> compiled;
 };
+
+PolicyHandle make_policy(const std::string& text, const py::object& signature) {
+  return {std::make_shared<const CompiledPolicy>(
+      parse_policy(text, parse_signature(dump_json(signature))))};
+}
 
 /// Per type: whether it runs as plain Silo, and whether others wait for its progress.
 py::dict needs(const PolicyHandle& policy) {
@@ -69,6 +75,20 @@ py::dict needs(const PolicyHandle& policy) {
   return types;
 }
 
+/// Options that leave the schedule open, under the policy's own.
+RunOptions with_own_schedule(RunOptions options) {
+  if (options.schedule.empty() && options.policy != nullptr) {
+    options.schedule = schedule_options(options.policy->policy());
+  }
+  return options;
+}
+
+/// Options that record as much history as a trial does, unless they say how much.
+RunOptions recorded(RunOptions options) {
+  if (options.history_bytes == 0) options.history_bytes = Trial().history_bytes;
+  return options;
+}
+
 struct SessionHandle {
   SessionHandle(const OptionMap& workload, int workers, std::uint64_t seed,
                 const OptionMap& machine) {
@@ -77,7 +97,8 @@ struct SessionHandle {
   }
 
   /// Raises KeyboardInterrupt if it was interrupted, for nothing is known then.
-  py::object run_trial(const RunOptions& options, double finish_s) {
+  py::object run_trial(const RunOptions& given, double finish_s) {
+    const RunOptions options = recorded(with_own_schedule(given));
     std::string json;
     bool signalled = false;
     {
@@ -92,7 +113,8 @@ struct SessionHandle {
     return from_json(json);
   }
 
-  py::object run(const RunOptions& options, bool on_copy, bool check) {
+  py::object run(const RunOptions& given, bool on_copy, bool check) {
+    const RunOptions options = with_own_schedule(given);
     std::string json;
     std::shared_ptr<const RecordedTrace> trace;
     bool signalled = false;
@@ -130,25 +152,24 @@ struct SessionHandle {
   std::unique_ptr<Session> session;
 };
 
-RunOptions make_options(const std::string& protocol, const PolicyHandle* policy,
-                        const std::string& backoff, double backoff_us, double seconds,
-                        double warmup, std::uint64_t seed,
-                        std::map<std::string, std::string> options, double watchdog_s,
-                        std::size_t timeline_events, OptionMap schedule) {
-  if (schedule.empty() && policy != nullptr) {
-    schedule = schedule_options(policy->compiled->policy());
+/// Options whose fields are as keywords say, and else as by default.
+RunOptions make_run_options(const py::kwargs& given) {
+  RunOptions options;
+  const py::object fields = py::cast(&options, py::return_value_policy::reference);
+  for (const auto& [key, value] : given) {
+    const auto name = key.cast<std::string>();
+    if (!py::hasattr(fields, name.c_str())) {
+      throw py::type_error("RunOptions has no field '" + name + "'; help(RunOptions) lists them");
+    }
+    try {
+      fields.attr(name.c_str()) = value;
+    } catch (py::error_already_set&) {
+      throw py::type_error("RunOptions: field '" + name + "' can't be " +
+                           py::repr(value).cast<std::string>() +
+                           "; help(RunOptions) says what it is");
+    }
   }
-  return {.protocol = protocol,
-          .protocol_options = std::move(options),
-          .policy = policy == nullptr ? nullptr : policy->compiled,
-          .backoff = backoff,
-          .backoff_us = backoff_us,
-          .seconds = seconds,
-          .warmup = warmup,
-          .seed = seed,
-          .watchdog_s = watchdog_s,
-          .schedule = std::move(schedule),
-          .timeline_events = timeline_events};
+  return options;
 }
 
 void bind_errors(py::module_& module) {
@@ -172,8 +193,7 @@ void bind_errors(py::module_& module) {
 void bind_policy(py::module_& module) {
   py::class_<PolicyHandle>(module, "Policy",
                            "A policy table, validated against a workload's signature and compiled.")
-      .def(py::init<const std::string&, const py::object&>(), py::arg("json_text"),
-           py::arg("signature"),
+      .def(py::init(&make_policy), py::arg("json_text"), py::arg("signature"),
            "Validates a policy document.\n\nRaises:\n    PolicyError: names the row and field at "
            "fault and what would be right.")
       .def_property_readonly(
@@ -193,6 +213,64 @@ std::vector<PlannedSwitch> planned(
   return all;
 }
 
+std::vector<std::pair<double, PolicyHandle>> planned(const std::vector<PlannedSwitch>& switches) {
+  std::vector<std::pair<double, PolicyHandle>> all;
+  for (const auto& [at_s, policy] : switches) all.push_back({at_s, {policy}});
+  return all;
+}
+
+void bind_run_options(py::module_& module) {
+  py::class_<RunOptions>(module, "RunOptions",
+                         "How a run is made. Times are in seconds, where a name says nothing else.")
+      .def(py::init(&make_run_options),
+           "Takes any of the fields by keyword.\n\nRaises:\n    TypeError: there is no such "
+           "field.")
+      .def_readwrite("protocol", &RunOptions::protocol, "One of `protocols()`.")
+      .def_readwrite("protocol_options", &RunOptions::protocol_options,
+                     "Options of the protocol, all texts.")
+      .def_property(
+          "policy",
+          [](const RunOptions& self) {
+            return self.policy == nullptr ? std::optional<PolicyHandle>()
+                                          : PolicyHandle{self.policy};
+          },
+          [](RunOptions& self, const PolicyHandle* policy) {
+            self.policy = policy == nullptr ? nullptr : policy->compiled;
+          },
+          "What a protocol executes that executes policies; else None.")
+      .def_readwrite("backoff", &RunOptions::backoff,
+                     "After an abort: `none`, `exponential`, `static` or `policy`.")
+      .def_readwrite("backoff_us", &RunOptions::backoff_us, "The wait of `static`, microseconds.")
+      .def_readwrite("seconds", &RunOptions::seconds, "The measured window.")
+      .def_readwrite("warmup", &RunOptions::warmup, "What comes before the window.")
+      .def_readwrite("seed", &RunOptions::seed, "Of the inputs.")
+      .def_readwrite("watchdog_s", &RunOptions::watchdog_s,
+                     "No worker may take longer to end an attempt.")
+      .def_readwrite("epoch_us", &RunOptions::epoch_us, "The length of an epoch, microseconds.")
+      .def_readwrite("schedule", &RunOptions::schedule,
+                     "Which transaction starts next (`option_specs(\"schedule\")`), all texts; "
+                     "empty: as the policy says, or as they are drawn.")
+      .def_readwrite("timeline_events", &RunOptions::timeline_events,
+                     "Events of the window to record at most, virtual machine only: the result has "
+                     "a `timeline` (engine/observe/recorded_timeline.h).")
+      .def_readwrite("history_bytes", &RunOptions::history_bytes,
+                     "Bytes of history to record at most; the run ends when there are as many.")
+      .def_readwrite("trace_bytes", &RunOptions::trace_bytes,
+                     "Bytes of a trace to record at most, warm-up included, real cores only: the "
+                     "result has a `trace`, a RecordedTrace. The run ends when there are as many.")
+      .def_readwrite("intervals", &RunOptions::intervals,
+                     "Equal parts of the window that are counted by themselves: the result has "
+                     "`intervals`.")
+      .def_property(
+          "switches", [](const RunOptions& self) { return planned(self.switches); },
+          [](RunOptions& self,
+             const std::vector<std::pair<double, const PolicyHandle*>>& switches) {
+            self.switches = planned(switches);
+          },
+          "Pairs of a time, since the window began, and the policy that the executor takes then: "
+          "the result's `switches` say when it did.");
+}
+
 void bind_session(py::module_& module) {
   py::class_<SessionHandle>(module, "Session",
                             "A loaded database that runs transactions, one run at a time.")
@@ -201,69 +279,22 @@ void bind_session(py::module_& module) {
            "Builds and loads the database of a workload (`name` and its options, all texts), on a "
            "machine (`kind` and its options, likewise; by default real threads).\n\n"
            "Raises:\n    ValueError: an option is unknown or out of range.")
-      .def(
-          "run",
-          [](SessionHandle& self, const std::string& protocol, const PolicyHandle* policy,
-             const std::string& backoff, double backoff_us, double seconds, double warmup,
-             std::uint64_t seed, std::map<std::string, std::string> options, double watchdog_s,
-             bool on_copy, bool check, std::size_t timeline_events, std::size_t trace_bytes,
-             std::size_t intervals,
-             const std::vector<std::pair<double, const PolicyHandle*>>& switches,
-             OptionMap schedule) {
-            RunOptions run =
-                make_options(protocol, policy, backoff, backoff_us, seconds, warmup, seed,
-                             std::move(options), watchdog_s, timeline_events, std::move(schedule));
-            run.trace_bytes = trace_bytes;
-            run.intervals = intervals;
-            run.switches = planned(switches);
-            return self.run(run, on_copy, check);
-          },
-          py::arg("protocol"), py::arg("policy") = nullptr, py::arg("backoff") = "exponential",
-          py::arg("backoff_us") = 0.0, py::arg("seconds") = 1.0, py::arg("warmup") = 0.0,
-          py::arg("seed") = 1, py::arg("options") = std::map<std::string, std::string>{},
-          py::arg("watchdog_s") = 10.0, py::arg("on_copy") = false, py::arg("check") = false,
-          py::arg("timeline_events") = 0, py::arg("trace_bytes") = 0, py::arg("intervals") = 0,
-          py::arg("switches") = std::vector<std::pair<double, const PolicyHandle*>>{},
-          py::arg("schedule") = OptionMap{},
-          "Runs the workload for a measured window and returns its result (DESIGN §5).\n\n"
-          "Times in seconds, `backoff_us` in microseconds. The interpreter lock is released.\n"
-          "`on_copy` (virtual machine only) leaves the database as it was loaded: the same run "
-          "gives the same result. `check` adds `violations`, the consistency conditions that do "
-          "not hold after the run. `timeline_events` (virtual machine only) adds `timeline`, what "
-          "happened in the window, so many events of it at most: see "
-          "engine/observe/recorded_timeline.h. `trace_bytes` (real cores only) adds `trace`, a "
-          "RecordedTrace, warm-up included; the run ends early when that has so many bytes. "
-          "`intervals` adds a list of that name: the window in so many equal parts, each counted "
-          "by "
-          "itself. `switches` are pairs of seconds since the window began and a policy that the "
-          "policy executor goes over to then; the result's `switches` say when it did. "
-          "`schedule` says which transaction starts next (engine/schedule/admission/options.h); "
-          "empty: as the policy says, or as they are drawn.\n\n"
-          "Raises:\n    Interrupted: Ctrl-C; `.result` holds what was measured.\n"
-          "    EngineError: a worker made no progress; the message says who waits for whom.\n"
-          "    ValueError: options that make no sense.")
-      .def(
-          "run_trial",
-          [](SessionHandle& self, const std::string& protocol, const PolicyHandle* policy,
-             const std::string& backoff, double backoff_us, double seconds, std::uint64_t seed,
-             std::map<std::string, std::string> options, double watchdog_s, double epoch_us,
-             std::size_t history_bytes, double finish_s, OptionMap schedule) {
-            RunOptions run = make_options(protocol, policy, backoff, backoff_us, seconds, 0, seed,
-                                          std::move(options), watchdog_s, 0, std::move(schedule));
-            run.epoch_us = epoch_us;
-            run.history_bytes = history_bytes;
-            return self.run_trial(run, finish_s);
-          },
-          py::arg("protocol"), py::arg("policy") = nullptr, py::arg("backoff") = "exponential",
-          py::arg("backoff_us") = 0.0, py::arg("seconds") = 0.001, py::arg("seed") = 1,
-          py::arg("options") = std::map<std::string, std::string>{}, py::arg("watchdog_s") = 10.0,
-          py::arg("epoch_us") = 10'000.0, py::arg("history_bytes") = std::size_t{256} << 20,
-          py::arg("finish_s") = 120.0, py::arg("schedule") = OptionMap{},
-          "Records and checks a run on a copy of the database (virtual machine only), which stays "
-          "as it was loaded.\n\n"
-          "Returns what the function `run_trial` does, less the history. A run whose process dies, "
-          "or does not answer within `finish_s`, has found something.\n\n"
-          "Raises:\n    KeyboardInterrupt: Ctrl-C.\n    ValueError: options that make no sense.")
+      .def("run", &SessionHandle::run, py::arg("options"), py::arg("on_copy") = false,
+           py::arg("check") = false,
+           "Runs the workload for a measured window and returns its result (DESIGN §5). The "
+           "interpreter lock is released.\n\n"
+           "`on_copy` (virtual machine only) leaves the database as it was loaded: the same run "
+           "gives the same result. `check` adds `violations`, the consistency conditions that do "
+           "not hold after the run.\n\n"
+           "Raises:\n    Interrupted: Ctrl-C; `.result` holds what was measured.\n"
+           "    EngineError: a worker made no progress; the message says who waits for whom.\n"
+           "    ValueError: options that make no sense.")
+      .def("run_trial", &SessionHandle::run_trial, py::arg("options"), py::arg("finish_s") = 120.0,
+           "Records and checks a run on a copy of the database (virtual machine only), which stays "
+           "as it was loaded.\n\n"
+           "Returns what the function `run_trial` does, less the history. A run whose process "
+           "dies, or does not answer within `finish_s`, has found something.\n\n"
+           "Raises:\n    KeyboardInterrupt: Ctrl-C.\n    ValueError: options that make no sense.")
       .def(
           "switch_policy",
           [](SessionHandle& self, const PolicyHandle& policy) {
@@ -309,14 +340,14 @@ void bind_session(py::module_& module) {
 
 /// A trial as Python gives it, and what came of it.
 py::dict trial(const OptionMap& workload, int workers, std::uint64_t seed, const OptionMap& machine,
-               const RunOptions& run, const std::vector<const PolicyHandle*>& switches,
-               std::size_t history_bytes) {
+               const RunOptions& options, const std::vector<const PolicyHandle*>& switches) {
+  const RunOptions run = recorded(with_own_schedule(options));
   Trial one{.workload = workload,
             .workers = workers,
             .seed = seed,
             .machine = parse_machine(machine),
             .run = run,
-            .history_bytes = history_bytes};
+            .history_bytes = run.history_bytes};
   for (const PolicyHandle* policy : switches) one.switches.push_back(policy->compiled);
   Verdict verdict;
   bool signalled = false;
@@ -340,32 +371,41 @@ py::dict trial(const OptionMap& workload, int workers, std::uint64_t seed, const
 
 void bind_trial(py::module_& module) {
   module.def(
-      "run_trial",
-      [](const OptionMap& workload, int workers, std::uint64_t seed, const OptionMap& machine,
-         const std::string& protocol, const PolicyHandle* policy, const std::string& backoff,
-         double backoff_us, double seconds, std::map<std::string, std::string> options,
-         double watchdog_s, double epoch_us, const std::vector<const PolicyHandle*>& switches,
-         std::size_t history_bytes, OptionMap schedule) {
-        RunOptions run = make_options(protocol, policy, backoff, backoff_us, seconds, 0, seed,
-                                      std::move(options), watchdog_s, 0, std::move(schedule));
-        run.epoch_us = epoch_us;
-        return trial(workload, workers, seed, machine, run, switches, history_bytes);
-      },
-      py::arg("workload"), py::arg("workers"), py::arg("seed"), py::arg("machine"),
-      py::arg("protocol"), py::arg("policy") = nullptr, py::arg("backoff") = "exponential",
-      py::arg("backoff_us") = 0.0, py::arg("seconds") = 0.001,
-      py::arg("options") = std::map<std::string, std::string>{}, py::arg("watchdog_s") = 10.0,
-      py::arg("epoch_us") = 10'000.0, py::arg("switches") = std::vector<const PolicyHandle*>{},
-      py::arg("history_bytes") = std::size_t{256} << 20, py::arg("schedule") = OptionMap{},
+      "run_trial", &trial, py::arg("workload"), py::arg("workers"), py::arg("seed"),
+      py::arg("machine"), py::arg("options"),
+      py::arg("switches") = std::vector<const PolicyHandle*>{},
       "Loads a database, runs a workload on it, records what every transaction read and wrote, and "
       "checks it.\n\n"
-      "`switches` are policies that the running executor is given one after the other. A run ends "
-      "early when its history has `history_bytes`.\n\n"
+      "`seed` is that of the inputs, too. `switches` are policies that the running executor is "
+      "given "
+      "one after the other.\n\n"
       "Returns `findings`, a text for each thing that was wrong; `report`, what the checker "
       "counted; `grown_bytes`, the database's once all was reclaimed; `history`, or None if a "
       "worker "
       "was stuck.\n\n"
       "Raises:\n    KeyboardInterrupt: Ctrl-C.\n    ValueError: options that make no sense.");
+}
+
+void bind_option_specs(py::module_& module) {
+  py::class_<OptionSpec>(module, "OptionSpec", "The declaration of one option.")
+      .def_readonly("name", &OptionSpec::name)
+      .def_property_readonly(
+          "kind", [](const OptionSpec& self) { return to_string(self.kind); },
+          "`integer`, `real`, `flag`, `choice`, `text` or `names`.")
+      .def_readonly("default", &OptionSpec::fallback, "None: the sentence says what holds.")
+      .def_readonly("least", &OptionSpec::least, "Of a number with a range; else None.")
+      .def_readonly("most", &OptionSpec::most, "Of a number with a range; else None.")
+      .def_readonly("choices", &OptionSpec::choices,
+                    "The only values; empty: the kind and the range decide.")
+      .def_readonly("sentence", &OptionSpec::sentence, "What the option does.");
+  module.def("option_specs", &option_specs, py::arg("group"), py::arg("name") = "",
+             "The declarations of what can be set: of the group `workload` or `machine`, of one by "
+             "its name, of `machine/costs` or of `schedule`.\n\nRaises:\n    ValueError: there is "
+             "no such group, workload or machine.");
+  module.attr("backoff_initials_us") = py::tuple(
+      py::cast(std::vector<double>(kBackoffInitialsUs.begin(), kBackoffInitialsUs.end())));
+  module.attr("backoff_alphas") =
+      py::tuple(py::cast(std::vector<double>(kBackoffAlphas.begin(), kBackoffAlphas.end())));
 }
 
 void bind_probe(py::module_& module) {
@@ -392,12 +432,14 @@ PYBIND11_MODULE(_engine, module) {
   module.attr("version") = HEDDLE_VERSION;
   bind_errors(module);
   bind_policy(module);
+  bind_run_options(module);
   bind_session(module);
   bind_history(module);
   bind_schedule(module);
   bind_classifier(module);
   bind_recorded_trace(module);
   bind_trial(module);
+  bind_option_specs(module);
   bind_probe(module);
   module.def("workloads", &workload_names, "The workloads this build can run.");
   module.def("protocols", &protocol_names, "The protocols this build can run.");

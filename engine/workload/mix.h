@@ -18,13 +18,12 @@ struct Mix {
 
   std::array<int, N> shares;
 
-  /// Asks for each share; a type that is not named has the one it has here.
-  [[nodiscard]] static Mix read(OptionReader& reader, const Names& names, Mix defaults) {
+  /// Declares each share.
+  void read(OptionReader& reader, const Names& names) {
     for (std::size_t i = 0; i < N; ++i) {
-      defaults.shares[i] =
-          static_cast<int>(reader.integer(std::string(names[i]), defaults.shares[i], 0, 100));
+      reader.integer(std::string(names[i]), shares[i], 0, 100,
+                     "transactions of this type, percent");
     }
-    return defaults;
   }
 
   /// Refuses shares that do not add up to 100.

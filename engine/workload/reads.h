@@ -14,8 +14,10 @@ namespace heddle {
 struct Reads {
   bool on_snapshots = false;
 
-  [[nodiscard]] static Reads read(OptionReader& reader) {
-    return {reader.choice("reads", "latest", {"latest", "snapshot"}) == "snapshot"};
+  void read(OptionReader& reader) {
+    reader.choice("reads", on_snapshots, {{"latest", false}, {"snapshot", true}},
+                  "latest: types that only read run with the others and have states; snapshot: "
+                  "they run on snapshots, without states");
   }
 
   /// The state of an access of such a type.

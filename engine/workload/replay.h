@@ -60,7 +60,7 @@ class Replay {
         scan_length_(options.scan_length),
         rotation_(*program_, storage.max_workers()) {
     if (options.recorded_arrivals) {
-      arrivals_.emplace(program_, options.speed);
+      arrivals_.emplace(program_, options.speed.value_or(1));
       shares_.emplace(*program_, storage.max_workers());
     }
     for (const replay::TableSpec& spec : program_->tables()) tables_.emplace_back(storage, spec);

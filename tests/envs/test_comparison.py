@@ -163,10 +163,10 @@ def test_a_check_that_fails_loses_nothing_of_what_was_measured(
 ) -> None:
     measure = fake_engine.Session.run
 
-    def without_room(session: Any, protocol: str, *arguments: Any, **named: Any) -> Any:
-        if named["check"] and protocol == "two_phase_locking":
+    def without_room(session: Any, options: Any, **named: Any) -> Any:
+        if named["check"] and options.protocol == "two_phase_locking":
             raise MemoryError
-        return measure(session, protocol, *arguments, **named)
+        return measure(session, options, **named)
 
     monkeypatch.setattr(fake_engine.Session, "run", without_room)
     comparison = compare(virtual_evaluator.run_round, SUBJECTS, PLAN, seed=1)
@@ -183,12 +183,12 @@ def test_a_policy_that_fails_on_the_way_keeps_its_runs_and_costs_none_of_the_oth
     measure = fake_engine.Session.run
     runs = 0
 
-    def killed_in_the_third(session: Any, protocol: str, *arguments: Any, **named: Any) -> Any:
+    def killed_in_the_third(session: Any, options: Any, **named: Any) -> Any:
         nonlocal runs
-        runs += protocol == "two_phase_locking"
-        if runs == 3 and protocol == "two_phase_locking":
+        runs += options.protocol == "two_phase_locking"
+        if runs == 3 and options.protocol == "two_phase_locking":
             raise MemoryError
-        return measure(session, protocol, *arguments, **named)
+        return measure(session, options, **named)
 
     monkeypatch.setattr(fake_engine.Session, "run", killed_in_the_third)
     comparison = compare(virtual_evaluator.run_round, SUBJECTS, PLAN, seed=1)

@@ -42,11 +42,10 @@ def alter_runs(
 def runs(fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the stand-in is asked to run, from here on."""
     run, asked = fake_engine.Session.run, []
-    names = ["protocol", "policy", "backoff", "backoff_us", "seconds", "warmup", "seed", "options"]
 
-    def watched(session: Any, *arguments: Any, **named: Any) -> Any:
-        asked.append({**dict(zip(names, arguments, strict=True)), **named})
-        return run(session, *arguments, **named)
+    def watched(session: Any, options: Any, **named: Any) -> Any:
+        asked.append({**vars(options), **named})
+        return run(session, options, **named)
 
     monkeypatch.setattr(fake_engine.Session, "run", watched)
     return asked
@@ -163,7 +162,7 @@ def test_an_interrupt_carries_what_was_measured(
     evaluator: Evaluator, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = fake_engine.Session({"name": "tpcc"}, 2)
-    partial = session.run("silo", None, "none", 0.0, 0.3, 0.0, 1, {})
+    partial = session.run(fake_engine.RunOptions(seconds=0.3))
 
     def interrupted(*arguments: Any, **named: Any) -> None:
         error = fake_engine.Interrupted()

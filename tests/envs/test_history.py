@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import run_trial
+from engine import RunOptions, run_trial
 from envs.history import History, HistoryFileError
 from envs.history_formats import FORMATS, FormatError, as_register, dbcop, elle_append
 from envs.trial import Trial
@@ -16,9 +16,8 @@ REWRITES = {"name": "micro", "records": "50", "hot_records": "5", "own_records":
 
 
 def record(workload: dict[str, str], protocol: str = "silo") -> History:
-    told = run_trial(
-        workload, 4, 1, {"kind": "virtual"}, protocol, None, "exponential", 0.0, 0.0005
-    )
+    options = RunOptions(protocol=protocol, seconds=0.0005)
+    told = run_trial(workload, 4, 1, {"kind": "virtual"}, options)
     assert told["findings"] == []
     return History.from_engine(told["history"])
 

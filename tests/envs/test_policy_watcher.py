@@ -229,9 +229,13 @@ def test_hundreds_of_replacements_under_load_end_with_the_last(
     with PolicyWatcher(path, ycsb, session, events.append, interval_s=0.001) as watcher:
 
         def run() -> None:
-            results.append(
-                session.run("policy_table", watcher.policy, "policy", 0.0, seconds=10 * PATIENCE_S)
+            options = engine.RunOptions(
+                protocol="policy_table",
+                policy=watcher.policy,
+                backoff="policy",
+                seconds=10 * PATIENCE_S,
             )
+            results.append(session.run(options))
 
         worker = threading.Thread(target=run)
         worker.start()

@@ -10,7 +10,7 @@ from envs import Result
 
 def test_the_engines_dictionary_comes_through_whole(fake_engine: ModuleType) -> None:
     session = fake_engine.Session({"name": "tpcc"}, 2)
-    raw = session.run("silo", None, "exponential", 0.0, 0.5, 0.0, 7, {})
+    raw = session.run(fake_engine.RunOptions(seconds=0.5, seed=7))
     result = Result.from_dict(raw)
     assert result.throughput == raw["throughput"]
     assert result.machine.cores == 2
@@ -25,7 +25,7 @@ def test_the_engines_dictionary_comes_through_whole(fake_engine: ModuleType) -> 
 def test_violations_come_with_a_run_that_was_checked(fake_engine: ModuleType) -> None:
     fake_engine.VIOLATIONS.append("W_YTD is wrong")
     session = fake_engine.Session({"name": "tpcc"}, 2, 1, {"kind": "virtual"})
-    raw = session.run("silo", None, "none", 0.0, 0.5, 0.0, 7, {}, on_copy=True, check=True)
+    raw = session.run(fake_engine.RunOptions(seconds=0.5), on_copy=True, check=True)
     result = Result.from_dict(raw)
     assert result.violations == ["W_YTD is wrong"]
     assert Result.from_dict(result.as_dict()) == result
@@ -60,7 +60,7 @@ def test_a_closed_loop_has_no_arrivals() -> None:
 
 
 def test_results_of_earlier_versions_are_read(fake_engine: ModuleType) -> None:
-    raw = fake_engine.Session({"name": "tpcc"}, 2).run("silo", None, "none", 0.0, 0.5, 0.0, 7, {})
+    raw = fake_engine.Session({"name": "tpcc"}, 2).run(fake_engine.RunOptions())
     new = {"mixed_throughput", "violations"}
     result = Result.from_dict({key: value for key, value in raw.items() if key not in new})
     assert (result.mixed_throughput, result.violations) == (0.0, [])
@@ -75,7 +75,7 @@ def test_another_schema_is_refused() -> None:
 def test_a_result_says_how_transactions_were_scheduled(fake_engine: ModuleType) -> None:
     session = fake_engine.Session({"name": "tpcc"}, 2)
     schedule = {"policy": "smf", "window": "4"}
-    raw = session.run("silo", None, "none", 0.0, 0.5, 0.0, 7, {}, schedule=schedule)
+    raw = session.run(fake_engine.RunOptions(schedule=schedule))
     result = Result.from_dict(raw)
     assert result.schedule is not None
     assert (result.schedule.options, result.schedule.hot) == (schedule, 3)

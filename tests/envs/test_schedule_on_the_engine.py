@@ -52,7 +52,9 @@ def test_who_gives_the_engine_a_policy_alone_gets_its_schedule(evaluator: Evalua
     engine = load_engine()
     session = engine.Session(evaluator.workload, 4, machine=evaluator.machine)
     compiled = engine.Policy(own.policy, evaluator.signature.to_dict())
-    result = session.run("policy_table", compiled, "policy", seconds=0.001)
+    result = session.run(
+        engine.RunOptions(protocol="policy_table", policy=compiled, backoff="policy", seconds=0.001)
+    )
     assert result["schedule"]["options"]["window"] == "4"
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine import workloads
 from envs.trial import run_trial
-from envs.trial_plan import SCHEDULES, SWITCHING, TrialPlan
+from envs.trial_plan import SWITCHING, TrialPlan, core_schedules
 from tests.traces.replay.some_programs import shop
 from tests.traces.synthesis.some_shop import made_up_shop
 
@@ -51,7 +51,7 @@ def plan(workload: dict[str, str], cores: int, schedule: str, seconds: float) ->
 @given(
     number=st.integers(0, 1_000_000),
     cores=st.integers(1, 12),
-    schedule=st.sampled_from(SCHEDULES),
+    schedule=st.sampled_from(core_schedules()),
     shape=st.fixed_dictionaries(
         {
             "types": st.integers(1, 8),
@@ -85,7 +85,7 @@ def small_traces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str,
 
 @pytest.mark.parametrize("name", sorted(set(SMALL) & set(workloads())))
 @settings(max_examples=8)
-@given(number=st.integers(0, 1_000_000), schedule=st.sampled_from(SCHEDULES))
+@given(number=st.integers(0, 1_000_000), schedule=st.sampled_from(core_schedules()))
 def test_random_tables_for_every_workload(
     small_traces: dict[str, Path], name: str, number: int, schedule: str
 ) -> None:

@@ -18,11 +18,15 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from random import Random
 from types import MappingProxyType
 from typing import Any
 
+from engine import option_specs
 from tests.trainer.fake_signatures import SIGNATURES
+
+__all__ = ["option_specs"]  # what can be set is what the engine declares
 
 BASE = 100_000.0
 BEST_BACKOFF_US = 4.0
@@ -103,6 +107,23 @@ class Policy:
             raise PolicyError("the policy is for another workload")
 
 
+@dataclass
+class RunOptions:
+    protocol: str = "silo"
+    protocol_options: dict[str, str] = field(default_factory=dict)
+    policy: Policy | None = None
+    backoff: str = "exponential"
+    backoff_us: float = 0.0
+    schedule: dict[str, str] = field(default_factory=dict)
+    seconds: float = 1.0
+    warmup: float = 0.0
+    seed: int = 1
+    watchdog_s: float = 10.0
+    epoch_us: float = 10_000.0
+    intervals: int = 0
+    switches: Sequence[tuple[float, Policy]] = ()
+
+
 class Session:
     def __init__(
         self,
@@ -121,23 +142,12 @@ class Session:
         self.runs = 0
 
     def run(
-        self,
-        protocol: str,
-        policy: Policy | None,
-        backoff: str,
-        backoff_us: float,
-        seconds: float,
-        warmup: float,
-        seed: int,
-        options: Mapping[str, str],
-        *,
-        on_copy: bool = False,
-        check: bool = False,
-        intervals: int = 0,
-        switches: Sequence[tuple[float, Policy]] = (),
-        schedule: Mapping[str, str] = MappingProxyType({}),
+        self, options: RunOptions, *, on_copy: bool = False, check: bool = False
     ) -> dict[str, Any]:
         assert on_copy == (self.machine["kind"] == "virtual")
+        protocol, policy, schedule = options.protocol, options.policy, options.schedule
+        backoff_us, seconds, seed = options.backoff_us, options.seconds, options.seed
+        intervals, switches = options.intervals, options.switches
         self.runs += 1
         self.grown_bytes += 0 if on_copy else 1 << 20
         if SECONDS_PER_RUN:
@@ -150,7 +160,7 @@ class Session:
             raise EngineError("worker 0 is stuck")
         warehouses = str(self.workload.get("warehouses", "1"))
         best_us = BEST_BY_WAREHOUSES.get(warehouses, BEST_BACKOFF_US)
-        relative = _relative(protocol, policy, backoff, backoff_us, best_us)
+        relative = _relative(protocol, policy, options.backoff, backoff_us, best_us)
         if BEST_BY_WAREHOUSES:
             relative *= float(warehouses)
         if NOISE and not on_copy:
@@ -198,9 +208,9 @@ class Session:
             )
         return found
 
-    def run_trial(self, protocol: str, policy: Policy, *arguments: Any) -> dict[str, Any]:
+    def run_trial(self, options: RunOptions, *, finish_s: float) -> dict[str, Any]:
         assert self.machine["kind"] == "virtual"
-        if policy.document["name"] == "die":
+        if options.policy and options.policy.document["name"] == "die":
             os._exit(1)
         return {"findings": [], "report": {"transactions": 10}, "grown_bytes": 0}
 

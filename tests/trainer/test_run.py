@@ -299,12 +299,13 @@ def _interrupt(
     """Ctrl-C comes in that run (1 is the first) of a table, "" for anything, on such a machine."""
     run, left = engine.Session.run, [runs]
 
-    def interrupted(session: Any, protocol: str, table: Any, *more: Any, **named: Any) -> Any:
+    def interrupted(session: Any, options: Any, **named: Any) -> Any:
+        table = options.policy
         if session.machine["kind"] == kind and policy in ("", table and table.document["name"]):
             left[0] -= 1
             if left[0] == 0:
                 raise engine.Interrupted
-        return run(session, protocol, table, *more, **named)
+        return run(session, options, **named)
 
     monkeypatch.setattr(engine.Session, "run", interrupted)
 
@@ -322,11 +323,11 @@ def test_a_seed_that_short_runs_mistake_may_still_be_the_champion(
     cells = json.loads(to_json(seed))["cc"]
     run = fake_engine.Session.run
 
-    def slow_to_settle(self: Any, protocol: str, policy: Any, *args: Any, **kwargs: Any) -> Any:
-        result = run(self, protocol, policy, *args, **kwargs)
-        if policy is not None and policy.document["cc"] == cells:
+    def slow_to_settle(self: Any, options: Any, **named: Any) -> Any:
+        result = run(self, options, **named)
+        if options.policy is not None and options.policy.document["cc"] == cells:
             for name in ("throughput", "mixed_throughput"):
-                result[name] *= 0.1 if args[2] < 0.1 else 10.0
+                result[name] *= 0.1 if options.seconds < 0.1 else 10.0
         return result
 
     monkeypatch.setattr(fake_engine.Session, "run", slow_to_settle)

@@ -22,11 +22,11 @@ from envs.trial import Trial, Verdict
 from envs.trial_plan import (
     REAL_SECONDS,
     REAL_WATCHDOG_S,
-    SCHEDULES,
     SWITCHING,
     VIRTUAL_SECONDS,
     VIRTUAL_WATCHDOG_S,
     TrialPlan,
+    core_schedules,
 )
 from envs.trial_pool import TrialPool
 from trainer.checkpoint import WritingError
@@ -142,9 +142,10 @@ def _load_trial(path: Path) -> Trial:
 
 def _plan(config: CheckConfig) -> TrialPlan:
     """What trials are drawn from, once it is known to make sense."""
-    unknown = [name for name in config.schedules if name not in SCHEDULES]
+    known = core_schedules()
+    unknown = [name for name in config.schedules if name not in known]
     if unknown or not config.schedules:
-        raise UsageError(f"schedules={config.schedules}: must be some of {', '.join(SCHEDULES)}")
+        raise UsageError(f"schedules={config.schedules}: must be some of {', '.join(known)}")
     if config.trials is None and config.budget is None:
         raise UsageError("trials=null: needs a budget=, in seconds")
     if not config.policy and config.random == 0:

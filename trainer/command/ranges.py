@@ -1,20 +1,21 @@
-"""Ranges of the settings that types alone don't rule out."""
+"""Ranges of the settings that types alone don't rule out.
+
+Those of a machine and its costs are what the engine declares; the others are declared here.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from envs.option_specs import OptionSpec, engine_specs, shown_number
 from traces.statistics.hours import WINDOWS_MINUTES
 from trainer.command.errors import UsageError
-from trainer.config import MachineConfig
+from trainer.config import MachineConfig, VirtualConfig
 
 AT_LEAST_ONE = {
-    "machine.cores",
-    "machine.delay_every",
-    "machine.depth",
-    "machine.steps",
     "search.generations",
     "search.evaluations",
     "evaluation.reference_every",
@@ -36,8 +37,6 @@ AT_LEAST_ONE = {
     "clusters",
     "neighbours",
     "transactions",
-    "validation.cores",
-    "threads.cores",
     "threads.repeats",
     "threads.tuning.rounds",
     "threads.tuning.finalists",
@@ -80,15 +79,8 @@ ABOVE_ZERO = {
     "validation",
 }
 AT_MOST: dict[str, float] = {
-    "machine.cores": 1024,
-    "machine.delay_every": 1_000_000_000,
-    "machine.delay_us": 1_000_000,
-    "machine.depth": 100,
-    "machine.steps": 1_000_000_000,
     "jobs": 1024,
     "trials": 1_000_000_000_000,
-    "validation.cores": 1024,
-    "threads.cores": 1024,
     "share": 1,
     "events": 2_000_000,
     "intervals": 10_000,
@@ -97,7 +89,6 @@ AT_MOST: dict[str, float] = {
     "timeline.warmup": 1,
     # Inputs are drawn from multiples of it, which the engine takes as 64 bits.
     "seed": 1_000_000_000_000,
-    "machine.seed": (1 << 63) - 1,
     "timeline.seed": 1_000_000_000_000,
     "random": 10_000,
     "mutated": 10_000,
@@ -114,7 +105,6 @@ AT_MOST: dict[str, float] = {
     "transactions": 100_000_000,
 }
 ONE_OF = {
-    "machine.schedule": ("clock", "delays", "priorities"),
     "conflict.window_minutes": WINDOWS_MINUTES,
 }
 COUNT_MAX = 1_000_000
@@ -123,14 +113,12 @@ SECONDS_MAX = 1_000_000
 """Eleven days, of any duration: the engine counts nanoseconds, in 64 bits."""
 SECONDS_MIN = 1e-6
 """Of what is measured: in less, nothing happens."""
+REAL_CORES = ("validation.cores", "threads.cores")
+"""Numbers of real cores: their range is that of `machine=threads`."""
 DURATIONS = ("seconds", "warmup")
 """How the names of durations end."""
-VIRTUAL_CORES_MAX = 256
 NOT_NEGATIVE = {
     "seed",
-    "machine.seed",
-    "machine.skew_ns",
-    "machine.delay_us",
     "evaluation.warmup_seconds",
     "tuning.warmup_seconds",
     "champion.warmup_seconds",
@@ -160,10 +148,15 @@ def check_ranges(settings: Any, prefix: str = "") -> None:
     """
     for field in fields(settings):
         key, value = f"{prefix}{field.name}", getattr(settings, field.name)
-        if is_dataclass(value):
+        if isinstance(value, MachineConfig):
+            _check_machine(value)
+        elif is_dataclass(value):
             check_ranges(value, f"{key}.")
         elif value is None:
             continue
+        elif key in REAL_CORES:
+            (cores,) = engine_specs("machine", "threads")
+            check_option(key, value, cores)
         elif isinstance(value, float) and not math.isfinite(value):
             raise UsageError(f"{key}={value}: must be a number")
         elif key in ONE_OF and value not in ONE_OF[key]:
@@ -178,8 +171,46 @@ def check_ranges(settings: Any, prefix: str = "") -> None:
             raise UsageError(f"{key}={value}: must be above 0")
         elif key in ABOVE_ZERO and value < SECONDS_MIN:
             raise UsageError(f"{key}={value}: must be at least {SECONDS_MIN:g}")
-        elif (key in NOT_NEGATIVE or prefix == "machine.costs.") and value < 0:
+        elif key in NOT_NEGATIVE and value < 0:
             raise UsageError(f"{key}={value}: must not be negative")
+
+
+def check_option(key: str, value: Any, spec: OptionSpec) -> None:
+    """Refuse a value that the engine's declaration rules out.
+
+    Args:
+        key: the setting, for the message.
+        value: what it is set to.
+        spec: the declaration.
+
+    Raises:
+        UsageError: it is ruled out; the message says what it may be.
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UsageError(f"{key}={value}: must be a number")
+    if spec.kind == "choice" and value not in spec.choices:
+        raise UsageError(f"{key}={value}: must be one of {spec.allowed}")
+    if spec.least is None or spec.most is None:
+        return
+    if value < spec.least:
+        least = shown_number(spec.least)
+        need = "must not be negative" if spec.least == 0 else f"must be at least {least}"
+        raise UsageError(f"{key}={_short(value)}: {need}")
+    if value > spec.most:
+        raise UsageError(f"{key}={_short(value)}: must be at most {shown_number(spec.most)}")
+
+
+def _check_machine(machine: MachineConfig) -> None:
+    _check_declared(machine, "machine.", engine_specs("machine", machine.kind))
+    if isinstance(machine, VirtualConfig):
+        _check_declared(machine.costs, "machine.costs.", engine_specs("machine/costs"))
+
+
+def _check_declared(settings: Any, prefix: str, specs: Iterable[OptionSpec]) -> None:
+    for spec in specs:
+        value = getattr(settings, spec.name)
+        if value is not None:
+            check_option(f"{prefix}{spec.name}", value, spec)
 
 
 def _most(key: str) -> float | None:
@@ -194,15 +225,3 @@ def _most(key: str) -> float | None:
 def _short(value: float) -> str:
     text = str(value)
     return text if len(text) <= 40 else f"{text[:40]}..."
-
-
-def check_cores(machine: MachineConfig) -> None:
-    """Refuse more virtual cores than there can be.
-
-    Raises:
-        UsageError: there are more.
-    """
-    if machine.kind == "virtual" and (machine.cores or 0) > VIRTUAL_CORES_MAX:
-        raise UsageError(
-            f"machine.cores={machine.cores}: must be at most {VIRTUAL_CORES_MAX} on machine=virtual"
-        )

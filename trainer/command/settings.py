@@ -18,9 +18,10 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from trainer.command.costs import KEY, with_costs_files
+from trainer.command.declared import declared_settings, with_sentences
 from trainer.command.errors import UsageError
 from trainer.command.groups import CONFIGS, choices_with, group_choices
-from trainer.command.ranges import check_cores, check_ranges
+from trainer.command.ranges import check_ranges
 from trainer.config import (
     CalibrateConfig,
     CheckConfig,
@@ -107,15 +108,14 @@ def to_settings(config: DictConfig, kind: type[Settings]) -> Settings:
         raise UsageError(_first_line(error)) from error
     assert isinstance(settings, kind)
     check_ranges(settings)
-    if not isinstance(settings, CalibrateConfig | ClassifyConfig | ContestConfig):
-        check_cores(settings.machine)
     leave_out_repeats(settings)
     return settings
 
 
 def settings_text(name: str, overrides: Sequence[str]) -> str:
-    """All settings as YAML, after these overrides."""
-    return OmegaConf.to_yaml(compose_config(name, overrides))
+    """All settings as YAML, after these overrides; what the engine declares with its sentences."""
+    config = compose_config(name, overrides)
+    return with_sentences(OmegaConf.to_yaml(config), declared_settings(config))
 
 
 def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:

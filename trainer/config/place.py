@@ -30,28 +30,7 @@ class MachineConfig:
 
 @dataclass
 class CostsConfig:
-    """What a virtual core pays (engine/machine/cost_model.h); nanoseconds unless named otherwise.
-
-    Attributes:
-        cores_per_socket: cores that share a cache.
-        word_ns: the engine's instructions around an access to a shared word …
-        lookup_ns: … where a procedure looks a row up …
-        insert_ns: … where it inserts one …
-        row_ns: … where it goes on with a row it has, or a scan comes to one …
-        control_ns: … where concurrency control beyond Silo's acts (a policy's row, a lock; twice
-            at a publication point) …
-        transaction_ns: … and once a transaction.
-        shared_hit_ns: a cache line from the socket's shared cache.
-        memory_ns: from memory.
-        transfer_ns: from another core's cache, or taken away from it, in the same socket …
-        far_transfer_ns: … and across sockets.
-        exposed: share of a load's latency that the core waits for, 0..1.
-        stream_ns: each line of a copy behind its first.
-        atomic_ns: a locked instruction, beyond its access.
-        pause_ns: one pause in a spinning wait.
-        private_lines: lines of 64 bytes in a core's own cache, a power of two.
-        shared_lines: in a socket's shared cache, likewise.
-    """
+    """What a virtual core pays; the engine declares what each is (`machine/costs`)."""
 
     cores_per_socket: int = MISSING
     word_ns: float = MISSING
@@ -74,24 +53,13 @@ class CostsConfig:
 
 @dataclass
 class VirtualConfig(MachineConfig):
-    """Cores simulated in virtual time.
+    """Cores simulated in virtual time; the engine declares what each setting is (`machine`).
 
     Attributes:
-        seed: decides which of two cores goes first whose clocks are equal, and what a schedule
-            other than `clock` draws.
-        skew_ns: how far a core may run ahead of the others before it gives way, ns.
-        schedule: who goes on: `clock`: the core whose clock is lowest; `delays`: likewise, but
-            now and then a core is held up; `priorities`: the core of the highest of random
-            priorities.
-        delay_every: of `delays`: accesses between two, on average.
-        delay_us: … the longest, µs of virtual time.
-        depth: of `priorities`: one more than the changes of priority in a stretch.
-        steps: … accesses in a stretch.
-        rescue: whether a parked core looks up by itself now and then; null = under `clock` only.
         costs: what an access costs.
     """
 
-    seed: int = 1
+    seed: int = MISSING
     skew_ns: float = MISSING
     schedule: str = MISSING
     delay_every: int = MISSING
@@ -120,24 +88,10 @@ class VirtualConfig(MachineConfig):
 
 @dataclass
 class ScheduleConfig:
-    """Which transaction a worker starts next (docs/admission.md).
+    """Which transaction a worker starts next; the engine declares what each is (`schedule`).
 
     Attributes:
-        policy: `fifo`, `smf`, `tsdefer` or `partition`.
-        window: transactions in flight a worker.
-        k: how many of them smf looks at; 0 = all.
-        barrier: how many may overtake a transaction.
-        hot: a key is hot that this share of the transactions names; 0 = every hint is.
-        classifier: the file of what foretells hot keys (`heddle schedule classify`); null = the
-            hints alone do.
-        wrong_hints: the share of the transactions that is taken for another of its type, of any
-            worker.
-        defer: with what probability tsdefer puts off what would conflict.
-        rules: when conflicts end: `occ`, `lock`, `mvtso`, or `auto`: `lock` under
-            `two_phase_locking` and `occ` under all others.
-        probe_us: how long the spans are in which it is found out whether scheduling pays, µs; 0 =
-            that is taken for granted.
-        unscheduled: types whose transactions start as they are drawn.
+        classifier: a file, where the engine takes what is in it.
     """
 
     policy: str = MISSING

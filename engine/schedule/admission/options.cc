@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -41,25 +42,46 @@ std::string_view name_of(Rules rules) {
 
 }  // namespace
 
+void Options::read(OptionReader& reader) {
+  std::optional<Rules> chosen;
+  reader.choice("policy", policy, policy_names(),
+                "which transaction in flight starts next; fifo: as they are drawn");
+  reader.integer("window", window, 1, kMostInFlight,
+                 "with smf or tsdefer, transactions in flight at a worker; with partition, room "
+                 "for those of other workers");
+  reader.integer("k", samples, 0, kMostInFlight,
+                 "with smf, transactions of the window that it compares, the oldest among them; "
+                 "0: all");
+  reader.integer("barrier", barrier, 0, kFarthestBarrier,
+                 "with smf or tsdefer, transactions that may overtake one before it starts");
+  reader.real("hot", hot, 0, 1,
+              "share of a worker's transactions that must name a key for it to be hot; 0: every "
+              "hint is");
+  reader.text(
+      "classifier", classifier,
+      "classifier of heddle schedule classify, which predicts hot keys instead of hot; null: "
+      "the hints alone do");
+  reader.real("wrong_hints", wrong_hints, 0, 1,
+              "share of the transactions that are taken for another of their type, to measure "
+              "what errors cost");
+  reader.real("defer", defer, 0, 1,
+              "with tsdefer, the probability that a transaction with a conflict is deferred");
+  reader.choice(
+      "rules", chosen,
+      {{"auto", std::nullopt}, {"occ", Rules::occ}, {"lock", Rules::lock}, {"mvtso", Rules::mvtso}},
+      "with smf or tsdefer, when a conflict ends; auto: lock for two_phase_locking, occ "
+      "for all others");
+  reader.real("probe_us", probe_us, 0, kLongestProbeUs,
+              "with smf or tsdefer, microseconds of a span that tests whether scheduling pays; "
+              "0: no test");
+  reader.names("unscheduled", unscheduled, "transaction types that start as they are drawn");
+  rules_given = chosen.has_value();
+  rules = chosen.value_or(Rules::occ);
+}
+
 Options Options::parse(const OptionMap& options) {
-  Options parsed;
   OptionReader reader("schedule", options);
-  parsed.policy = reader.choice("policy", parsed.policy, policy_names());
-  parsed.window = static_cast<int>(reader.integer("window", parsed.window, 1, kMostInFlight));
-  parsed.samples = static_cast<int>(reader.integer("k", parsed.samples, 0, kMostInFlight));
-  parsed.barrier = static_cast<int>(reader.integer("barrier", parsed.barrier, 0, kFarthestBarrier));
-  parsed.hot = reader.real("hot", parsed.hot, 0, 1);
-  parsed.classifier = reader.text("classifier");
-  parsed.wrong_hints = reader.real("wrong_hints", parsed.wrong_hints, 0, 1);
-  parsed.defer = reader.real("defer", parsed.defer, 0, 1);
-  const std::string rules = reader.choice("rules", "auto", {"auto", "occ", "lock", "mvtso"});
-  parsed.probe_us = reader.real("probe_us", parsed.probe_us, 0, kLongestProbeUs);
-  parsed.unscheduled = reader.names("unscheduled");
-  reader.finish();
-  parsed.rules_given = rules != "auto";
-  if (rules == "lock") parsed.rules = Rules::lock;
-  if (rules == "mvtso") parsed.rules = Rules::mvtso;
-  return parsed;
+  return read_options<Options>(reader);
 }
 
 OptionMap Options::to_map() const {

@@ -17,32 +17,25 @@ enum class Rules : std::uint8_t { occ, lock, mvtso };
 /// How the next transaction of a worker is chosen among those that are in flight.
 struct Options {
   std::string policy = "fifo";
-  int window = 8;    ///< transactions in flight a worker: drawn, and not begun or begun
-  int samples = 5;   ///< how many of them smf looks at; 0: all (SMF's k)
-  int barrier = 32;  ///< how many may overtake a transaction
-  /// A key is hot if at least this share of the worker's transactions names it; 0: every hint is.
-  /// Where there is a classifier, that says which are.
-  double hot = 0.01;
-  /// What predicts a transaction's hot keys, as in a policy's file (classifier::Classifier); "":
-  /// its hints alone do.
+  int window = 8;
+  int samples = 5;  ///< SMF's k
+  int barrier = 32;
+  double hot = 0.01;  ///< of no account where there is a classifier
+  /// As in a policy's file (classifier::Classifier).
   std::string classifier;
-  /// What share of the transactions is taken for another of its type, of any worker, so that what
-  /// is predicted is wrong: for finding out what errors cost (SMF, VLDB 2024, §5.3).
+  /// For finding out what errors cost (SMF, VLDB 2024, §5.3).
   double wrong_hints = 0;
-  double defer = 0.6;  ///< with what probability tsdefer puts off what would conflict
+  double defer = 0.6;
   Rules rules = Rules::occ;
   bool rules_given = false;  ///< or else they are the protocol's
-  /// How long the spans are in which it is found out whether scheduling pays (Probe), in µs; 0: it
-  /// is taken for granted.
-  double probe_us = 1000;
-  /// Types whose transactions start as they are drawn.
+  double probe_us = 1000;    ///< the spans of a Probe
   std::vector<std::string> unscheduled;
 
   [[nodiscard]] bool schedules() const { return policy != "fifo"; }
 
-  /// Reads `policy`, `window`, `k`, `barrier`, `hot`, `classifier`, `wrong_hints`, `defer`,
-  /// `rules`, `probe_us` and `unscheduled`, all texts; of the last the names have commas between
-  /// them. A classifier is read with the signature at hand (classifier::Classifier::parse).
+  /// Declares each option, and reads it.
+  void read(OptionReader& reader);
+  /// A classifier is read with the signature at hand (classifier::Classifier::parse).
   /// @throws std::invalid_argument naming the culprit and what is valid
   [[nodiscard]] static Options parse(const OptionMap& options);
   /// What `parse` makes the same of: what a result records.

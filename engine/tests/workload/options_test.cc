@@ -1,7 +1,10 @@
 #include "model/options.h"
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -24,34 +27,103 @@ std::string error_of(const std::function<void()>& parse) {
   return "no error";
 }
 
-TEST(OptionReader, GivesWhatWasGivenOrElseTheFallback) {
-  const OptionMap map{{"a", "3"}, {"b", "0.25"}, {"c", "red"}, {"d", "64"}};
+TEST(OptionReader, GivesWhatWasGivenOrElseTheDefault) {
+  const OptionMap map{{"a", "3"},    {"b", "0.25"}, {"c", "red"}, {"d", "64"},
+                      {"e", "true"}, {"f", "x,y"},  {"g", "any"}};
   OptionReader reader("test", map);
-  EXPECT_EQ(reader.integer("a", 1, 0, 9), 3);
-  EXPECT_EQ(reader.integer("z", 1, 0, 9), 1);
-  EXPECT_EQ(reader.real("b", 1, 0, 1), 0.25);
-  EXPECT_EQ(reader.choice("c", "blue", {"red", "blue"}), "red");
-  EXPECT_EQ(reader.integer_choice("d", 8, {8, 64}), 64);
+  std::uint32_t a = 1;
+  int z = 1;
+  double b = 1;
+  std::optional<double> none;
+  std::string c = "blue";
+  bool is_red = false;
+  int d = 8;
+  std::optional<bool> e;
+  std::vector<std::string> f{"w"};
+  std::string g;
+  reader.integer("a", a, 0, 9, "");
+  reader.integer("z", z, 0, 9, "");
+  reader.real("b", b, 0, 1, "");
+  reader.real("y", none, 0, 1, "");
+  reader.choice("c", c, {"red", "blue"}, "");
+  reader.choice("c", is_red, {{"red", true}, {"blue", false}}, "");
+  reader.integer_choice("d", d, {8, 64}, "");
+  reader.flag("e", e, "");
+  reader.names("f", f, "");
+  reader.text("g", g, "");
+  EXPECT_EQ(a, 3U);
+  EXPECT_EQ(z, 1);
+  EXPECT_EQ(b, 0.25);
+  EXPECT_FALSE(none.has_value());
+  EXPECT_EQ(c, "red");
+  EXPECT_TRUE(is_red);
+  EXPECT_EQ(d, 64);
+  EXPECT_EQ(e, true);
+  EXPECT_EQ(f, (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(g, "any");
   EXPECT_NO_THROW(reader.finish());
 }
 
 TEST(OptionReader, ErrorsNameKeyValueAndWhatIsAllowed) {
   const auto integer = [](const std::string& text) {
     const OptionMap map{{"cores", text}};
-    return error_of([&] { OptionReader("test", map).integer("cores", 1, 1, 16); });
+    int cores = 1;
+    return error_of([&] { OptionReader("test", map).integer("cores", cores, 1, 16, ""); });
   };
   const std::string tail = "'; allowed: an integer from 1 to 16";
   for (const std::string text : {"0", "17", "", "x", "3x", "1.5", "99999999999999999999", " 3"}) {
     EXPECT_EQ(integer(text), "test: option 'cores' is '" + text + tail);
   }
-  const OptionMap map{{"theta", "nan"}, {"colour", "green"}, {"size", "9"}};
+  const OptionMap map{{"theta", "nan"}, {"colour", "green"}, {"size", "9"}, {"on", "maybe"}};
   OptionReader reader("test", map);
-  EXPECT_EQ(error_of([&] { reader.real("theta", 0, 0, 1); }),
+  double theta = 0;
+  std::string colour = "red";
+  int size = 8;
+  std::optional<bool> on;
+  EXPECT_EQ(error_of([&] { reader.real("theta", theta, 0, 1, ""); }),
             "test: option 'theta' is 'nan'; allowed: a number from 0 to 1");
-  EXPECT_EQ(error_of([&] { reader.choice("colour", "red", {"red", "blue"}); }),
+  EXPECT_EQ(error_of([&] { reader.choice("colour", colour, {"red", "blue"}, ""); }),
             "test: option 'colour' is 'green'; allowed: one of red, blue");
-  EXPECT_EQ(error_of([&] { reader.integer_choice("size", 8, {8, 64}); }),
+  EXPECT_EQ(error_of([&] { reader.integer_choice("size", size, {8, 64}, ""); }),
             "test: option 'size' is '9'; allowed: one of 8, 64");
+  EXPECT_EQ(error_of([&] { reader.flag("on", on, ""); }),
+            "test: option 'on' is 'maybe'; allowed: one of true, false");
+}
+
+/// A type as a workload has it.
+struct Painting {
+  int width = 3;
+  double gloss = 0.5;
+  bool is_red = false;
+  std::optional<bool> framed;
+  std::vector<std::string> tags;
+
+  void read(OptionReader& reader) {
+    reader.integer("width", width, 1, 9, "width in feet");
+    reader.real("gloss", gloss, 0, 1, "how much it shines");
+    reader.choice("colour", is_red, {{"red", true}, {"blue", false}}, "of the paint");
+    reader.flag("framed", framed, "null: as it comes");
+    reader.names("tags", tags, "words");
+  }
+};
+
+TEST(OptionReader, KeepsEachDeclarationInOrder) {
+  using Values = std::vector<OptionValue>;
+  const std::vector<OptionSpec> specs = specs_of<Painting>();
+  ASSERT_EQ(specs.size(), 5U);
+  EXPECT_EQ(specs[0].name, "width");
+  EXPECT_EQ(specs[0].kind, OptionKind::integer);
+  EXPECT_EQ(specs[0].fallback, OptionValue(std::int64_t{3}));
+  EXPECT_EQ(specs[0].least, OptionValue(std::int64_t{1}));
+  EXPECT_EQ(specs[0].most, OptionValue(std::int64_t{9}));
+  EXPECT_EQ(specs[0].sentence, "width in feet");
+  EXPECT_EQ(specs[1].kind, OptionKind::real);
+  EXPECT_EQ(specs[1].most, OptionValue(1.0));
+  EXPECT_EQ(specs[2].fallback, OptionValue("blue"));
+  EXPECT_EQ(specs[2].choices, (Values{"red", "blue"}));
+  EXPECT_EQ(specs[3].kind, OptionKind::flag);
+  EXPECT_EQ(specs[3].fallback, OptionValue());
+  EXPECT_EQ(specs[4].fallback, OptionValue(std::vector<std::string>{}));
 }
 
 TEST(TpccOptions, ParsesAndRefuses) {

@@ -13,29 +13,27 @@ namespace heddle {
 struct EpinionsOptions {
   std::uint64_t users = 200'000;
   std::uint64_t items = 100'000;
-  double theta = 0.99;          ///< Zipf's exponent of users and items
-  std::uint64_t reviews = 500;  ///< of an item, at most; each is another user's
-  std::uint64_t trusted = 200;  ///< by a user, at most
+  double theta = 0.99;
+  std::uint64_t reviews = 500;
+  std::uint64_t trusted = 200;
   Mix<epinions::kTypes> mix{{10, 10, 20, 10, 10, 10, 10, 10, 10}};
   Reads reads;
 
-  static EpinionsOptions parse(const OptionMap& map) {
+  void read(OptionReader& reader) {
     constexpr std::int64_t kMostRows = 100'000'000;
+    reader.integer("users", users, 1, kMostRows, "users; the SMF paper has 2000000");
+    reader.integer("items", items, 1, kMostRows, "items; the SMF paper has 1000000");
+    reader.real("theta", theta, 0, 4,
+                "exponent of the Zipf distribution of users and of items; 0 is uniform");
+    reader.integer("reviews", reviews, 1, 10'000, "most reviews of an item, each by another user");
+    reader.integer("trusted", trusted, 1, 10'000, "most users that a user trusts");
+    mix.read(reader, epinions::kTypeNames);
+    reads.read(reader);
+  }
+
+  static EpinionsOptions parse(const OptionMap& map) {
     OptionReader reader("epinions", map);
-    EpinionsOptions options;
-    const auto count = [&](const char* key, std::uint64_t fallback, std::int64_t least,
-                           std::int64_t most) {
-      return static_cast<std::uint64_t>(
-          reader.integer(key, static_cast<std::int64_t>(fallback), least, most));
-    };
-    options.users = count("users", options.users, 1, kMostRows);
-    options.items = count("items", options.items, 1, kMostRows);
-    options.theta = reader.real("theta", options.theta, 0, 4);
-    options.reviews = count("reviews", options.reviews, 1, 10'000);
-    options.trusted = count("trusted", options.trusted, 1, 10'000);
-    options.mix = options.mix.read(reader, epinions::kTypeNames, options.mix);
-    options.reads = Reads::read(reader);
-    reader.finish();
+    const auto options = read_options<EpinionsOptions>(reader);
     options.mix.validate(reader, epinions::kTypeNames);
     return options;
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "model/options.h"
 #include "workload/replay/arrivals.h"
@@ -12,31 +13,33 @@ namespace heddle {
 
 /// The options of the workload that replays a trace.
 struct ReplayOptions {
-  std::shared_ptr<const replay::Program> program;
-  /// A scan visits so many rows at most: a trace has the first of its range only.
+  replay::ProgramOption file;
+  std::shared_ptr<const replay::Program> program;  ///< that of the file
   std::uint32_t scan_length = 10;
-
-  /// Whether transactions arrive when they did in the trace, or as soon as a worker is free.
   bool recorded_arrivals = false;
-  /// So many times as fast as they did.
-  double speed = 1;
+  std::optional<double> speed = {};  ///< nothing: 1
 
   static constexpr std::uint32_t kLongestScan = 1'000'000;
   static constexpr double kSlowest = 1e-3;
   static constexpr double kFastest = 1e9;
 
+  void read(OptionReader& reader) {
+    file.read(reader);
+    reader.choice("arrivals", recorded_arrivals, {{"closed", false}, {"recorded", true}},
+                  "closed: a transaction starts when a worker is free; recorded: no earlier than "
+                  "it did in the trace");
+    reader.real("speed", speed, kSlowest, kFastest,
+                "with arrivals=recorded, the pace: 2 is twice as fast as the trace; null: 1");
+    reader.integer("scan_length", scan_length, 1, kLongestScan,
+                   "most rows that a scan visits; a trace has only the first row of a scan");
+  }
+
   /// Opens the program, and reads all of it.
   static ReplayOptions parse(const OptionMap& map) {
     OptionReader reader("replay", map);
-    ReplayOptions options;
-    options.program = replay::program_option(reader, map);
-    options.scan_length = static_cast<std::uint32_t>(
-        reader.integer("scan_length", options.scan_length, 1, kLongestScan));
-    options.recorded_arrivals =
-        reader.choice("arrivals", "closed", {"closed", "recorded"}) == "recorded";
-    options.speed = reader.real("speed", options.speed, kSlowest, kFastest);
-    reader.finish();
-    if (!options.recorded_arrivals && map.contains("speed")) {
+    auto options = read_options<ReplayOptions>(reader);
+    options.program = options.file.open(reader);
+    if (!options.recorded_arrivals && options.speed.has_value()) {
       reader.reject("speed", map.at("speed"),
                     "none, for a closed loop goes as fast as it can; add arrivals=recorded");
     }

@@ -2,20 +2,26 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "model/options.h"
 #include "workload/replay/program.h"
 
 namespace heddle::replay {
 
-/// Opens the program that the option `program` names, and reads all of it. Throws
-/// std::invalid_argument.
-inline std::shared_ptr<const Program> program_option(OptionReader& reader, const OptionMap& map) {
-  const auto given = map.find("program");
-  const std::string path = given == map.end() ? "" : given->second;
-  if (path.empty()) reader.reject("program", path, "the path of a replay program, always");
-  return std::make_shared<const Program>(reader.choice("program", path, {std::string_view(path)}));
-}
+/// The option that names the file of a replay program.
+struct ProgramOption {
+  std::string path;
+
+  void read(OptionReader& reader) {
+    reader.text("program", path,
+                "file that heddle trace replay wrote, instead of trace, day and hours");
+  }
+
+  /// Opens the program, and reads all of it. Throws std::invalid_argument.
+  [[nodiscard]] std::shared_ptr<const Program> open(const OptionReader& reader) const {
+    if (path.empty()) reader.reject("program", path, "the path of a replay program, always");
+    return std::make_shared<const Program>(path);
+  }
+};
 
 }  // namespace heddle::replay

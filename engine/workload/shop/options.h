@@ -17,22 +17,26 @@ struct ShopOptions {
     product,  ///< the recorded product
   };
 
-  std::shared_ptr<const shop::Requests> requests;
-  std::int64_t initial_stock = 100;  ///< pieces of each product; as many come in when it is out
+  replay::ProgramOption file;
+  std::shared_ptr<const shop::Requests> requests;  ///< those of the file
+  std::int64_t initial_stock = 100;
   Checkout checkout = Checkout::cart;
 
   static constexpr std::int64_t kMostStock = 1'000'000'000;
 
+  void read(OptionReader& reader) {
+    file.read(reader);
+    reader.integer("initial_stock", initial_stock, 1, kMostStock,
+                   "pieces of each product; as many arrive when it is sold out");
+    reader.choice("checkout", checkout, {{"cart", Checkout::cart}, {"product", Checkout::product}},
+                  "what a purchase sells: all of the cart, or the recorded product alone");
+  }
+
   /// Opens the replay program, and reads all of it.
   static ShopOptions parse(const OptionMap& map) {
     OptionReader reader("shop", map);
-    ShopOptions options;
-    options.requests = std::make_shared<const shop::Requests>(replay::program_option(reader, map));
-    options.initial_stock = reader.integer("initial_stock", options.initial_stock, 1, kMostStock);
-    options.checkout = reader.choice("checkout", "cart", {"cart", "product"}) == "cart"
-                           ? Checkout::cart
-                           : Checkout::product;
-    reader.finish();
+    auto options = read_options<ShopOptions>(reader);
+    options.requests = std::make_shared<const shop::Requests>(options.file.open(reader));
     return options;
   }
 };

@@ -21,28 +21,29 @@ struct SmallBankOptions {
   std::uint64_t accounts = 1'000'000;
   Skew skew = Skew::hotspot;
   std::uint64_t hot_accounts = 100;
-  int hot_share = 90;   ///< percent of the transactions
-  double theta = 0.99;  ///< Zipf's exponent
+  int hot_share = 90;
+  double theta = 0.99;
   Mix<smallbank::kTypes> mix{{15, 15, 25, 15, 15, 15}};
   Reads reads;
 
-  static SmallBankOptions parse(const OptionMap& map) {
+  void read(OptionReader& reader) {
     constexpr std::int64_t kMostAccounts = 1'000'000'000;
+    reader.integer("accounts", accounts, 2, kMostAccounts, "number of customers");
+    reader.choice("skew", skew, {{"hotspot", Skew::hotspot}, {"zipf", Skew::zipf}},
+                  "which customers are busy: a hot set, or customers drawn with exponent theta");
+    reader.integer("hot_accounts", hot_accounts, 2, kMostAccounts,
+                   "with skew=hotspot, the number of hot customers");
+    reader.integer("hot_share", hot_share, 0, 100,
+                   "with skew=hotspot, transactions of hot customers, percent");
+    reader.real("theta", theta, 0, 4,
+                "with skew=zipf, the exponent of the distribution; 0 is uniform");
+    mix.read(reader, smallbank::kTypeNames);
+    reads.read(reader);
+  }
+
+  static SmallBankOptions parse(const OptionMap& map) {
     OptionReader reader("smallbank", map);
-    SmallBankOptions options;
-    const auto count = [&](const char* key, std::uint64_t fallback) {
-      return static_cast<std::uint64_t>(
-          reader.integer(key, static_cast<std::int64_t>(fallback), 2, kMostAccounts));
-    };
-    options.accounts = count("accounts", options.accounts);
-    options.skew = reader.choice("skew", "hotspot", {"hotspot", "zipf"}) == "zipf" ? Skew::zipf
-                                                                                   : Skew::hotspot;
-    options.hot_accounts = count("hot_accounts", options.hot_accounts);
-    options.hot_share = static_cast<int>(reader.integer("hot_share", options.hot_share, 0, 100));
-    options.theta = reader.real("theta", options.theta, 0, 4);
-    options.mix = options.mix.read(reader, smallbank::kTypeNames, options.mix);
-    options.reads = Reads::read(reader);
-    reader.finish();
+    const auto options = read_options<SmallBankOptions>(reader);
     options.mix.validate(reader, smallbank::kTypeNames);
     if (options.skew == Skew::hotspot && options.hot_accounts > options.accounts) {
       reader.reject("hot_accounts", std::to_string(options.hot_accounts),

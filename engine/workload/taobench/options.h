@@ -13,25 +13,27 @@ namespace heddle {
 /// The options of TAOBench.
 struct TaoBenchOptions {
   std::uint64_t objects = 100'000;
-  double theta = 0.99;  ///< Zipf's exponent of objects
+  double theta = 0.99;
   Mix<taobench::kTypes> mix{{4, 36, 15, 45}};
-  int long_share = 10;   ///< percent of the write_txn that are long
-  int write_share = 30;  ///< percent of their operations that write
+  int long_share = 10;
+  int write_share = 30;
   Reads reads;
 
-  static TaoBenchOptions parse(const OptionMap& map) {
+  void read(OptionReader& reader) {
     constexpr std::int64_t kMostObjects = 100'000'000;
+    reader.integer("objects", objects, taobench::Graph::kFewestObjects, kMostObjects,
+                   "objects, each with nine edges; the SMF paper has 10000000");
+    reader.real("theta", theta, 0, 4, "exponent of the Zipf distribution of objects; 0 is uniform");
+    mix.read(reader, taobench::kTypeNames);
+    reader.integer("long", long_share, 0, 100,
+                   "write_txn with 10 to 60 operations, percent; the others have 2 to 9");
+    reader.integer("writes", write_share, 0, 100, "operations of a write_txn that write, percent");
+    reads.read(reader);
+  }
+
+  static TaoBenchOptions parse(const OptionMap& map) {
     OptionReader reader("taobench", map);
-    TaoBenchOptions options;
-    options.objects = static_cast<std::uint64_t>(
-        reader.integer("objects", static_cast<std::int64_t>(options.objects),
-                       taobench::Graph::kFewestObjects, kMostObjects));
-    options.theta = reader.real("theta", options.theta, 0, 4);
-    options.mix = options.mix.read(reader, taobench::kTypeNames, options.mix);
-    options.long_share = static_cast<int>(reader.integer("long", options.long_share, 0, 100));
-    options.write_share = static_cast<int>(reader.integer("writes", options.write_share, 0, 100));
-    options.reads = Reads::read(reader);
-    reader.finish();
+    const auto options = read_options<TaoBenchOptions>(reader);
     options.mix.validate(reader, taobench::kTypeNames);
     return options;
   }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "model/options.h"
 #include "workload/tpcc/keys.h"
 
@@ -16,21 +14,23 @@ struct TpccOptions {
     new_order_payment,  ///< NewOrder 45 : Payment 43, as many engines are measured
   };
 
-  int warehouses = 1;  ///< the scale factor; few make contention
+  int warehouses = 1;
   Mix mix = Mix::read_write;
+
+  void read(OptionReader& reader) {
+    reader.integer("warehouses", warehouses, 1, tpcc::kMostWarehouses,
+                   "warehouses of the database; few of them cause contention");
+    reader.choice("mix", mix,
+                  {{"read_write", Mix::read_write},
+                   {"full", Mix::full},
+                   {"new_order_payment", Mix::new_order_payment}},
+                  "read_write: NewOrder 45, Payment 43, Delivery 4; full adds OrderStatus 4 and "
+                  "StockLevel 4; new_order_payment leaves out Delivery");
+  }
 
   static TpccOptions parse(const OptionMap& map) {
     OptionReader reader("tpcc", map);
-    TpccOptions options;
-    options.warehouses =
-        static_cast<int>(reader.integer("warehouses", 1, 1, tpcc::kMostWarehouses));
-    const std::string mix =
-        reader.choice("mix", "read_write", {"read_write", "full", "new_order_payment"});
-    options.mix = mix == "full"                ? Mix::full
-                  : mix == "new_order_payment" ? Mix::new_order_payment
-                                               : Mix::read_write;
-    reader.finish();
-    return options;
+    return read_options<TpccOptions>(reader);
   }
 };
 

@@ -14,39 +14,41 @@ struct YcsbOptions {
 
   static constexpr int kMostOperations = 64;
 
-  int operations = 16;  ///< in a transaction
+  int operations = 16;
   int read_share = 50;
-  int rmw_share = 50;  ///< read, modify, write
-  int scan_share = 0;  ///< needs Index::ordered
+  int rmw_share = 50;
+  int scan_share = 0;
   int insert_share = 0;
-  int delete_share = 0;  ///< of rows the same worker inserted, oldest first
-  double theta = 0.99;   ///< Zipf's exponent; 0 is uniform
+  int delete_share = 0;  ///< oldest rows first
+  double theta = 0.99;
   std::uint64_t records = 1'000'000;
   int record_bytes = 100;
-  int scan_length = 10;  ///< a scan visits 1 to this many rows
+  int scan_length = 10;
   Index index = Index::hash;
+
+  void read(OptionReader& reader) {
+    reader.integer("operations", operations, 1, kMostOperations, "operations of a transaction");
+    reader.integer("read", read_share, 0, 100, "operations that read a row, percent");
+    reader.integer("rmw", rmw_share, 0, 100,
+                   "operations that read, modify and write a row, percent");
+    reader.integer("scan", scan_share, 0, 100,
+                   "operations that scan rows, percent; they need index=ordered");
+    reader.integer("insert", insert_share, 0, 100, "operations that insert a row, percent");
+    reader.integer("delete", delete_share, 0, 100,
+                   "operations that delete a row the same worker inserted, percent; at most the "
+                   "share of insert");
+    reader.real("theta", theta, 0, 4, "exponent of the Zipf distribution of keys; 0 is uniform");
+    reader.integer("records", records, 1, 1'000'000'000, "rows that the table begins with");
+    reader.integer_choice("record_bytes", record_bytes, {8, 64, 100, 256, 1024}, "bytes of a row");
+    reader.integer("scan_length", scan_length, 1, 1000,
+                   "most rows that a scan visits; it visits 1 to this number");
+    reader.choice("index", index, {{"hash", Index::hash}, {"ordered", Index::ordered}},
+                  "index of the table; scans need ordered");
+  }
 
   static YcsbOptions parse(const OptionMap& map) {
     OptionReader reader("ycsb", map);
-    const auto integer = [&](const char* key, int fallback, int lo, int hi) {
-      return static_cast<int>(reader.integer(key, fallback, lo, hi));
-    };
-    YcsbOptions options;
-    options.operations = integer("operations", 16, 1, kMostOperations);
-    options.read_share = integer("read", 50, 0, 100);
-    options.rmw_share = integer("rmw", 50, 0, 100);
-    options.scan_share = integer("scan", 0, 0, 100);
-    options.insert_share = integer("insert", 0, 0, 100);
-    options.delete_share = integer("delete", 0, 0, 100);
-    options.theta = reader.real("theta", 0.99, 0, 4);
-    options.records =
-        static_cast<std::uint64_t>(reader.integer("records", 1'000'000, 1, 1'000'000'000));
-    options.record_bytes =
-        static_cast<int>(reader.integer_choice("record_bytes", 100, {8, 64, 100, 256, 1024}));
-    options.scan_length = integer("scan_length", 10, 1, 1000);
-    options.index = reader.choice("index", "hash", {"hash", "ordered"}) == "hash" ? Index::hash
-                                                                                  : Index::ordered;
-    reader.finish();
+    const auto options = read_options<YcsbOptions>(reader);
     options.validate(reader);
     return options;
   }

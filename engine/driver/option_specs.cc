@@ -1,0 +1,33 @@
+#include "driver/option_specs.h"
+
+#include <stdexcept>
+
+#include "driver/machine_options.h"
+#include "driver/session_factory.h"
+#include "schedule/admission/options.h"
+
+namespace heddle {
+
+namespace {
+
+std::vector<OptionSpec> workload_specs(const std::string& name) {
+  for (const SessionFactory& factory : session_factories()) {
+    if (factory.name == name) return factory.options();
+  }
+  std::string valid;
+  for (const std::string& one : workload_names()) valid += (valid.empty() ? "" : ", ") + one;
+  throw std::invalid_argument("workload '" + name + "' is not known; valid: " + valid);
+}
+
+}  // namespace
+
+std::vector<OptionSpec> option_specs(const std::string& group, const std::string& name) {
+  if (group == "workload") return workload_specs(name);
+  if (group == "machine") return machine_specs(name);
+  if (group == "machine/costs") return cost_specs();
+  if (group == "schedule") return specs_of<admission::Options>();
+  throw std::invalid_argument("group '" + group +
+                              "' is not known; valid: workload, machine, machine/costs, schedule");
+}
+
+}  // namespace heddle

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/option_spec.h"
+
+namespace heddle {
+
+/// The declarations of what can be set, for whoever shows, checks or writes down settings. They are
+/// the ones that parsing reads.
+/// @param group `workload`, `machine`, `machine/costs` or `schedule`
+/// @param name of a workload or a machine; of the other groups ""
+/// @throws std::invalid_argument if there is no such group, workload or machine
+[[nodiscard]] std::vector<OptionSpec> option_specs(const std::string& group,
+                                                   const std::string& name = "");
+
+}  // namespace heddle
