@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "protocol/mvschedo.h"
@@ -15,6 +16,9 @@ namespace heddle {
 /// A list of types with a `kName` each, found by name.
 template <class... Ts>
 struct Registry {
+  template <class T>
+  static constexpr bool lists = (std::is_same_v<T, Ts> || ...);
+
   /// Calls f(T{}) for the type of that name; false if there is none.
   template <class F>
   static bool visit([[maybe_unused]] std::string_view name, [[maybe_unused]] F f) {
