@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "protocol/optimistic.h"
 #include "protocol/protocol.h"
@@ -93,8 +94,9 @@ struct DummyProtocol {
     explicit Runtime(const RunSetup<M>& setup) {
       for (const auto& [key, value] : setup.options) {
         const char* end = value.data() + value.size();
-        const auto read = std::from_chars(value.data(), end, check_every);
-        if (key != "check_every" || read.ptr != end || check_every == 0) {
+        const auto [stopped_at, error] = std::from_chars(value.data(), end, check_every);
+        const bool whole = error == std::errc{} && stopped_at == end;
+        if (key != "check_every" || !whole || check_every == 0) {
           reject_protocol_option(kName, key, value, "check_every=1 or more");
         }
       }
