@@ -35,6 +35,11 @@ class Database : public Inputs, public StoredProcedures<M> {
   /// The workload's own consistency conditions: one line per violation. Quiescent only.
   [[nodiscard]] virtual std::vector<std::string> check() = 0;
 
+  /// Starts a protocol: one of protocol/registry.h, or one that the database is compiled for.
+  /// @throws std::invalid_argument for another, and for options that it does not have
+  [[nodiscard]] virtual std::unique_ptr<ProtocolRun<M>> start(std::string_view protocol,
+                                                              const RunSetup<M>& setup) = 0;
+
   /// A worker's attempts in a run that nobody observes.
   /// @param protocol the name of what runs
   [[nodiscard]] virtual std::unique_ptr<Attempts<M>> attempts(std::string_view protocol,

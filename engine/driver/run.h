@@ -25,7 +25,7 @@ struct Run {
 
   Run(std::shared_ptr<Database<M>> given, int workers, const RunOptions& options)
       : database(std::move(given)),
-        protocol(start_protocol<M>(
+        protocol(database->start(
             options.protocol, RunSetup<M>{database->storage(), database->signature(), workers,
                                           state.stop, options.protocol_options, options.policy})),
         heartbeats(new Heartbeat<M>[static_cast<std::size_t>(workers)]) {

@@ -78,9 +78,6 @@ void validate(const RunOptions& options, const RunGround& ground) {
       refuse("a policy to switch to is for another workload: its signature differs");
     }
   }
-  if (!is_protocol(options.protocol)) {
-    refuse("protocol '" + options.protocol + "' is not known; valid: " + joined_protocol_names());
-  }
 }
 
 std::uint64_t interval_us(const RunOptions& options) {

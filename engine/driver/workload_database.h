@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "driver/database.h"
@@ -79,7 +80,7 @@ class WorkloadAttempts final : public Attempts<M> {
 
 /// Database of a workload `W`.
 ///
-/// @tparam Ps the protocols that unobserved runs are compiled for
+/// @tparam Ps the protocols that unobserved runs are compiled for, in protocol/registry.h or not
 template <Machine M, Workload<M> W, class Ps = Protocols>
 class WorkloadDatabase final : public Database<M> {
  public:
@@ -147,6 +148,16 @@ class WorkloadDatabase final : public Database<M> {
   }
   Outcome query(ObservedTransaction<M>& txn, const std::byte* input) override {
     return workload_.query(txn, input_at(input));
+  }
+
+  [[nodiscard]] std::unique_ptr<ProtocolRun<M>> start(std::string_view protocol,
+                                                      const RunSetup<M>& setup) override {
+    std::unique_ptr<ProtocolRun<M>> run;
+    Ps::visit(protocol, [&]<class P>(P) {
+      // Those of the registry are compiled once a machine, not once a workload.
+      if constexpr (!Protocols::lists<P>) run = std::make_unique<RunningProtocol<M, P>>(setup);
+    });
+    return run == nullptr ? start_protocol<M>(protocol, setup) : std::move(run);
   }
 
   [[nodiscard]] std::unique_ptr<Attempts<M>> attempts(std::string_view protocol,

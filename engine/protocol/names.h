@@ -8,9 +8,6 @@ namespace heddle {
 
 /// The protocols in protocol/registry.h, in its order.
 [[nodiscard]] std::vector<std::string> protocol_names();
-/// The same, with commas between them.
-[[nodiscard]] std::string joined_protocol_names();
-[[nodiscard]] bool is_protocol(std::string_view name);
 /// Whether a protocol executes policies.
 [[nodiscard]] bool executes_policy(std::string_view protocol);
 

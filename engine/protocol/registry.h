@@ -3,6 +3,7 @@
 #include <concepts>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "protocol/mvschedo.h"
@@ -21,6 +22,9 @@ concept Named = requires {
 /// A list of types, found by name.
 template <Named... Ts>
 struct Registry {
+  template <class T>
+  static constexpr bool lists = (std::is_same_v<T, Ts> || ...);
+
   /// Calls f(T{}) for the type of that name; false if there is none.
   template <class F>
   static bool visit([[maybe_unused]] std::string_view name, [[maybe_unused]] F f) {

@@ -14,7 +14,7 @@ import pytest
 from envs import MeasuringError
 from policies import Encoding, Signature, build_seed, load, to_json
 from tests.trainer.fake_run import make_training, settings, train, virtual_settings
-from tests.trainer.test_searches import SMALL
+from tests.trainer.test_searches import small
 from tests.waiting import wait_until
 from trainer.checkpoint import Checkpoint
 from trainer.config import ChampionConfig, TrainConfig, ValidationConfig
@@ -61,14 +61,14 @@ def test_the_learned_policy_is_no_worse_than_any_baseline_under_noise(
         monkeypatch.setattr(fake_engine, "NOISE", 0.03)
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", SEARCHES)
 def test_a_resumed_run_of_any_search_does_what_an_undisturbed_one_does(
     fake_engine: ModuleType, tmp_path: Path, name: str
 ) -> None:
     """On virtual cores, race and all."""
     for folder, stops in (("straight", [4]), ("stopped", [1, 2, 4])):
         for generations in stops:
-            search = SEARCHES[name].config(name=name, generations=generations, **SMALL[name])
+            search = SEARCHES[name].config(name=name, generations=generations, **small(name))
             train(virtual_settings(None, search=search), tmp_path / folder)
     assert trace(tmp_path / "stopped") == trace(tmp_path / "straight")
 

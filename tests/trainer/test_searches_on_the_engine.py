@@ -8,10 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from policies import Encoding, build_seed, load
-from tests.trainer.test_searches import SMALL
+from tests.trainer.test_searches import small
 from tests.trainer.tiny_training import TINY, run_of
 from trainer.checkpoint import Checkpoint
 from trainer.command.main import heddle
+from trainer.search import SEARCHES
 
 EVALUATE = (
     "workload=smallbank",
@@ -25,11 +26,11 @@ EVALUATE = (
 )
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", SEARCHES)
 def test_it_trains(tmp_path: Path, name: str) -> None:
-    small = [f"search.{key}={value}" for key, value in SMALL[name].items()]
+    sizes = [f"search.{key}={value}" for key, value in small(name).items()]
     chosen = [text for text in TINY if not text.startswith("search.")]
-    chosen += ["workload=ycsb", "workload.records=1000", f"search={name}", *small]
+    chosen += ["workload=ycsb", "workload.records=1000", f"search={name}", *sizes]
     chosen += ["search.evaluations=36", "evaluation.looks=[1]", f"runs_dir={tmp_path}/runs"]
     done = CliRunner().invoke(heddle, ["train", *chosen])
     assert done.exit_code == 0, done.output

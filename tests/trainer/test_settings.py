@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields, replace
 
 import pytest
+from hydra.core.config_store import ConfigStore
 
+from tests.trainer.dummy_search import Dummy, DummyConfig
 from trainer.command.errors import UsageError
 from trainer.command.evaluate import as_list
+from trainer.command.groups import group_choices
 from trainer.command.members import compose_members
 from trainer.command.settings import (
     compose_settings,
     first_of_sweep,
     merge_overrides,
+    register,
     swept_by_config,
     value_of,
 )
@@ -26,6 +31,7 @@ from trainer.config import (
 from trainer.search import SEARCHES
 from trainer.search.evolution import EvolutionConfig
 from trainer.search.guided import GuidedConfig
+from trainer.search.registry import Entry
 
 
 def train(*overrides: str) -> TrainConfig:
@@ -149,6 +155,28 @@ def test_the_budget_of_the_paper_is_that_of_evolution() -> None:
     search = train("experiment=paper").search
     assert isinstance(search, EvolutionConfig)
     assert (search.generations, search.parents, search.children) == (300, 8, 4)
+
+
+@pytest.fixture
+def dummy_search(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setitem(SEARCHES, "dummy", Entry(Dummy, DummyConfig))
+    for cached in (register, group_choices):
+        cached.cache_clear()
+    yield
+    for cached in (register, group_choices):
+        cached.cache_clear()
+    for name in ("dummy.yaml", "dummy_schema.yaml"):
+        del ConfigStore.instance().repo["search"][name]
+
+
+@pytest.mark.usefixtures("dummy_search")
+def test_a_search_needs_no_file_of_settings() -> None:
+    assert train("search=dummy").search == DummyConfig(name="dummy")
+    assert train("search=dummy", "search.cells=3").search == DummyConfig(name="dummy", cells=3)
+    with pytest.raises(UsageError, match=r"did you mean search\.cells\?"):
+        train("search=dummy", "search.cell=3")
+    with pytest.raises(UsageError, match="it is there with search=dummy"):
+        train("search.cells=3")
 
 
 @pytest.mark.parametrize("search", SEARCHES)

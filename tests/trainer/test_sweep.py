@@ -307,7 +307,7 @@ def test_the_contest_has_every_method_on_every_workload() -> None:
     swept = swept_by_config("train", ["experiment=search_contest"])
     assert sorted(swept["case"].split(",")) == ["micro", "tpcc_1", "tpcc_16", "tpcc_4", "ycsb"]
     methods = ["evolution", "guided", "local", "policy_gradient", "random", "reduction"]
-    assert sorted(SEARCHES) == methods
+    assert set(methods) <= SEARCHES.keys()
     # One has settings for few evaluations as well, and takes part with both.
     assert sorted(swept["search"].split(",")) == sorted([*methods, "evolution_quick"])
     assert len(swept["seed"].split(",")) >= 5

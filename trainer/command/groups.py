@@ -10,17 +10,21 @@ from types import MappingProxyType
 
 import yaml
 
+from trainer.search.registry import SEARCHES
+
 CONFIGS = "configs"
 """The package of the settings' values: a folder a group, a file a choice."""
 
 ENDING = ".yaml"
+SEARCH = "search"
 
 
 @functools.cache
 def group_choices() -> Mapping[str, Sequence[str]]:
     """The groups, such as `machine/costs`, each with its choices.
 
-    Read from the folders: Hydra's own loader takes a third of a second to say the same.
+    Read from the folders: Hydra's own loader takes a third of a second to say the same. A search
+    needs no file there.
     """
     found: dict[str, list[str]] = {}
     waiting = [(one.name, one) for one in _listed(files(CONFIGS)) if one.is_dir()]
@@ -29,7 +33,7 @@ def group_choices() -> Mapping[str, Sequence[str]]:
         waiting += [(f"{name}/{one.name}", one) for one in inside if one.is_dir()]
         choices = [one.name.removesuffix(ENDING) for one in inside if one.name.endswith(ENDING)]
         if choices:
-            found[name] = choices
+            found[name] = sorted({*choices, *SEARCHES}) if name == SEARCH else choices
     return MappingProxyType(found)
 
 
@@ -54,6 +58,8 @@ def _has(values: object, setting: str) -> bool:
 def _settings(group: str, choice: str) -> dict[str, object]:
     """What a choice sets, and those that it is made from, as far as these are of its group."""
     file = files(CONFIGS).joinpath(group, f"{choice}{ENDING}")
+    if group == SEARCH and not file.is_file():
+        return vars(SEARCHES[choice].config(name=choice))
     own = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
     found: dict[str, object] = {}
     for base in own.pop("defaults", []):

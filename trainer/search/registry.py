@@ -32,8 +32,8 @@ class Entry:
 
     Attributes:
         build: from (space, settings, warm start, seed).
-        config: the dataclass of its settings, the type of `configs/search/NAME.yaml`, and of its
-            variants.
+        config: the dataclass of its settings. Its defaults are those of `search=NAME`, unless
+            `configs/search/NAME.yaml` has others.
         why_not_from: why it can't start, with these settings, from a table that is given to it
             (`search.start`), and what would do; None if it can.
     """
@@ -82,3 +82,4 @@ def register_searches() -> None:
     store = ConfigStore.instance()
     for name, entry in SEARCHES.items():
         store.store(f"{name}_schema", entry.config, group="search")
+        store.store(name, entry.config(name=name), group="search")

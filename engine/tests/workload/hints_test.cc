@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "alone.h"
+#include "dummy/workload.h"
 #include "model/signature.h"
 #include "protocol/outcome.h"
 #include "workload/concepts.h"
@@ -73,6 +74,8 @@ void expect_true_hints(const typename W<ThreadsMachine>::Options& options, int t
                                 << signature.access(state).name;
   }
 }
+
+TEST(Hints, OfTheDummyAreTrue) { expect_true_hints<Dummy>({}, 1000); }
 
 TEST(Hints, OfTpccAreTrue) { expect_true_hints<Tpcc>(TpccOptions::parse({{"mix", "full"}}), 300); }
 
