@@ -204,7 +204,6 @@ def test_ctrl_c_while_mlflow_starts_says_how_to_go_on(monkeypatch: pytest.Monkey
     assert states() == ["finished"] * 2
 
 
-@pytest.mark.slow
 def test_a_sweep_and_its_runs_are_recorded_in_one_store(
     elsewhere: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -337,7 +336,6 @@ def test_a_contest_is_made_seed_by_seed_also_of_single_values() -> None:
     assert split_axes(["seed=1", "search=random"])[1] == {}, "nothing sweeps these"
 
 
-@pytest.mark.slow
 def test_kill_9_and_on(tmp_path: Path) -> None:
     """Whoever is killed in the second run of a sweep makes the first one no second time."""
     program = (
