@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -205,7 +206,7 @@ def test_ctrl_c_while_mlflow_starts_says_how_to_go_on(monkeypatch: pytest.Monkey
 
 
 def test_a_sweep_and_its_runs_are_recorded_in_one_store(
-    elsewhere: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    elsewhere: ModuleType, empty_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also gone on with as it says, which does not repeat `runs_dir`, and in a store to come."""
     measure, last = elsewhere.Session.run, Path("elsewhere/sweeps/mine/002-tpcc-evolution-seed2")
@@ -215,6 +216,7 @@ def test_a_sweep_and_its_runs_are_recorded_in_one_store(
             raise elsewhere.Interrupted
         return measure(*arguments, **named)
 
+    shutil.copytree(empty_store, "elsewhere")
     recorded = [one for one in SMALL if not one.startswith("mlflow")]
     with monkeypatch.context() as patch:
         patch.setattr(elsewhere.Session, "run", cut)
