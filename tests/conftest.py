@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
 
-# Machines are shared and slow at times; a time limit an example would fail tests for no fault.
-settings.register_profile("heddle", deadline=None)
-settings.load_profile("heddle")
+from tests.scale import ScaleError, scaled, suite_scale
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    # A process of tests runs on every core. Threads of their own make small matrices far slower.
+    os.environ.setdefault(variable, "1")
+
+EXAMPLES = 30
+"""That Hypothesis tries in a test that asks for no number of its own."""
 
 RAY = "tests/trainer/on_ray/"
 """All tests that start a Ray runtime, which takes all cores for its own: one at a time."""
@@ -21,6 +27,16 @@ class ByFile(LoadFileScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         return RAY if nodeid.startswith(RAY) else super()._split_scope(nodeid)
+
+
+def pytest_configure() -> None:
+    try:
+        suite_scale()
+    except ScaleError as error:
+        raise pytest.UsageError(str(error)) from error
+    # Machines are shared and slow at times; a time limit an example would fail tests for no fault.
+    settings.register_profile("heddle", deadline=None, max_examples=scaled(EXAMPLES))
+    settings.load_profile("heddle")
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from engine import workloads
 from envs.trial import run_trial
 from envs.trial_plan import SWITCHING, TrialPlan, core_schedules
+from tests.scale import scaled
 from tests.traces.replay.some_programs import shop
 from tests.traces.synthesis.some_shop import made_up_shop
 
@@ -47,7 +48,7 @@ def plan(workload: dict[str, str], cores: int, schedule: str, seconds: float) ->
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=scaled(20))
 @given(
     number=st.integers(0, 1_000_000),
     cores=st.integers(1, 12),
@@ -84,7 +85,7 @@ def small_traces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str,
 
 
 @pytest.mark.parametrize("name", sorted(set(SMALL) & set(workloads())))
-@settings(max_examples=8)
+@settings(max_examples=scaled(2))
 @given(number=st.integers(0, 1_000_000), schedule=st.sampled_from(core_schedules()))
 def test_random_tables_for_every_workload(
     small_traces: dict[str, Path], name: str, number: int, schedule: str

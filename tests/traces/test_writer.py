@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import traces.writer
+from tests.scale import scaled
 from tests.traces.some_transactions import NOON, manifest, row, table, transactions, write
 from traces.errors import TraceError
 from traces.manifest import TransactionType
@@ -34,7 +35,7 @@ def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda one: (one["begin"], one["transaction"]))
 
 
-@settings(max_examples=50)
+@settings(max_examples=scaled(20))
 @given(transactions(), st.lists(st.integers(0, 12), max_size=3), st.sampled_from([1, 1 << 20]))
 def test_what_is_written_is_read(
     rows: list[dict[str, Any]], cuts: list[int], buffered: int

@@ -16,6 +16,7 @@ from envs import Evaluator  # noqa: E402
 from policies import Encoding, Signature  # noqa: E402
 from tests.trainer import fake_engine as stand_in  # noqa: E402
 from tests.trainer.fake_trials import FakeTrialPool  # noqa: E402
+from trainer.mlflow_store import MlflowStore  # noqa: E402
 
 
 @pytest.fixture
@@ -33,6 +34,14 @@ def fake_engine(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setattr(FakeTrialPool, "fails", staticmethod(lambda trial: False))
     monkeypatch.setattr(FakeTrialPool, "checked", [])
     return stand_in
+
+
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an empty store of MLflow, to be copied: a new one takes seconds to make."""
+    folder = tmp_path_factory.mktemp("store")
+    MlflowStore(None, folder).connect()
+    return folder
 
 
 @pytest.fixture

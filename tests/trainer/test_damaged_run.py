@@ -127,7 +127,6 @@ def test_results_that_can_not_be_written_are_shown(
     assert not [path for path in Path().rglob("*") if path.is_file()]
 
 
-@pytest.mark.slow
 def test_with_no_room_for_any_file_the_command_says_so(tmp_path: Path) -> None:
     """The system refuses the writes: no file may become larger than 16 KiB."""
 

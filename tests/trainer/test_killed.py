@@ -20,17 +20,17 @@ from typing import Any
 import pytest
 
 from policies import load
+from tests.scale import scaled
 from tests.trainer.tiny_training import TINY, found, run_of
 from tests.waiting import PATIENCE_S, wait_until
 from trainer.checkpoint import Checkpoint
 
-pytestmark = pytest.mark.slow
 DRAWING = ("matplotlib.figure", "matplotlib.backends.backend_agg")
 
 
 @pytest.fixture(scope="module")
 def drivers() -> ForkServerContext:
-    """Makes processes that have loaded all libraries: twenty starts from nothing take a minute."""
+    """Makes processes that have loaded all libraries: a start from nothing takes seconds."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
         ["engine", "trainer.command.train", "trainer.evaluation.in_process", *DRAWING]
@@ -82,16 +82,20 @@ class Moment:
 
 
 def moments(random: Random) -> list[Moment]:
-    """Twenty: in the sweep, in each generation, in the choice, in the comparison or after it."""
+    """In the sweep, in generations, in the choice, in the comparison or after it; 20 at most."""
+    in_the_search = scaled(2, most=12)
     return [
-        *(Moment(0, "sweep", random.uniform(0.0, 0.8)) for _ in range(3)),
-        *(Moment(done // 2, "search", random.uniform(0.0, 0.4)) for done in range(12)),
-        *(Moment(6, "choose", random.uniform(0.0, 0.4)) for _ in range(2)),
-        *(Moment(6, "compare", random.uniform(0.0, 1.2)) for _ in range(3)),
+        *(Moment(0, "sweep", random.uniform(0.0, 0.8)) for _ in range(scaled(1, most=3))),
+        *(
+            Moment(6 * number // in_the_search, "search", random.uniform(0.0, 0.4))
+            for number in range(in_the_search)
+        ),
+        *(Moment(6, "choose", random.uniform(0.0, 0.4)) for _ in range(scaled(1, most=2))),
+        *(Moment(6, "compare", random.uniform(0.0, 1.2)) for _ in range(scaled(1, most=3))),
     ]
 
 
-def test_a_driver_killed_twenty_times_ends_with_the_same_policy(
+def test_a_driver_killed_again_and_again_ends_with_the_same_policy(
     drivers: ForkServerContext, undisturbed: Path, tmp_path: Path
 ) -> None:
     output, settings, survived = tmp_path / "output", TINY, 0

@@ -34,27 +34,16 @@ from trainer.policy_registry import (
 
 MODEL = "orders"
 
-# MLflow takes seconds to import, and its store to make.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty store, which takes seconds to make."""
-    folder = tmp_path_factory.mktemp("store")
-    MlflowStore(None, folder).connect()
-    return folder
-
 
 @pytest.fixture
 def runs(
-    fake_engine: ModuleType, template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fake_engine: ModuleType, empty_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Path]:
     """`runs` in the working directory, with an empty store."""
     monkeypatch.chdir(tmp_path)
     for name in ("MLFLOW_REGISTRY_URI", "MLFLOW_TRACKING_URI"):
         monkeypatch.delenv(name, raising=False)
-    yield Path(shutil.copytree(template, tmp_path / "runs"))
+    yield Path(shutil.copytree(empty_store, tmp_path / "runs"))
     add_source("registry", lambda name: "")
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import socket
 import time
 from pathlib import Path
@@ -18,11 +19,9 @@ RECORD = GenerationRecord(1, 40, 100, 12.5, 1.1, 0.9, 0.2, "occ")
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a store, which takes seconds to make."""
-    folder = tmp_path_factory.mktemp("store")
-    MlflowStore(None, folder).connect()
-    return folder
+def store(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a store that tests share."""
+    return Path(shutil.copytree(empty_store, tmp_path_factory.mktemp("shared") / "store"))
 
 
 def begun(store: Path, said: list[str], run_id: str | None = None) -> Record:
@@ -38,7 +37,6 @@ def kept(record: Record) -> Any:
     return MlflowClient(tracking_uri=record.uri).get_run(str(record.run_id))
 
 
-@pytest.mark.slow
 def test_a_run_is_recorded_and_gone_on_with(tmp_path: Path) -> None:
     said: list[str] = []
     config = MlflowConfig(experiment="tests")
@@ -76,15 +74,14 @@ def test_a_run_is_recorded_and_gone_on_with(tmp_path: Path) -> None:
     assert client.get_run(child.run_id).data.tags["mlflow.parentRunId"] == record.run_id
 
 
-@pytest.mark.slow
-def test_files_are_kept_with_a_run_that_goes_on(tmp_path: Path) -> None:
+def test_files_are_kept_with_a_run_that_goes_on(store: Path, tmp_path: Path) -> None:
     """Such as a sweep's, which a contest may look at before it is over."""
     said: list[str] = []
-    going_on = Record(MlflowConfig(), tmp_path, said.append)
+    going_on = Record(MlflowConfig(), store, said.append)
     going_on.start("a sweep", {}, None)
     assert going_on.run_id is not None
     (tmp_path / "contest.md").write_text("so far")
-    Record(MlflowConfig(), tmp_path, said.append).attach(going_on.run_id, tmp_path / "contest.md")
+    Record(MlflowConfig(), store, said.append).attach(going_on.run_id, tmp_path / "contest.md")
     assert said == []
 
     from mlflow import MlflowClient
@@ -95,14 +92,13 @@ def test_files_are_kept_with_a_run_that_goes_on(tmp_path: Path) -> None:
     assert [file.path for file in client.list_artifacts(going_on.run_id)] == ["contest.md"]
     going_on.end()
     ended = client.get_run(going_on.run_id).info
-    Record(MlflowConfig(), tmp_path, said.append).attach(going_on.run_id, tmp_path / "contest.md")
+    Record(MlflowConfig(), store, said.append).attach(going_on.run_id, tmp_path / "contest.md")
     assert client.get_run(going_on.run_id).info.end_time == ended.end_time
-    Record(MlflowConfig(), tmp_path, said.append).attach("no such run", tmp_path / "contest.md")
+    Record(MlflowConfig(), store, said.append).attach("no such run", tmp_path / "contest.md")
     assert len(said) == 1
     assert "could not keep what was written" in said[0]
 
 
-@pytest.mark.slow
 def test_figures_have_names_that_mlflow_takes(store: Path) -> None:
     """A baseline is a path, or a version in the registry, or has a schedule."""
     said: list[str] = []
@@ -130,7 +126,6 @@ def test_figures_have_names_that_mlflow_takes(store: Path) -> None:
     }
 
 
-@pytest.mark.slow
 def test_a_figure_that_mlflow_refuses_is_left_out_alone(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,7 +150,6 @@ def test_a_figure_that_mlflow_refuses_is_left_out_alone(
     assert kept(record).info.status == "FINISHED"
 
 
-@pytest.mark.slow
 def test_a_record_ends_also_where_mlflow_was_away(
     store: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -186,7 +180,6 @@ def test_a_record_ends_also_where_mlflow_was_away(
     assert [file.path for file in files] == ["policy.json"]
 
 
-@pytest.mark.slow
 def test_a_run_that_the_store_lacks_is_begun_anew(store: Path) -> None:
     """It is in another store, or somebody deleted it; neither is a run to be shown below."""
     from mlflow import MlflowClient
@@ -207,7 +200,6 @@ def test_a_run_that_the_store_lacks_is_begun_anew(store: Path) -> None:
     assert said == []
 
 
-@pytest.mark.slow
 def test_a_finished_run_notes_its_new_record(
     fake_engine: ModuleType, store: Path, tmp_path: Path
 ) -> None:
@@ -223,7 +215,6 @@ def test_a_finished_run_notes_its_new_record(
     assert Checkpoint.load(tmp_path / "run").mlflow_run_id == noted
 
 
-@pytest.mark.slow
 def test_training_goes_on_without_mlflow(fake_engine: ModuleType, tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -253,7 +244,6 @@ def test_it_can_be_switched_off(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
 def test_a_server_that_never_answers_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,7 +262,6 @@ def test_a_server_that_never_answers_is_given_up(
     assert "goes on without" in said[0]
 
 
-@pytest.mark.slow
 def test_a_store_that_can_not_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     said: list[str] = []

@@ -358,7 +358,7 @@ def test_numbers_beside_a_figure_are_not_shortened() -> None:
 def test_timelines_of_a_real_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the compiled engine; that a workload can't be run any more is no reason to stop."""
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(heddle, ["train", *TINY])
+    done = CliRunner().invoke(heddle, ["train", *TINY, "search.generations=2"])
     assert done.exit_code == 0, done.output
     (run,) = (tmp_path / "runs").glob("*seed*")
     done = CliRunner().invoke(heddle, ["report", run.name])

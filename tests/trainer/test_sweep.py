@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -204,9 +205,8 @@ def test_ctrl_c_while_mlflow_starts_says_how_to_go_on(monkeypatch: pytest.Monkey
     assert states() == ["finished"] * 2
 
 
-@pytest.mark.slow
 def test_a_sweep_and_its_runs_are_recorded_in_one_store(
-    elsewhere: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    elsewhere: ModuleType, empty_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also gone on with as it says, which does not repeat `runs_dir`, and in a store to come."""
     measure, last = elsewhere.Session.run, Path("elsewhere/sweeps/mine/002-tpcc-evolution-seed2")
@@ -216,6 +216,7 @@ def test_a_sweep_and_its_runs_are_recorded_in_one_store(
             raise elsewhere.Interrupted
         return measure(*arguments, **named)
 
+    shutil.copytree(empty_store, "elsewhere")
     recorded = [one for one in SMALL if not one.startswith("mlflow")]
     with monkeypatch.context() as patch:
         patch.setattr(elsewhere.Session, "run", cut)
@@ -337,7 +338,6 @@ def test_a_contest_is_made_seed_by_seed_also_of_single_values() -> None:
     assert split_axes(["seed=1", "search=random"])[1] == {}, "nothing sweeps these"
 
 
-@pytest.mark.slow
 def test_kill_9_and_on(tmp_path: Path) -> None:
     """Whoever is killed in the second run of a sweep makes the first one no second time."""
     program = (

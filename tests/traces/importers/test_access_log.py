@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import traces.importers.grouping
+from tests.scale import scaled
 from traces.errors import TraceError
 from traces.importers.access_log import AccessLogImporter
 from traces.importers.access_log_mapping import load_mapping
@@ -256,7 +257,7 @@ def test_a_damaged_or_foreign_parquet_file(tmp_path: Path) -> None:
         rows_of(tmp_path, path)
 
 
-@settings(max_examples=30)
+@settings(max_examples=scaled(10))
 @given(st.integers(0, 2**32), st.integers(1, 40), st.booleans())
 def test_transactions_do_not_depend_on_how_the_log_is_cut(
     tmp_path_factory: pytest.TempPathFactory, seed: int, pieces: int, by_id: bool

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.scale import scaled
 from tests.traces.statistics.naive import HOUR_US, MINUTE_US, Request, conflict_rate
 from traces.schema import ACCESS_KINDS, TRANSACTION
 from traces.statistics.hours import WINDOWS_MINUTES, HourCounter, OtherDayError
@@ -81,7 +82,7 @@ def counters() -> Iterator[dict[int, HourCounter]]:
         }
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=scaled(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(requests, max_size=30), st.sampled_from([5, 30, 60]))
 def test_as_every_pair_of_requests_says(tmp_path: Path, drawn: list[Request], minutes: int) -> None:
     path = write_day(drawn, tmp_path / "part-0.parquet")

@@ -8,15 +8,17 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from tests.trainer.nightly.thirty_days import candidate_is_better
+from envs import Comparison, Subject
+from tests.trainer.nightly.test_judge import blocks
 from trainer.checkpoint import Checkpoint
 from trainer.command.main import main
 from trainer.nightly import night, promotion, publish, rollback
+from trainer.nightly.judge import CANDIDATE
 
 
 class Moment(StrEnum):
@@ -34,6 +36,14 @@ class Moment(StrEnum):
     """With --rollback: what is to be done is written ahead, and not done."""
     GONE_BACK = "gone back"
     """With --rollback: the policy before is served, and the log does not say so."""
+
+
+def candidate_is_better(
+    config: Any, hours: Sequence[str], subjects: Sequence[Subject], display: Any
+) -> list[Comparison]:
+    """What a night measures where the candidate is given to be better."""
+    others = {one.name: 100.0 for one in subjects if one.name != CANDIDATE}
+    return blocks([110, 120, 130], **others)
 
 
 def arm(moment: Moment) -> None:

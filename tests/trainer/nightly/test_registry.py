@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from dataclasses import replace
 from datetime import timedelta
@@ -26,8 +27,12 @@ from trainer.policy_registry import CHAMPION, DIGEST, SIGNATURE
 
 MODEL = "heddle-policy"
 
-# MLflow takes seconds to import, and its store to make.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+@pytest.fixture
+def with_store(state: StateFolder, empty_store: Path) -> StateFolder:
+    """A state with an empty store."""
+    shutil.copytree(empty_store, state.path, dirs_exist_ok=True)
+    return state
 
 
 def serve(state: StateFolder, signature: Signature, day: int) -> None:
@@ -90,9 +95,9 @@ def a_promotion(
     return ["nightly", f"trace={one_day(tmp_path / 'shop')}", f"state={state.path}"]
 
 
-def test_a_promotion_sets_the_alias(state: StateFolder, a_promotion: list[str]) -> None:
+def test_a_promotion_sets_the_alias(with_store: StateFolder, a_promotion: list[str]) -> None:
     assert CliRunner().invoke(heddle, a_promotion).exit_code == 0
-    assert int(aliased(state).version) == 1
+    assert int(aliased(with_store).version) == 1
 
 
 @pytest.mark.parametrize(
@@ -115,8 +120,9 @@ def test_a_promotion_does_without(
 
 
 def test_a_broken_store_is_told_and_the_next_night_repairs(
-    state: StateFolder, signature: Signature, tmp_path: Path
+    with_store: StateFolder, signature: Signature, tmp_path: Path
 ) -> None:
+    state = with_store
     for day in (0, 1):
         serve(state, signature, day)
         assert brought_into_line(state) == []
@@ -139,8 +145,9 @@ def test_a_broken_store_is_told_and_the_next_night_repairs(
 
 
 def test_a_policy_put_there_by_hand_is_registered_too(
-    state: StateFolder, signature: Signature
+    with_store: StateFolder, signature: Signature
 ) -> None:
+    state = with_store
     save(table(signature), state.policy)
     assert brought_into_line(state) == []
     assert DAY not in aliased(state).tags

@@ -14,7 +14,7 @@ from tests.waiting import PATIENCE_S, wait_until
 from trainer.checkpoint import Checkpoint
 
 # Starting Ray takes minutes where others have the cores.
-pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.ray, pytest.mark.full, pytest.mark.timeout(1800)]
 RAY = [setting for setting in TINY if not setting.startswith("evaluation.backend")]
 
 

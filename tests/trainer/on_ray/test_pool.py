@@ -1,4 +1,4 @@
-"""One Ray runtime for the whole file: starting it takes seconds."""
+"""One Ray runtime and one pool of a kind for the whole file: starting them takes seconds."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from policies import Encoding, to_json
 from tests.trainer.fake_run import MODULE
 from tests.waiting import PATIENCE_S
 from trainer.config import EvaluationConfig
-from trainer.evaluation import Backend, MachineSpec, build_backend
+from trainer.evaluation import Backend, MachineSpec, build_backend, ray_pool
 from trainer.evaluation.ray_pool import RayPool
 from trainer.evaluation.ray_runtime import RayError
 
-pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(1800)]
 ROOT = Path(__file__).resolve().parents[3]
 SPEC = MachineSpec({"name": "tpcc"}, 2, 1, 1 << 30, engine_module=MODULE)
 VIRTUAL = replace(SPEC, cores=48, machine={"kind": "virtual"})
@@ -38,6 +38,9 @@ def ray_runtime() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         # Workers import the stand-in engine from here.
         patch.setenv("PYTHONPATH", str(ROOT))
+        # A busy machine takes longer than a person would wait.
+        for limit in ("START_SECONDS", "LATE_SECONDS"):
+            patch.setattr(ray_pool, limit, PATIENCE_S)
         yield
         import ray
 
@@ -45,18 +48,50 @@ def ray_runtime() -> Iterator[None]:
     signal.signal(signal.SIGTERM, before)
 
 
-@pytest.fixture
-def pool() -> Iterator[Backend]:
-    pool = build_backend(EvaluationConfig(), SPEC)
-    yield pool
-    pool.close()
+def workers_of(pool: Backend) -> int:
+    """How many it has now: where one is lost, and no other starts in time, there is one less."""
+    return len(vars(pool)["_actors"])
+
+
+class Pools:
+    """One of real cores and one of virtual cores at most: each holds all there are of its kind."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, tuple[tuple[MachineSpec, ...], Backend]] = {}
+
+    def of(self, *members: MachineSpec) -> Backend:
+        """The pool that measures these members, started unless it is there with all its workers."""
+        kind = members[0].machine["kind"]
+        if kind in self._open:
+            known, pool = self._open.pop(kind)
+            if known == members and workers_of(pool) == (1 if kind == "threads" else CORES):
+                self._open[kind] = known, pool
+                return pool
+            pool.close()
+        pool = build_backend(EvaluationConfig(), *members)
+        self._open[kind] = members, pool
+        return pool
+
+    def close(self) -> None:
+        for _, pool in self._open.values():
+            pool.close()
+
+
+@pytest.fixture(scope="module")
+def pools(ray_runtime: None) -> Iterator[Pools]:
+    pools = Pools()
+    yield pools
+    pools.close()
 
 
 @pytest.fixture
-def virtual_pool() -> Iterator[Backend]:
-    pool = build_backend(EvaluationConfig(), VIRTUAL)
-    yield pool
-    pool.close()
+def pool(pools: Pools) -> Backend:
+    return pools.of(SPEC)
+
+
+@pytest.fixture
+def virtual_pool(pools: Pools) -> Backend:
+    return pools.of(VIRTUAL)
 
 
 def table(name: str, encoding: Encoding) -> str:
@@ -177,7 +212,7 @@ def test_real_cores_are_held_whole_and_virtual_ones_shared(
 ) -> None:
     """Neither pool waits for the other: on virtual cores nobody disturbs anybody."""
     for one, actors in ((pool, 1), (virtual_pool, CORES)):
-        assert len(vars(one)["_actors"]) == actors
+        assert workers_of(one) == actors
     ((found,),) = virtual_pool.evaluate([static_silo(4.0)], [REFERENCE], slices=1, seed=1)
     assert (found.results[0].machine.kind, found.results[0].machine.cores) == ("virtual", 48)
 
@@ -216,31 +251,28 @@ def test_a_lost_worker_costs_the_others_nothing_on_virtual_cores(
 
 
 @pytest.mark.parametrize("spec", [SPEC, VIRTUAL], ids=["real", "virtual"])
-def test_several_members_are_measured_as_in_process(spec: MachineSpec, encoding: Encoding) -> None:
+def test_several_members_are_measured_as_in_process(
+    pools: Pools, spec: MachineSpec, encoding: Encoding
+) -> None:
     """Each in its own member's unit; whoever is lost in one member is measured in the others."""
     more = replace(spec, cores=3)
-    pool = build_backend(EvaluationConfig(), spec, more)
+    pool = pools.of(spec, more)
     here = build_backend(EvaluationConfig(backend="in_process"), spec, more)
-    try:
-        references = [REFERENCE, static_silo(64.0, "another")]
-        candidates = [static_silo(4.0 * 2**number) for number in range(2 * CORES)]
-        found = pool.evaluate(candidates, references, slices=2, seed=1)
-        wanted = here.evaluate(candidates, references, slices=2, seed=1)
-        assert [[one.ratios for one in each] for each in found] == [
-            [one.ratios for one in each] for each in wanted
-        ]
-        for first, second in found:
-            assert (first.results[0].machine.cores, second.results[0].machine.cores) == (
-                spec.cores,
-                3,
-            )
-            assert second.ratios[0] > first.ratios[0]  # beside a reference that is worse
-        lost = of_policy("die", table("die", encoding))
-        ((one, other), _) = pool.evaluate([lost, candidates[0]], references, slices=1, seed=1)
-        assert one.error == other.error == "die: its worker was lost twice"
-        for member, cores in enumerate((spec.cores, 3)):
-            round_ = pool.run_round(candidates[:1], 0.1, warmup=0.0, seed=1, member=member)
-            ((_, outcome),) = list(round_)
-            assert finished(outcome).machine.cores == cores
-    finally:
-        pool.close()
+    references = [REFERENCE, static_silo(64.0, "another")]
+    candidates = [static_silo(4.0 * 2**number) for number in range(2 * CORES)]
+    found = pool.evaluate(candidates, references, slices=2, seed=1)
+    wanted = here.evaluate(candidates, references, slices=2, seed=1)
+    assert [[one.ratios for one in each] for each in found] == [
+        [one.ratios for one in each] for each in wanted
+    ]
+    for first, second in found:
+        cores = (first.results[0].machine.cores, second.results[0].machine.cores)
+        assert cores == (spec.cores, 3)
+        assert second.ratios[0] > first.ratios[0]  # beside a reference that is worse
+    lost = of_policy("die", table("die", encoding))
+    ((one, other), _) = pool.evaluate([lost, candidates[0]], references, slices=1, seed=1)
+    assert one.error == other.error == "die: its worker was lost twice"
+    for member, cores in enumerate((spec.cores, 3)):
+        round_ = pool.run_round(candidates[:1], 0.1, warmup=0.0, seed=1, member=member)
+        ((_, outcome),) = list(round_)
+        assert finished(outcome).machine.cores == cores

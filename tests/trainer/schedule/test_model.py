@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import SchedulingProblem, TransactionBatch
+from tests.scale import scaled
 from tests.trainer.schedule import naive
 from trainer.schedule.batch import PROTOCOLS, Operation, make_batch
 
@@ -36,7 +37,7 @@ def test_worked_examples(
     assert [naive.makespan(batch, order, protocol) for protocol in PROTOCOLS] == expected
 
 
-@settings(max_examples=150)
+@settings(max_examples=scaled(40))
 @given(batches, st.sampled_from(PROTOCOLS), st.randoms(use_true_random=False))
 def test_placing_one_by_one_is_what_the_whole_prefix_says(
     batch: list[list[Operation]], protocol: str, random: object
@@ -48,7 +49,7 @@ def test_placing_one_by_one_is_what_the_whole_prefix_says(
     assert problem.makespan(order) == naive.makespan(batch, order, protocol)
 
 
-@settings(max_examples=40)
+@settings(max_examples=scaled(20))
 @given(batches, st.sampled_from(PROTOCOLS))
 def test_part_of_an_order_can_be_placed(batch: list[list[Operation]], protocol: str) -> None:
     problem = make_batch(batch).problem(protocol)
