@@ -54,24 +54,6 @@ class OptionReader {
     if (number.has_value()) value = static_cast<T>(*number);
   }
 
-  /// One of a few integers, such as the sizes a workload was compiled for.
-  template <std::integral T>
-  void integer_choice(const std::string& key, T& value, std::initializer_list<std::int64_t> allowed,
-                      const std::string& sentence) {
-    const std::string* text =
-        declare({.name = key,
-                 .kind = OptionKind::integer,
-                 .fallback = static_cast<std::int64_t>(value),
-                 .choices = std::vector<OptionValue>(allowed.begin(), allowed.end()),
-                 .sentence = sentence});
-    if (text == nullptr) return;
-    const auto found = std::find_if(allowed.begin(), allowed.end(), [text](std::int64_t one) {
-      return *text == std::to_string(one);
-    });
-    if (found == allowed.end()) reject(key, *text, "one of " + join(allowed));
-    value = static_cast<T>(*found);
-  }
-
   /// A real number in [least, most].
   void real(const std::string& key, double& value, double least, double most,
             const std::string& sentence) {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "observe/history.h"
 #include "check/history_builder.h"
 #include "model/random.h"
+#include "observe/history.h"
 
 namespace heddle::check {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "observe/history.h"
 #include "model/random.h"
+#include "observe/history.h"
 
 namespace heddle::check {
 

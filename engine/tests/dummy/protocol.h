@@ -41,10 +41,8 @@ class DummyTransaction final : public OptimisticCore<M>,
   /// A loop has ended, or will not run. Only protocols that wait for progress use it.
   void passed(AccessId /*state*/) {}
 
- private:
-  friend class StoredProcedureApi<M, DummyTransaction<M>>;
-
-  // The steps that StoredProcedureApi makes read, update, insert, remove and scan of.
+  // ---- the steps of which StoredProcedureApi makes read, update, insert, remove and scan
+  // ----------
 
   /// Before each access. This is the difference from Silo.
   Begin begin_access(AccessId /*state*/) {
@@ -79,6 +77,7 @@ class DummyTransaction final : public OptimisticCore<M>,
   /// Where an access stands among those of the attempt. Only protocols that replay use it.
   static std::uint32_t position() { return 0; }
 
+ private:
   std::uint32_t check_every_;
   std::uint32_t accesses_ = 0;
 };

@@ -19,12 +19,14 @@ namespace heddle {
 struct DummyOptions {
   std::int64_t accounts = 100;
 
+  /// Declares each option: its key, default, range and sentence.
+  void read(OptionReader& reader) {
+    reader.integer("accounts", accounts, 2, 1'000'000, "accounts that the tables begin with");
+  }
+
   static DummyOptions parse(const OptionMap& map) {
     OptionReader reader("dummy", map);
-    DummyOptions options;
-    options.accounts = reader.integer("accounts", options.accounts, 2, 1'000'000);
-    reader.finish();
-    return options;
+    return read_options<DummyOptions>(reader);
   }
 };
 

@@ -14,7 +14,7 @@ using test::Alone;
 using ycsb::Kind;
 
 TEST(Ycsb, EverySizeAndIndexRuns) {
-  for (const char* bytes : {"8", "64", "100", "256", "1024"}) {
+  for (const char* bytes : {"8", "24", "33", "64", "100", "1024", "4096"}) {
     for (const char* index : {"hash", "ordered"}) {
       Alone<Ycsb> ycsb(YcsbOptions::parse(
           {{"records", "500"}, {"record_bytes", bytes}, {"index", index}, {"operations", "7"}}));

@@ -39,7 +39,8 @@ struct YcsbOptions {
                    "share of insert");
     reader.real("theta", theta, 0, 4, "exponent of the Zipf distribution of keys; 0 is uniform");
     reader.integer("records", records, 1, 1'000'000'000, "rows that the table begins with");
-    reader.integer_choice("record_bytes", record_bytes, {8, 64, 100, 256, 1024}, "bytes of a row");
+    reader.integer("record_bytes", record_bytes, 8, 4096,
+                   "bytes of a row; rounded up to whole words of 8");
     reader.integer("scan_length", scan_length, 1, 1000,
                    "most rows that a scan visits; it visits 1 to this number");
     reader.choice("index", index, {{"hash", Index::hash}, {"ordered", Index::ordered}},
