@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
@@ -78,8 +79,10 @@ def build_search(
 
 
 def register_searches() -> None:
-    """Tell Hydra the types of every search's settings."""
+    """Tell Hydra the types of every search's settings, and the defaults of those without a file."""
     store = ConfigStore.instance()
+    with_files = files("configs").joinpath("search")
     for name, entry in SEARCHES.items():
         store.store(f"{name}_schema", entry.config, group="search")
-        store.store(name, entry.config(name=name), group="search")
+        if not with_files.joinpath(f"{name}.yaml").is_file():
+            store.store(name, entry.config(name=name), group="search")
