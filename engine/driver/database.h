@@ -40,6 +40,9 @@ class Database : public Inputs, public StoredProcedures<M> {
   [[nodiscard]] virtual std::unique_ptr<ProtocolRun<M>> start(std::string_view protocol,
                                                               const RunSetup<M>& setup) = 0;
 
+  /// Whether a run under a protocol may be unobserved. A sanitized build is not compiled for all.
+  [[nodiscard]] virtual bool runs_unobserved(std::string_view protocol) const = 0;
+
   /// A worker's attempts in a run that nobody observes.
   /// @param protocol the name of what runs
   [[nodiscard]] virtual std::unique_ptr<Attempts<M>> attempts(std::string_view protocol,

@@ -117,6 +117,12 @@ class MachineSession final : public Session {
     has_run_ = true;
     storage.epochs().set_period(options.epoch_us);
     const auto run = std::make_shared<Run<M>>(database_, workers_, options);
+    if (!run->is_observed() && !database_->runs_unobserved(options.protocol)) {
+      throw std::invalid_argument("workload " + std::string(database_->workload()) +
+                                  " on machine " + std::string(M::kKind) +
+                                  " is not built for protocol " + options.protocol +
+                                  " in this build, unless the run is recorded");
+    }
     if (options.policy != nullptr) offer_switch(run);
     stop_requested_.store(false);
     const auto work = [run, options, workers = workers_](typename M::Member& member) {

@@ -56,6 +56,8 @@ struct Run {
     protocol->switch_policy(std::move(policy));
   }
 
+  [[nodiscard]] bool is_observed() const { return history != nullptr || trace != nullptr; }
+
   /// Watches a worker's transactions; nullptr: nothing of them is recorded.
   [[nodiscard]] std::unique_ptr<Observer<M>> observer(int worker) const {
     if (history != nullptr) return history->observer<M>(worker);

@@ -12,7 +12,8 @@ else()
   # A recorded run does so with every workload: its code is compiled for each protocol, not for each
   # workload. Others run under two protocols.
   set(HEDDLE_COVERED Tpcc:threads Ycsb:threads Micro:threads)
-  set(HEDDLE_UNDER_EVERY_PROTOCOL ${HEDDLE_COVERED} Tpcc:virtual Ycsb:virtual Micro:virtual)
+  set(HEDDLE_UNDER_EVERY_PROTOCOL ${HEDDLE_COVERED} Tpcc:virtual Ycsb:virtual Micro:virtual
+      Replay:virtual)
   # Tests that open what the set leaves out.
   set(HEDDLE_UNCOVERED_TESTS driver/session_smf_test.cc driver/session_shop_test.cc
                              driver/session_arrivals_test.cc)

@@ -28,7 +28,7 @@ std::string error_of(const std::function<void()>& parse) {
 }
 
 TEST(OptionReader, GivesWhatWasGivenOrElseTheDefault) {
-  const OptionMap map{{"a", "3"},    {"b", "0.25"}, {"c", "red"}, {"d", "64"},
+  const OptionMap map{{"a", "3"},    {"b", "0.25"}, {"c", "red"},
                       {"e", "true"}, {"f", "x,y"},  {"g", "any"}};
   OptionReader reader("test", map);
   std::uint32_t a = 1;
@@ -71,7 +71,7 @@ TEST(OptionReader, ErrorsNameKeyValueAndWhatIsAllowed) {
   for (const std::string text : {"0", "17", "", "x", "3x", "1.5", "99999999999999999999", " 3"}) {
     EXPECT_EQ(integer(text), "test: option 'cores' is '" + text + tail);
   }
-  const OptionMap map{{"theta", "nan"}, {"colour", "green"}, {"size", "9"}, {"on", "maybe"}};
+  const OptionMap map{{"theta", "nan"}, {"colour", "green"}, {"on", "maybe"}};
   OptionReader reader("test", map);
   double theta = 0;
   std::string colour = "red";
