@@ -105,7 +105,8 @@ test-python: export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 test-python: $(VENV)/.ready-test ## Python tests (ARGS="-k name")
 	@echo "== $@"
 	@python -c "import engine" # rebuilds what has changed, outside any test's time-out
-	@pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
+	@pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder \
+	  $(if $(FULL),-m "full or not full") $(ARGS)
 
 soak: $(VENV)/.ready-test ## Run the hours-long checks: consistency, bounded memory (ARGS="--seconds 10")
 	@python -m tests.soak $(ARGS)
