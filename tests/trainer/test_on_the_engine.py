@@ -116,13 +116,24 @@ def test_train_on_virtual_cores_and_compare_on_both_machines(tmp_path: Path) -> 
     assert provenance["scores"].keys() == provenance["scores_on_threads"].keys()
 
 
-def test_one_table_for_two_workloads_on_virtual_cores(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("workload", "setting", "values"),
+    [
+        (["workload=ycsb", "workload.records=1000"], "theta", ("0.5", "0.9")),
+        pytest.param(["workload=tpcc"], "warehouses", ("1", "2"), marks=pytest.mark.full),
+    ],
+    ids=["ycsb", "tpcc"],
+)
+def test_one_table_for_two_workloads_on_virtual_cores(
+    workload: list[str], setting: str, values: tuple[str, ...], tmp_path: Path
+) -> None:
     mix = [
+        *workload,
         *VIRTUAL,
         "baselines=[silo]",
         "tuning.finalists=1",
         "check.enabled=false",
-        "robust.members=[{workload.warehouses:[1,2]}]",
+        f"robust.members=[{{workload.{setting}:[{','.join(values)}]}}]",
         "robust.objective=worst",
     ]
     off = "validation.enabled=false"
@@ -134,7 +145,7 @@ def test_one_table_for_two_workloads_on_virtual_cores(tmp_path: Path) -> None:
         document = json.loads((folder / f"member-{number}" / "comparison.json").read_text())
         assert document["violations"] == []
         assert document["workload"] == member["workload"]
-        assert document["workload"]["warehouses"] == str(number)
+        assert document["workload"][setting] == values[number - 1]
         learned = document["results"][-1]
         assert learned["policy"] == "learned"
         assert all(repeat["commits"] > 0 for repeat in learned["repeats"])
