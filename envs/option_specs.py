@@ -21,7 +21,7 @@ class OptionSpec:
         kind: `integer`, `real`, `flag`, `choice`, `text` or `names`.
         default: its value where none is given; None: the sentence says what holds.
         least: the smallest value of a number with a range, else None.
-        most: the largest, likewise.
+        most: the largest.
         choices: the only values; empty: the kind and the range decide.
         sentence: what the option does.
     """

@@ -7,7 +7,7 @@
 
 namespace heddle {
 
-/// The declarations of what can be set, for whoever shows, checks or writes down settings. They are
+/// The declarations of what can be set, for code that shows, checks or writes settings. They are
 /// the ones that parsing reads.
 /// @param group `workload`, `machine`, `machine/costs` or `schedule`
 /// @param name of a workload or a machine; of the other groups ""

@@ -238,7 +238,7 @@ class Worker {
             .from = now};
   }
 
-  /// What a protocol is told of a transaction before it begins, where it wants that.
+  /// What a protocol learns of a transaction before it begins, where it asks for that.
   struct Expecting {
     Hints rows;                            ///< that the transaction that goes next touches,
     std::vector<ExpectedAccess> accesses;  ///< and which of them it writes

@@ -15,7 +15,7 @@
 
 namespace heddle {
 
-/// The operations of a transaction without its types: a row is so many bytes, a key its words.
+/// The operations of a transaction without its types: a row is bytes, a key its words.
 ///
 /// Runs that are observed go through these, so that an observer is compiled once a machine, for
 /// every workload and protocol. What the arguments are is said at TypedAccess.

@@ -35,7 +35,7 @@ class StoredProcedures {
   virtual Outcome query(ObservedTransaction<M>& txn, const std::byte* input) = 0;
 };
 
-/// A protocol while a run goes on: what its workers share.
+/// A protocol during a run: what its workers share.
 template <class M>
 class ProtocolRun {
  public:

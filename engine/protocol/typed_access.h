@@ -11,7 +11,7 @@
 namespace heddle {
 
 /// The operations stored procedures use, with rows as structs, over those of `Derived`, for which a
-/// row is so many bytes.
+/// row is bytes.
 ///
 /// Every access names its state. It gives nothing where there is no such row, and where the
 /// transaction has to stop: `stop()` tells which.

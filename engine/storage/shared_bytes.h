@@ -58,7 +58,7 @@ inline void keep_order() noexcept {}
   std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to)).store(value, std::memory_order_release);
 }
 
-/// Calls wide(at) and word(at) for the parts of so many bytes, a multiple of 8.
+/// Calls wide(at) and word(at) for the parts of `bytes`, a multiple of 8.
 template <class Wide, class Word>
 [[gnu::always_inline]] inline void in_parts(std::size_t bytes, Wide wide, Word word) {
   std::size_t at = 0;

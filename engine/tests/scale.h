@@ -35,14 +35,14 @@ inline constexpr bool kSanitized = false;
 /// Whether every combination is tested, or a part in which each side of every pair occurs.
 [[nodiscard]] inline bool full_length() { return scale() >= 10; }
 
-/// So many trials, tables or schedules; fewer where a sanitizer slows each down.
+/// The number of trials, tables or schedules; fewer where a sanitizer slows each down.
 [[nodiscard]] inline std::uint64_t scaled(std::uint64_t quick) {
   const double slower = kSanitized ? 0.5 : 1;
   const double count = static_cast<double>(quick) * slower * scale();
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(count));
 }
 
-/// A run of so many seconds.
+/// The length of a run, in seconds.
 [[nodiscard]] inline double scaled_seconds(double quick) { return quick * scale(); }
 
 }  // namespace heddle::test
