@@ -45,7 +45,7 @@ struct RunOptions {
   /// How many bytes of history are recorded at most (engine/observe/history.h), warm-up included; a
   /// run ends when there are as many. 0: none are.
   std::size_t history_bytes = 0;
-  /// How many bytes of a trace are recorded at most (observe/recorded_trace.h), likewise. Real
+  /// How many bytes of a trace are recorded at most (observe/recorded_trace.h). Real
   /// cores only.
   std::size_t trace_bytes = 0;
   /// So many equal parts of the measured window are counted by themselves, each a whole number of

@@ -21,9 +21,9 @@ namespace heddle {
 /// One transaction that ended by its own wish.
 struct TracedTransaction {
   std::uint64_t began_us = 0;  ///< its first attempt, since the trace began
-  std::uint32_t accesses = 0;  ///< how many of its worker's accesses are its own: the next so many
+  std::uint32_t accesses = 0;  ///< how many of its worker's next accesses are its own
   std::uint16_t type = 0;
-  std::uint16_t hints = 0;  ///< likewise, of its worker's hints
+  std::uint16_t hints = 0;  ///< how many of its worker's next hints are
   bool rolled_back = false;
   bool of_the_past = false;  ///< it read a snapshot: nobody knows what
 };

@@ -85,7 +85,7 @@ TEST(SessionWatchdog, AWaitThatNobodyEndsIsTold) {
   machine.kind = "virtual";
   {
     const auto session = open_sleeping(machine);
-    EXPECT_EQ(stuck(*session), "the run ended well") << "whoever sleeps looks up now and then";
+    EXPECT_EQ(stuck(*session), "the run ended well") << "a worker that sleeps wakes now and then";
   }
   machine.schedule.kind = ScheduleKind::priorities;
 #if defined(__SANITIZE_ADDRESS__)

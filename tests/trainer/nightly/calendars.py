@@ -22,7 +22,7 @@ class Calendar:
     """Days by their number, from 1.
 
     Attributes:
-        rates: of each day's peak hour about so many requests are in a conflict.
+        rates: share of requests in each day's peak hour that are in a conflict.
         promoted: where it moves, and the candidate is given to be better, whatever so small a
             search finds.
         judged: from here on it has moved too, and what the candidate reaches is really measured.
@@ -76,7 +76,7 @@ def day_of(number: int) -> date:
 
 
 def mixed_hour(of: date, rate: float) -> list[dict[str, Any]]:
-    """An hour of which about so many requests meet others, and the rest nobody."""
+    """An hour in which about this number of requests conflict, and the rest do not."""
     meeting, apart = busy_hour(of), busy_hour(of, apart=True)
     return [
         one if (at * 37 % 100) < 100 * rate else other
