@@ -1,0 +1,1 @@
+// Carries a precompiled header (CMakeLists.txt); CMake wants a source for it.

@@ -1,1 +1,0 @@
-// Carries the precompiled header of the tests (CMakeLists.txt); CMake wants a source for it.
