@@ -11,7 +11,7 @@ from traces.command import one_message
 from traces.importers.base import LeftOut
 from traces.importers.registry import FORMATS, find_format
 from traces.importing import Imported, NothingImportedError, import_log
-from traces.output import counted, left_out_table, print_table
+from traces.output import counted, print_reasons, print_table
 
 EXAMPLES = """
 \b
@@ -53,7 +53,7 @@ FORMAT = "traces.format"
     help="What the log is. With --help: that format's options too.",
 )
 @click.option("--name", help="The trace's name.  [default: that of its folder]")
-@click.option("--strict", is_flag=True, help="Stop at the first bad row instead of counting it.")
+@click.option("--strict", is_flag=True, help="Stop at the first row left out or guessed.")
 @click.option("--replace", is_flag=True, help="Replace OUT if it is a trace already.")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, type=click.Path(path_type=Path))
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
@@ -69,8 +69,8 @@ def import_trace(
 ) -> None:
     """Make a trace, the folder OUT, out of a log.
 
-    OUT is there in the end as a whole or not at all. Rows that can't be used are counted by reason,
-    and the first of them named.
+    OUT is there in the end as a whole or not at all. Rows that are left out, and what is guessed of
+    others, are counted by reason, and the first of them named.
     """
     try:
         made = import_log(
@@ -84,15 +84,15 @@ def import_trace(
 
 def _report(out: Path, made: Imported) -> None:
     print_table(made.tally.table())
-    if made.left_out.counts:
-        print_table(left_out_table(made.left_out.counts))
+    print_reasons(made.left_out.counts, made.left_out.guessed)
     _name_bad_rows(made.left_out)
     click.echo(f"{out}: {made.tally.transactions_text()}")
 
 
 def _name_bad_rows(left_out: LeftOut) -> None:
     for reason, examples in left_out.named.items():
-        click.echo(f"{reason}, {counted(left_out.counts[reason], 'row')}, such as", err=True)
+        count = left_out.counts[reason] + left_out.guessed[reason]
+        click.echo(f"{reason}, {counted(count, 'row')}, such as", err=True)
         for example in examples:
             click.echo(f"  {example}", err=True)
 

@@ -25,7 +25,7 @@ class Imported:
     Attributes:
         trace: the trace that was made.
         tally: how much is in it, by type.
-        left_out: rows that made no transaction, by reason.
+        left_out: rows that made no transaction, and those that were guessed, by reason.
     """
 
     trace: Trace
@@ -81,7 +81,7 @@ def import_log(
 
     def manifest() -> Manifest:
         files = tuple(path.name.encode(errors="replace").decode() for path in paths)
-        source = Source(format_name, files, dict(left_out.counts))
+        source = Source(format_name, files, dict(left_out.counts), dict(left_out.guessed))
         return Manifest(name or out.absolute().name, source, importer.types())
 
     tally = Tally()

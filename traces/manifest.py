@@ -58,11 +58,13 @@ class Source:
         importer: the format's name; a generator's name where the trace is synthetic.
         files: base names of what was read; paths are nobody's business.
         left_out: what was not taken over: how many, by reason.
+        guessed: what was taken over with something that is not certain: how many, by reason.
     """
 
     importer: str
     files: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
+    guessed: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -177,14 +179,21 @@ def _manifest(place: _Place) -> Manifest:
 
 
 def _source(place: _Place) -> Source:
-    left_out = place.at("left_out")
-    if not isinstance(left_out.value, dict):
-        raise left_out.wrong("an object")
+    # Traces that were made before guesses were counted have none.
+    importer = place.at("importer").text()
+    has_guesses = "guessed" in place.value
     return Source(
-        importer=place.at("importer").text(),
+        importer=importer,
         files=tuple(one.text() for one in place.at("files").items()),
-        left_out={reason: left_out.at(reason).whole() for reason in left_out.value},
+        left_out=_counts(place.at("left_out")),
+        guessed=_counts(place.at("guessed")) if has_guesses else {},
     )
+
+
+def _counts(place: _Place) -> dict[str, int]:
+    if not isinstance(place.value, dict):
+        raise place.wrong("an object")
+    return {reason: place.at(reason).whole() for reason in place.value}
 
 
 def _type(place: _Place) -> TransactionType:

@@ -36,9 +36,16 @@ def counts_table(title: str, *columns: str) -> Table:
     return table
 
 
-def left_out_table(counts: Mapping[str, int]) -> Table:
-    """What of a log did not become a transaction: rows by reason, the most first."""
-    table = counts_table("", "left out", "rows")
+def print_reasons(left_out: Mapping[str, int], guessed: Mapping[str, int]) -> None:
+    """Print what of a log is not in its trace, and what is guessed in it: rows by reason."""
+    for title, counts in (("left out", left_out), ("guessed", guessed)):
+        if counts:
+            print_table(reasons_table(title, counts))
+
+
+def reasons_table(title: str, counts: Mapping[str, int]) -> Table:
+    """Rows by reason, the most first."""
+    table = counts_table("", title, "rows")
     for reason, count in sorted(counts.items(), key=lambda one: -one[1]):
         table.add_row(reason, f"{count:,}")
     return table

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from traces.command import one_message
 from traces.manifest import RECORDER, Manifest
-from traces.output import bar, left_out_table, print_table
+from traces.output import bar, print_reasons, print_table
 from traces.reader import Trace, open_trace
 from traces.tally import COLUMNS, Tally
 
@@ -34,8 +34,7 @@ def show(folder: str) -> None:
     print_table(tally.table())
     if any(one.accesses for one in manifest.types):
         print_table(_types_table(manifest))
-    if manifest.source.left_out:
-        print_table(left_out_table(manifest.source.left_out))
+    print_reasons(manifest.source.left_out, manifest.source.guessed)
 
 
 def _count(trace: Trace) -> Tally:

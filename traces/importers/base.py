@@ -21,22 +21,32 @@ NAMED_MAX = 5
 
 @dataclass
 class LeftOut:
-    """What of a log does not become a transaction: how many rows by reason, the first few named.
+    """What an import left out of a log, and what it guessed: rows by reason, the first few named.
 
     Attributes:
-        strict: whether the first bad row is an error.
-        counts: rows by reason, those that are no transactions by their nature too.
-        named: by reason, where the first bad rows are and what is wrong with them.
+        strict: whether the first bad or guessed row is an error.
+        counts: rows that are not in the trace, those that are no transactions by their nature too.
+        guessed: rows that are in the trace, and of which something is not certain.
+        named: by reason, where the first of these rows are and what is wrong with them.
     """
 
     strict: bool = False
     counts: Counter[str] = field(default_factory=Counter)
+    guessed: Counter[str] = field(default_factory=Counter)
     named: dict[str, list[str]] = field(default_factory=dict)
 
-    def skip(self, reason: str, count: int) -> None:
-        """Rows that are fine and no transactions, such as views."""
+    def skip(self, reason: str, count: int, example: str = "") -> None:
+        """Rows that are fine and no transactions, such as views.
+
+        Args:
+            reason: such as `views, which only read`.
+            count: how many.
+            example: one of them, as `FILE:LINE: what it is`; only the first is kept.
+        """
         if count:
             self.counts[reason] += count
+            if example:
+                self.named.setdefault(reason, [example])
 
     def bad(self, reason: str, count: int, examples: list[str]) -> None:
         """Rows that can't be used.
@@ -49,13 +59,28 @@ class LeftOut:
         Raises:
             TraceError: the first one, if bad rows are errors.
         """
+        self._count(self.counts, reason, count, examples)
+
+    def guess(self, reason: str, count: int, examples: list[str]) -> None:
+        """Rows that are used, with something that the log does not say for certain.
+
+        Args:
+            reason: what is guessed and how, such as `time that the zone has twice: the second`.
+            count: how many.
+            examples: the first of them, each as `FILE:LINE: what is guessed`.
+
+        Raises:
+            TraceError: the first one, if guesses are errors.
+        """
+        self._count(self.guessed, reason, count, examples)
+
+    def _count(self, counts: Counter[str], reason: str, count: int, examples: list[str]) -> None:
         if not count:
             return
         if self.strict:
-            raise TraceError(
-                f"{examples[0]}; correct it, or leave out --strict to import what is right"
-            )
-        self.counts[reason] += count
+            cure = "import what is right" if counts is self.counts else "accept the guess"
+            raise TraceError(f"{examples[0]}; correct it, or leave out --strict to {cure}")
+        counts[reason] += count
         named = self.named.setdefault(reason, [])
         named += examples[: NAMED_MAX - len(named)]
 
