@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 import click
-from rich.console import Console, RenderableType
 
 from policies.document import PolicyDocument
 from policies.errors import PolicyFileError
@@ -22,6 +21,8 @@ from policies.published_text import import_published
 from policies.resolve import open_policy, resolve
 from policies.seeds import is_seed
 from policies.signature import Signature, workload_signature
+from traces.lazy_group import HintingGroup
+from traces.output import print_table
 
 BAD_INPUT = 2
 DIFFERENT = 1
@@ -100,7 +101,7 @@ def one_message(command: Command) -> Command:
     return run  # type: ignore[return-value]
 
 
-@click.group("policy", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("policy", cls=HintingGroup, context_settings={"help_option_names": ["-h", "--help"]})
 def policy() -> None:
     """Show, validate, compare, convert, export and promote policies.
 
@@ -137,7 +138,7 @@ def show(
     if as_json:
         click.echo(to_json(document), nl=False)
     else:
-        _print(render(document))
+        print_table(render(document))
 
 
 @policy.command(epilog=VALIDATE_EXAMPLES)
@@ -184,7 +185,7 @@ def diff(
     wanted = _wanted(context, workload, options)
     first, second = _open_pair(one, other, wanted)
     if differences(first, second):
-        _print(differences_table(first, second))
+        print_table(differences_table(first, second))
         raise SystemExit(DIFFERENT)
 
 
@@ -261,17 +262,6 @@ def _key_values(options: tuple[str, ...]) -> Mapping[str, str]:
             raise PolicyFileError(f"-o {option}: the workload is chosen with --workload")
         pairs[key] = value
     return pairs
-
-
-def _print(what: RenderableType) -> None:
-    # Names come from files: brackets and colons in them are no markup.
-    plain = functools.partial(Console, markup=False, emoji=False, highlight=False)
-    console = plain()
-    if not console.is_terminal:
-        # No one can widen a pipe: give the table the room it asks for.
-        wide = plain(width=1000)
-        console = plain(width=max(80, wide.measure(what).maximum))
-    console.print(what)
 
 
 def _fail(message: str) -> NoReturn:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import click
+
+from traces.spelling import visible
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,26 @@ class LazyCommand:
     summary: str
 
 
-class LazyGroup(click.Group):
+class HintingGroup(click.Group):
+    """Says which command a mistyped one may be."""
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that was typed.
+
+        Raises:
+            click.UsageError: there is no such command.
+        """
+        typed, names = args[0], self.list_commands(context)
+        if typed not in names and not typed.startswith("-"):
+            close = difflib.get_close_matches(typed.lower(), names, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
+            context.fail(f"No such command '{visible(typed)}'; {hint}")
+        return super().resolve_command(context, args)
+
+
+class LazyGroup(HintingGroup):
     """Imports a command when it is used: `--help` and `--version` load none of the libraries.
 
     Args:

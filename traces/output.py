@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+
+from traces.fitted_table import fitted
+from traces.plain_console import PlainConsole
 
 PIPE_WIDTH = 80
 WIDEST = 1000
 
-# Names come from files: brackets and colons in them are no markup.
-_plain = functools.partial(Console, markup=False, emoji=False, highlight=False)
-
 
 def print_table(table: RenderableType) -> None:
-    """Print a table; in a pipe, where no one can widen a window, as wide as it wants to be."""
-    console = _plain(file=sys.stdout)
-    if not console.is_terminal:
-        wanted = _plain(width=WIDEST).measure(table).maximum
-        console = _plain(file=sys.stdout, width=max(PIPE_WIDTH, wanted))
-    console.print(table)
+    """Print a table, fitted to a terminal's width; in a pipe it is as wide as it wants to be."""
+    console = PlainConsole(file=sys.stdout)
+    if console.is_terminal:
+        console.print(fitted(table, console))
+    else:
+        sys.stdout.write(as_text(table))
+
+
+def as_text(table: RenderableType) -> str:
+    """A table as plain text, as wide as it wants to be."""
+    width = max(PIPE_WIDTH, PlainConsole(width=WIDEST).measure(table).maximum)
+    console = PlainConsole(width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(table)
+    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
 def counts_table(title: str, *columns: str) -> Table:
@@ -71,7 +79,7 @@ class Bar:
 @contextmanager
 def bar(words: str, total: float | None) -> Iterator[Bar]:
     """Show a bar on standard error while the block runs; `total` is None if it is not known."""
-    console = _plain(file=sys.stderr)
+    console = PlainConsole(file=sys.stderr)
     with Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import signal
+import sys
 from types import FrameType
 
 import click
 
 from policies.sources import add_source
 from traces.lazy_group import LazyCommand, LazyGroup
+from traces.terminal import OutputError, Terminal, open_terminals
+from trainer.command.errors import FAILED, INTERRUPTED
 
 COMMANDS = {
     "train": LazyCommand(
@@ -90,7 +93,19 @@ def show_version(context: click.Context, parameter: click.Parameter, wanted: boo
         context.exit()
 
 
-@click.group(cls=LazyGroup, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+class _Heddle(LazyGroup):
+    """Ends with 130 wherever it is interrupted, also while a command's libraries load."""
+
+    def invoke(self, context: click.Context) -> object:
+        """Run the command that was typed."""
+        try:
+            return super().invoke(context)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            context.exit(INTERRUPTED)
+
+
+@click.group(cls=_Heddle, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
     is_flag=True,
@@ -113,13 +128,54 @@ def _registered(name: str) -> str:
 
 def main() -> None:
     """The console script."""
-    signal.signal(signal.SIGTERM, _stop)
-    heddle(prog_name="heddle")
+    stop = _Stop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    output, _ = open_terminals()
+    sys.exit(_exit_code(output, stop))
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
-    """Being asked to stop is treated like Ctrl-C: keep what there is, say how to go on."""
-    raise KeyboardInterrupt
+class _Stop:
+    """Ctrl-C, and being asked to stop: keep what was measured, say how to resume.
+
+    Attributes:
+        asked: whether either happened.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """A signal arrived."""
+        self.asked = True
+        raise KeyboardInterrupt
+
+
+def _exit_code(output: Terminal, stop: _Stop) -> int | str | None:
+    """Run the command, and write what its output still holds."""
+    code: int | str | None = 0
+    reason = ""
+    try:
+        heddle(prog_name="heddle")
+    except SystemExit as ended:
+        code = ended.code
+    except OutputError as error:
+        reason = str(error)
+    except BaseException:
+        # A library that is interrupted while it loads answers with errors of any kind.
+        if not stop.asked:
+            raise
+        click.echo("interrupted", err=True)
+        code = INTERRUPTED
+    try:
+        output.flush()
+    except OutputError as error:
+        reason = str(error)
+    except BrokenPipeError:
+        output.lost = True
+    if reason:
+        click.echo(f"error: {reason}", err=True)
+    return FAILED if reason and code in (0, None) else code
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 from collections.abc import Callable
@@ -10,38 +9,29 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 import click
-from rich.console import Console, RenderableType
 
 from policies.errors import refuse_special, why_not_written
+from traces.output import as_text, print_table
+from traces.plain_console import PlainConsole
 from trainer.checkpoint import UNFINISHED
 from trainer.command.errors import UsageError
 
+__all__ = [
+    "as_text",
+    "make_output_folder",
+    "make_progress_console",
+    "print_table",
+    "refuse_bad_output",
+    "refuse_bad_picture",
+    "write_and_show",
+]
+
 PICTURE_ENDINGS = (".png", ".svg", ".pdf")
-PIPE_WIDTH = 80
-WIDEST = 1000
 
 
-# Names come from files: brackets and colons in them are no markup.
-_plain = functools.partial(Console, markup=False, emoji=False, highlight=False)
-
-
-def make_console() -> Console:
-    """For what a command reports: standard output."""
-    return _plain(file=sys.stdout)
-
-
-def make_progress_console() -> Console:
+def make_progress_console() -> PlainConsole:
     """For what passes by while a command works: standard error."""
-    return _plain(file=sys.stderr)
-
-
-def print_table(table: RenderableType) -> None:
-    """Print a table; in a pipe, where no one can widen a window, as wide as it wants to be."""
-    console = make_console()
-    if console.is_terminal:
-        console.print(table)
-    else:
-        sys.stdout.write(as_text(table))
+    return PlainConsole(file=sys.stderr)
 
 
 def write_and_show(write: Callable[[], list[str]], show: Callable[[], None]) -> None:
@@ -123,12 +113,3 @@ def make_output_folder(output: str | None, file: str) -> Path | None:
         raise UsageError(f"output={folder}: can't be made: {why_not_written(error)}") from error
     refuse_bad_output(str(folder / file))
     return folder
-
-
-def as_text(table: RenderableType) -> str:
-    """A table as plain text, as wide as it wants to be."""
-    width = max(PIPE_WIDTH, _plain(width=WIDEST).measure(table).maximum)
-    console = _plain(width=width, color_system=None)
-    with console.capture() as capture:
-        console.print(table)
-    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())

@@ -19,6 +19,7 @@ from policies import PolicyDocument, PolicyFileError, load, save, shipped
 from policies.errors import why_not_written
 from policies.policy_digest import policy_digest
 from policies.shipped import in_library, library_names, library_path
+from traces.lazy_group import HintingGroup
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import FAILED, INTERRUPTED, LONGEST, UsageError, one_message
 from trainer.command.groups import group_choices
@@ -70,7 +71,7 @@ Examples:
 """
 
 
-@click.group("library", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("library", cls=HintingGroup, context_settings={"help_option_names": ["-h", "--help"]})
 def library() -> None:
     """The tables that are shipped: list them, measure them again, add one.
 

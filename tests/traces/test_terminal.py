@@ -1,0 +1,111 @@
+"""Standard output of any kind: encodings, control characters, full and closed."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+from traces.spelling import visible
+from traces.terminal import OutputError, Terminal
+
+START = "from trainer.command.main import main; main()"
+
+
+def written(text: str, encoding: str = "utf-8", *, moving: bool = False) -> str:
+    """What a terminal of an encoding gets."""
+    raw = io.BytesIO()
+    terminal = Terminal(io.TextIOWrapper(raw, encoding=encoding), moving=moving, needed=True)
+    terminal.write(text)
+    terminal.flush()
+    return raw.getvalue().decode(encoding)
+
+
+class Full(io.RawIOBase):
+    """A disk without room."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object, /) -> int:
+        raise OSError(28, os.strerror(28))
+
+
+@pytest.mark.parametrize(
+    ("text", "ascii_", "latin"),
+    [
+        ("2 × 3 µs – 4", "2 x 3 us - 4", "2 × 3 µs – 4"),
+        ("± 0.3%, a → b …", "+- 0.3%, a -> b ...", "± 0.3%, a -> b ..."),
+        ("┏━┓│╇⠋", "+-+|+*", "+-+|+*"),
+        ("jürgen, 漢", "j\\xfcrgen, \\u6f22", "jürgen, \\u6f22"),
+        ("not UTF-8: \udcff", "not UTF-8: \\xff", "not UTF-8: \\xff"),
+    ],
+)
+def test_what_an_encoding_lacks_is_written_otherwise(text: str, ascii_: str, latin: str) -> None:
+    assert written(text, "ascii") == ascii_
+    assert written(text, "latin-1") == latin.replace("–", "-")
+    assert written(text) == text.replace("\udcff", "\\xff")
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    ["\x1b]0;title\x07", "\x1bP+q\x1b\\", "\x1b[2J", "a\rb", "a\x08b", "\x9b2J", "\u202eabc"],
+)
+def test_control_characters_are_text(hostile: str) -> None:
+    assert written(f"name {hostile}\n").isprintable() is False  # its line break
+    assert written(f"name {hostile}\n")[:-1].isprintable()
+    assert visible(hostile).isprintable()
+    assert visible("a\nb") == "a\\nb"
+
+
+def test_colours_and_line_breaks_pass() -> None:
+    assert written("\x1b[1mbold\x1b[0m\t1\r\n") == "\x1b[1mbold\x1b[0m\t1\r\n"
+
+
+def test_a_bar_moves_the_cursor_and_nothing_else() -> None:
+    assert written("\r\x1b[2K\x1b[1A\x1b]0;x\x07", moving=True) == "\r\x1b[2K\x1b[1A\\x1b]0;x\\x07"
+
+
+def test_a_full_output_is_told_of_once() -> None:
+    terminal = Terminal(io.TextIOWrapper(io.BufferedWriter(Full())), moving=False, needed=True)
+    terminal.write("text")
+    with pytest.raises(OutputError, match="No space left on device; make room there"):
+        terminal.flush()
+    terminal.write("more")
+    terminal.flush()
+    assert terminal.lost
+
+
+def test_progress_that_cant_be_written_stops_nothing() -> None:
+    terminal = Terminal(io.TextIOWrapper(io.BufferedWriter(Full())), moving=False, needed=False)
+    terminal.write("text")
+    terminal.flush()
+    assert terminal.lost
+
+
+def heddle(arguments: Sequence[str], redirected: str) -> tuple[int, str]:
+    """The exit code of the command in a shell, and what is on standard error."""
+    ran = subprocess.run(
+        ["sh", "-c", f'exec "$@" {redirected}', "sh", sys.executable, "-c", START, *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    return ran.returncode, ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("redirected", "reason"),
+    [(">/dev/full", "No space left on device; make room there"), (">&-", "it is closed")],
+)
+def test_an_output_that_takes_nothing_is_one_line(redirected: str, reason: str) -> None:
+    code, error = heddle(["--version"], redirected)
+    assert (code, error) == (1, f"error: standard output can't be written: {reason}\n")
+
+
+def test_a_closed_standard_error_costs_nothing() -> None:
+    assert heddle(["--version"], ">/dev/null 2>&-") == (0, "")

@@ -1,0 +1,37 @@
+"""The command `heddle` itself: mistyped commands, and interrupts before one has begun."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from traces.lazy_group import LazyCommand
+from trainer.command import main
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        (["trian"], "did you mean train?"),
+        (["Evaluate"], "did you mean evaluate?"),
+        (["xyz"], "there are train, report, evaluate"),
+        (["policy", "sow"], "did you mean show?"),
+        (["trace", "imprt"], "did you mean import?"),
+        (["library", "lst"], "did you mean list?"),
+        (["schedule", "compar"], "did you mean compare?"),
+    ],
+)
+def test_a_mistyped_command_gets_a_hint(typed: list[str], hint: str) -> None:
+    result = CliRunner().invoke(main.heddle, typed)
+    assert result.exit_code == 2
+    assert f"No such command '{typed[-1]}'; {hint}" in result.output
+
+
+def test_an_interrupt_while_a_command_loads_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(name: str) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("traces.lazy_group.importlib.import_module", interrupted)
+    monkeypatch.setitem(main.COMMANDS, "slow", LazyCommand("slow:slow", "Take a second to load."))
+    result = CliRunner().invoke(main.heddle, ["slow"])
+    assert (result.exit_code, result.output) == (130, "interrupted\n")
