@@ -34,8 +34,8 @@ class MlflowStore:
 
     @property
     def uri(self) -> str:
-        """As MLflow takes it."""
-        return self.configured or f"sqlite:///{self.folder.resolve() / 'mlflow.db'}"
+        """As MLflow takes it: a path has signs that mean something in a URI, which are escaped."""
+        return self.configured or _sqlite_uri(self.folder.resolve() / "mlflow.db")
 
     def connect(self) -> Any:
         """A client; the file is made if it is not there.
@@ -57,6 +57,31 @@ class MlflowStore:
             client = MlflowClient(tracking_uri=self.uri, registry_uri=self.uri)
             client.search_experiments(max_results=1)
             return client
+
+
+def sqlite_file(uri: str) -> Path | None:
+    """The file of an SQLite store, by the rules by which MLflow opens it; None of other stores."""
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        place = make_url(uri)
+    except (ArgumentError, ValueError):  # MLflow says what is wrong with it
+        return None
+    if place.get_backend_name() != "sqlite" or (place.database or "").startswith("file:"):
+        return None
+    return Path(place.database or "")
+
+
+def _sqlite_uri(path: Path) -> str:
+    # Takes a moment to import: only where a store is named.
+    from sqlalchemy.engine import URL
+
+    plain = f"sqlite:///{path}"
+    if sqlite_file(plain) == path:
+        return plain
+    # Under the driver's name: under the plain one MLflow makes the folder whose name is escaped.
+    return URL.create("sqlite+pysqlite", database=str(path)).render_as_string(hide_password=False)
 
 
 def reason_of(error: Exception) -> str:

@@ -28,7 +28,7 @@ from policies.format import read_text
 from policies.homes import homes
 from policies.policy_digest import policy_digest
 from policies.sources import add_source
-from trainer.mlflow_store import MlflowStore, reason_of
+from trainer.mlflow_store import MlflowStore, reason_of, sqlite_file
 
 SCHEME = "registry"
 
@@ -422,10 +422,9 @@ def refuse_missing(store: MlflowStore) -> None:
     Raises:
         RegistryError: the store is such a file.
     """
-    place = urlparse(store.uri)
-    if not place.scheme.startswith("sqlite"):
+    path = sqlite_file(store.uri)
+    if path is None:
         return
-    path = Path(unquote(place.path[1:]))
     if not path.is_file():
         wrong = f"there is no MLflow store {path}"
     elif not _is_of_mlflow(path):

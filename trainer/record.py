@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import Any
 from policies import PolicyDocument
 from trainer.checkpoint import GenerationRecord
 from trainer.config import MlflowConfig
-from trainer.mlflow_store import MlflowStore, reason_of
+from trainer.mlflow_store import MlflowStore, reason_of, sqlite_file
 from trainer.policy_registry import Registered, register_candidate
 
 BATCH_MAX = 100
@@ -54,11 +55,15 @@ class Record:
         self._say = say
         self._runs_dir = runs_dir.resolve()
         self._store = MlflowStore(config.uri, self._runs_dir)
-        self.uri = self._store.uri
         self._client: Any = None
         self._experiment_id = ""
         self._away = False
         self.run_id: str | None = None
+
+    @property
+    def uri(self) -> str:
+        """Of the store."""
+        return self._store.uri
 
     def start(self, name: str, params: Mapping[str, Any], run_id: str | None) -> None:
         """Start the run, or go on with `run_id`.
@@ -196,11 +201,11 @@ class Record:
         if self.run_id is None:
             return None
         page = f"#/experiments/{self._experiment_id}/runs/{self.run_id}"
-        if not self.uri.startswith("sqlite:"):
+        if sqlite_file(self.uri) is None:
             return f"{self.uri.rstrip('/')}/{page}" if "://" in self.uri else self.uri
         return (
             "MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false mlflow server --workers 1 --port 5000 "
-            f"--backend-store-uri {self.uri}\n  then open http://127.0.0.1:5000/{page}"
+            f"--backend-store-uri {shlex.quote(self.uri)}\n  then open http://127.0.0.1:5000/{page}"
         )
 
     def _create(self) -> str:
