@@ -103,7 +103,7 @@ def read_manifest(folder: Path) -> Manifest:
     if path.exists() and not path.is_file():
         raise TraceError(f"{path}: is not a regular file; import the trace anew")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise TraceError(
             f"{folder}: is no trace: it has no {FILE_NAME}; make one with heddle trace import"

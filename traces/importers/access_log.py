@@ -25,8 +25,9 @@ from traces.importers.file_importer import FileImporter
 from traces.importers.grouping import Grouping, Groups
 from traces.importers.jsonl_rows import jsonl_rows
 from traces.importers.log_rows import LogRows, as_text, mask_of, not_empty
+from traces.importers.packing import unpacked_suffix
 from traces.importers.parquet_rows import parquet_rows
-from traces.importers.source_file import SourceFile, unpacked_suffix
+from traces.importers.source_file import SourceFile
 from traces.importers.statements import Statements
 from traces.importers.words import Words
 from traces.keys import combined_keys
@@ -77,10 +78,9 @@ class AccessLogImporter(FileImporter):
 
     def tables(self) -> Iterator[pa.Table]:
         """The transactions, as they become complete."""
-        for path in self.sources:
-            with self.opened(path) as file:
-                for rows in self._rows(file):
-                    yield self._table(self._grouping.add(self._normal(self._usable(rows))))
+        for file in self.files():
+            for rows in self._rows(file):
+                yield self._table(self._grouping.add(self._normal(self._usable(rows))))
         rest = self._grouping.finish()
         if rest is not None:
             yield self._table(rest)

@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import yaml
 
 from traces.errors import TraceError, shown
+from traces.importers.byte_order import read_text
 from traces.importers.log_times import EPOCH, ISO, UNITS, TimeForm
+from traces.importers.mapping_text import load_text
 from traces.importers.source_file import check_source
 from traces.schema import ACCESS_KINDS, OUTCOMES
 
@@ -99,6 +103,11 @@ class AccessLogMapping:
         return tuple(dict.fromkeys(name for name in named if name))
 
 
+def small_letters(word: str) -> str:
+    """A word as the words of a column are compared: the same letters change."""
+    return str(pc.utf8_lower(pa.scalar(word)))
+
+
 def load_mapping(path: Path) -> AccessLogMapping:
     """Read a mapping.
 
@@ -109,8 +118,8 @@ def load_mapping(path: Path) -> AccessLogMapping:
     if path.stat().st_size > BYTES_MAX:
         raise TraceError(f"{path}: is longer than any mapping; is it the log?")
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        document = load_text(read_text(path, "write it in UTF-8"))
+    except (yaml.YAMLError, RecursionError) as error:
         words = " ".join(str(error).split())
         raise TraceError(f"{path}: is not YAML: {words}") from None
     return _Reader(path, document).mapping()
@@ -175,16 +184,22 @@ class _Reader:
             raise self._wrong("time.zone", "a zone such as Europe/Berlin", name) from None
 
     def _gap(self, has_ids: bool) -> float:
-        value = self._document.get("gap_ms", GAP_MS if has_ids else None)
+        value = self._document.get("gap_ms")
+        if value is None and has_ids:
+            return GAP_MS
         if value is None:
             raise self._wrong(
                 "gap_ms",
                 "the longest pause within a transaction, where no transaction: names one; it is "
                 "missing",
             )
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e12:
+        try:
+            gap = float(value)
+        except (ValueError, TypeError):
+            gap = 0
+        if not 0 < gap < 1e12:
             raise self._wrong("gap_ms", "a number above 0", value)
-        return value
+        return gap
 
     def _delimiter(self) -> str:
         value = self._text("delimiter") or ","
@@ -240,7 +255,11 @@ class _Reader:
             if not isinstance(meaning, str) or (meanings and meaning not in meanings):
                 wanted = f"one of {', '.join(meanings)}" if meanings else "a text"
                 raise self._wrong(f"{key}.words.{word}", wanted, meaning)
-        return {str(word).lower(): meaning for word, meaning in value.items()}
+        words: dict[str, str] = {}
+        for word, meaning in value.items():
+            if words.setdefault(small_letters(word), meaning) != meaning:
+                raise self._wrong(f"{key}.words.{word}", "there once, in whatever letters")
+        return words
 
     def _text(self, key: str, value: Any = None) -> str | None:
         value = self._document.get(key) if "." not in key else value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv as python_csv
+import io
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
@@ -11,7 +13,7 @@ from pyarrow import csv
 from traces.errors import TraceError, shown
 from traces.importers.base import LeftOut
 from traces.importers.log_rows import LogRows
-from traces.importers.source_file import SourceFile, open_source
+from traces.importers.source_file import SourceFile
 
 BLOCK_BYTES = 4 << 20
 """So much is parsed at a time; no row may be longer."""
@@ -29,8 +31,9 @@ def csv_rows(
     values. A row's place is its line; line breaks within quotes are not counted.
 
     Raises:
-        TraceError: the file can't be read, or lacks a column.
+        TraceError: the file can't be read, lacks a column, or has two of its name.
     """
+    _refuse_twice(file, columns, delimiter)
     misshapen = _Misshapen(file, left_out)
     before = 0
     try:
@@ -80,7 +83,7 @@ def _open(
 ) -> csv.CSVStreamingReader:
     try:
         return csv.open_csv(
-            file.stream,
+            _stream(file),
             read_options=csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
             parse_options=csv.ParseOptions(
                 delimiter=delimiter,
@@ -98,9 +101,26 @@ def _open(
         raise _lacks_columns(file, columns) from None
 
 
+def _stream(file: SourceFile) -> object:
+    """The file; one that is a header without the end of its line gets that."""
+    if file.is_whole and b"\n" not in file.beginning and b"\r" not in file.beginning:
+        return io.BytesIO(file.beginning + b"\n")
+    return file.stream
+
+
+def _refuse_twice(file: SourceFile, columns: Sequence[str], delimiter: str) -> None:
+    text = io.StringIO(file.beginning.decode(errors="replace"), newline="")
+    header = next(python_csv.reader(text, delimiter=delimiter), [])
+    for column in columns:
+        if header.count(column) > 1:
+            raise file.bad(
+                f"has {header.count(column)} columns that are called {column}; rename those that "
+                "are not meant"
+            )
+
+
 def _lacks_columns(file: SourceFile, columns: Sequence[str]) -> TraceError:
-    with open_source(file.path) as again:
-        header = again.stream.read(HEADER_SHOWN_BYTES).split(b"\n")[0].strip()
+    header = file.beginning[:HEADER_SHOWN_BYTES].split(b"\n")[0].strip()
     return file.bad(
         f"must have the columns {', '.join(columns)}; its header is "
         f"{shown(header.decode(errors='replace'))}"

@@ -80,10 +80,9 @@ class EcommerceImporter(FileImporter):
 
     def tables(self) -> Iterator[pa.Table]:
         """A table of each few megabytes of log; an event's id is its number among those kept."""
-        for path in self.sources:
-            with self.opened(path) as file:
-                for rows in csv_rows(file, COLUMNS, self.left_out):
-                    yield self._table(rows)
+        for file in self.files():
+            for rows in csv_rows(file, COLUMNS, self.left_out):
+                yield self._table(rows)
 
     def _table(self, rows: LogRows) -> pa.Table:
         rows = self._usable(self._chosen(rows))

@@ -9,6 +9,9 @@ from pathlib import Path
 from traces.errors import TraceError
 from traces.importers.base import Importer, LeftOut
 from traces.importers.source_file import SourceFile, check_source, open_source
+from traces.importers.twice import refuse_twice
+
+EMPTY = "file that is empty"
 
 
 class FileImporter(Importer):
@@ -20,7 +23,7 @@ class FileImporter(Importer):
         needs: what the files are, such as `the CSV files of the log`.
 
     Raises:
-        TraceError: there is no source, or one can't be read.
+        TraceError: there is no source, or one can't be read or is named twice.
     """
 
     def __init__(self, sources: tuple[Path, ...], left_out: LeftOut, needs: str) -> None:
@@ -29,6 +32,7 @@ class FileImporter(Importer):
             raise TraceError(f"SOURCE: none is named; name {needs}")
         for path in sources:
             check_source(path)
+        refuse_twice(sources)
         self.bytes_total = sum(path.stat().st_size for path in sources)
         self._bytes_before = 0
         self._file: SourceFile | None = None
@@ -38,13 +42,21 @@ class FileImporter(Importer):
         """Of the files that were read, and of the one that is open."""
         return self._bytes_before + (self._file.bytes_read() if self._file else 0)
 
-    @contextmanager
-    def opened(self, path: Path) -> Iterator[SourceFile]:
-        """One of the sources, in its turn.
+    def files(self) -> Iterator[SourceFile]:
+        """The sources in their order, each open until the next; those that are empty are counted.
 
         Raises:
-            TraceError: it can't be read.
+            TraceError: one can't be read.
         """
+        for path in self.sources:
+            with self._opened(path) as file:
+                if file.is_empty:
+                    self.left_out.skip(EMPTY, 1, str(path))
+                else:
+                    yield file
+
+    @contextmanager
+    def _opened(self, path: Path) -> Iterator[SourceFile]:
         with open_source(path) as file:
             self._file = file
             yield file

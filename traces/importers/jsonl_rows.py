@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -12,8 +11,11 @@ import pyarrow as pa
 
 from traces.errors import shown
 from traces.importers.base import LeftOut
+from traces.importers.byte_order import UTF8
 from traces.importers.log_rows import LogRows
 from traces.importers.source_file import SourceFile
+
+TWICE = "member that its object has twice: the last is taken"
 
 LINE_BYTES_MAX = 4 << 20
 """No line may be longer."""
@@ -33,10 +35,15 @@ def jsonl_rows(file: SourceFile, columns: Sequence[str], left_out: LeftOut) -> I
         TraceError: the file can't be read, or a line is too long.
     """
     lines = enumerate(_lines(file), start=1)
+    # How the names of members are written: what is in a line once is not there twice.
+    written = [json.dumps(column.rsplit(".", 1)[-1]).encode() for column in columns]
     while some := list(islice(lines, BATCH_LINES)):
         rows, numbers = [], []
         for number, line in some:
-            row = _row(line, columns, f"{file.path.name}:{number}", left_out)
+            place = f"{file.path.name}:{number}"
+            row = _row(line, columns, place, left_out)
+            if row is not None and any(line.count(name) > 1 for name in written):
+                _guess_twice(line, columns, place, left_out)
             if row is not None:
                 rows.append(row)
                 numbers.append(number)
@@ -48,8 +55,7 @@ def jsonl_rows(file: SourceFile, columns: Sequence[str], left_out: LeftOut) -> I
 
 
 def _lines(file: SourceFile) -> Iterator[bytes]:
-    stream = io.BufferedReader(file.stream)
-    while line := stream.readline(LINE_BYTES_MAX + 1):
+    while line := file.stream.readline(LINE_BYTES_MAX + 1):
         if len(line) > LINE_BYTES_MAX:
             raise file.bad(f"a line is longer than {LINE_BYTES_MAX >> 20} MiB")
         yield line
@@ -61,7 +67,8 @@ def _row(
     if not line.strip():
         return None
     try:
-        document = json.loads(line.decode())
+        # A mark is left within a log that was put together of several.
+        document = json.loads(line.removeprefix(UTF8).decode())
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
@@ -74,6 +81,20 @@ def _row(
             left_out.bad(f"{column} is no single value", 1, [words])
             return None
     return [_text(value) for value in values]
+
+
+def _guess_twice(line: bytes, columns: Sequence[str], place: str, left_out: LeftOut) -> None:
+    """Count a line that has a member of a wanted name twice in one object."""
+    names = {step for column in columns for step in (column, *column.split("."))}
+    twice: list[str] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        members = [name for name, _ in pairs if name in names]
+        twice.extend(name for name in set(members) if members.count(name) > 1)
+
+    json.loads(line.removeprefix(UTF8), object_pairs_hook=note)
+    if twice:
+        left_out.guess(TWICE, 1, [f"{place}: {sorted(twice)[0]} is there twice"])
 
 
 def _member(document: dict[str, Any], column: str) -> Any:

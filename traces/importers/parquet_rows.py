@@ -34,7 +34,10 @@ def parquet_rows(file: SourceFile, columns: Sequence[str]) -> Iterator[LogRows]:
 
 def _check(file: SourceFile, schema: pa.Schema, columns: Sequence[str]) -> None:
     for column in columns:
-        if schema.get_field_index(column) < 0:
+        count = schema.names.count(column)
+        if count > 1:
+            raise file.bad(f"has {count} columns that are called {column}; rename one")
+        if count == 0:
             raise file.bad(f"must have a column {column}; it has {', '.join(schema.names)}")
         if pa.types.is_nested(schema.field(column).type):
             raise file.bad(f"{column}: must be a plain column, is {schema.field(column).type}")

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
 from traces.errors import TraceError, why
+from traces.importers.byte_order import UTF8, wide_encoding
+from traces.importers.packing import BUFFER_BYTES, FAULTS, unpacked
 
-PACKED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
-"""What is unpacked while it is read, by the ending of the name."""
+BEGINNING_BYTES = 1 << 14
+"""By so many bytes of a file is told what it is."""
+
+_TAR = slice(257, 262)
+_BLANK = b"\0\r\n\t "
 
 
 @dataclass(frozen=True)
@@ -23,13 +29,25 @@ class SourceFile:
 
     Attributes:
         path: as it was named.
-        stream: its bytes, unpacked; for pyarrow's readers.
+        stream: its bytes, unpacked, of text in UTF-8 without a byte order mark.
         raw: its bytes as they are on disk.
+        beginning: the first bytes of `stream`, up to `BEGINNING_BYTES`.
     """
 
     path: Path
-    stream: Any
+    stream: BinaryIO
     raw: Any
+    beginning: bytes
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether `beginning` is all there is."""
+        return len(self.beginning) < BEGINNING_BYTES
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing in it but line breaks, or zero bytes as a crash leaves them."""
+        return self.is_whole and not self.beginning.strip(_BLANK)
 
     def bytes_read(self) -> int:
         """How much of it was read, in bytes on disk."""
@@ -40,27 +58,62 @@ class SourceFile:
         return TraceError(f"{self.path}: {words}")
 
 
-def unpacked_suffix(path: Path) -> str:
-    """The ending that says what is in a file, such as `.csv` for `log.csv.gz`."""
-    inner = path.with_suffix("") if path.suffix.lower() in PACKED else path
-    return inner.suffix.lower()
-
-
 @contextmanager
 def open_source(path: Path) -> Iterator[SourceFile]:
-    """Open a file, unpacking it where its name says that it is packed.
+    """Open a file: unpacked where it is packed, and in UTF-8 where its byte order mark says so.
 
     Raises:
-        TraceError: it can't be opened.
+        TraceError: it can't be opened, or is damaged.
     """
     check_source(path)
     try:
-        with pa.OSFile(os.fsencode(path), "rb") as raw:
-            packing = PACKED.get(path.suffix.lower())
-            stream = pa.CompressedInputStream(raw, packing) if packing else raw
-            yield SourceFile(path, stream, raw)
-    except OSError as error:
-        raise TraceError(f"{path}: can't be read: {why(error)}") from None
+        with ExitStack() as stack:
+            raw = stack.enter_context(pa.OSFile(os.fsencode(path), "rb"))
+            stream = _text(unpacked(raw, path, stack), stack)
+            beginning = stream.peek(BEGINNING_BYTES)[:BEGINNING_BYTES]
+            if beginning[_TAR] == b"ustar":
+                raise TraceError(f"{path}: is a tar archive; unpack it and name the files in it")
+            yield SourceFile(path, stream, raw, beginning)
+    except UnicodeDecodeError as error:
+        raise TraceError(f"{path}: is not {error.encoding.upper()} as its mark says") from None
+    except FAULTS as error:
+        raise TraceError(f"{path}: can't be read: {_words(error)}") from None
+
+
+class _Beginning(io.RawIOBase):
+    """A stream whose first bytes were read already."""
+
+    def __init__(self, first: bytes, rest: BinaryIO) -> None:
+        self._first = first
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._first:
+            return cast(io.BufferedReader, self._rest).readinto(buffer)
+        count = min(len(buffer), len(self._first))
+        buffer[:count] = self._first[:count]
+        self._first = self._first[count:]
+        return count
+
+
+def _text(stream: BinaryIO, stack: ExitStack) -> io.BufferedReader:
+    """The stream without its byte order mark, so that `peek` sees its first bytes."""
+    first = stream.read(BEGINNING_BYTES)
+    encoding = wide_encoding(first)
+    whole: Any = _Beginning(first.removeprefix(UTF8), stream)
+    if encoding is not None:
+        plain = pa.PythonFile(io.BufferedReader(whole), mode="r")
+        whole = pa.transcoding_input_stream(plain, encoding, "utf-8")
+    return stack.enter_context(io.BufferedReader(cast(Any, whole), BUFFER_BYTES))
+
+
+def _words(error: Exception) -> str:
+    words = why(error) if isinstance(error, OSError) else str(error)
+    cut_off = isinstance(error, EOFError) or "Truncated compressed" in words
+    return f"{words}; it was cut off: copy it anew" if cut_off else words
 
 
 def check_source(path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import io
 import json
 from collections.abc import Iterator
 from functools import partial
@@ -13,8 +12,9 @@ from zoneinfo import ZoneInfo
 import click
 import pyarrow as pa
 
-from traces.errors import TraceError, shown, why
+from traces.errors import TraceError, shown
 from traces.importers.base import Format, LeftOut
+from traces.importers.byte_order import read_text
 from traces.importers.file_importer import FileImporter
 from traces.importers.postgresql.log import LogReader
 from traces.importers.postgresql.records import RECORD_BYTES_MAX
@@ -24,9 +24,6 @@ from traces.importers.postgresql.times import LogTimes
 from traces.importers.postgresql.transaction_types import Types
 from traces.importers.source_file import SourceFile
 from traces.manifest import TransactionType
-
-BLOCK_BYTES = 1 << 20
-"""So much of a file is read at a time."""
 
 UNUSED_NAME = "name for a transaction type that is not in the log"
 
@@ -74,9 +71,8 @@ class PostgresqlImporter(FileImporter):
         Raises:
             TraceError: a file can't be read, is no csvlog, or there is no statement in any.
         """
-        for path in self.sources:
-            with self.opened(path) as file:
-                yield from self._reader.tables(path, _lines(file))
+        for file in self.files():
+            yield from self._reader.tables(file.path, _lines(file))
         yield self._reader.last_table()
         self._refuse_nothing()
         self.left_out.skip(UNUSED_NAME, len(set(self._names) - self._types.renamed))
@@ -94,15 +90,14 @@ class PostgresqlImporter(FileImporter):
 
 
 def _lines(source: SourceFile) -> Iterator[bytes]:
-    readable = io.BufferedReader(source.stream, BLOCK_BYTES)
-    return iter(partial(readable.readline, RECORD_BYTES_MAX), b"")
+    return iter(partial(source.stream.readline, RECORD_BYTES_MAX), b"")
 
 
 def _read_names(path: Path) -> dict[str, str]:
     try:
-        names = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise TraceError(f"{path}: can't be read: {why(error)}") from None
+        names = json.loads(read_text(path, "write it in UTF-8"))
+    except TraceError:
+        raise
     except (ValueError, RecursionError) as error:
         raise TraceError(f"{path}: is not JSON: {error}") from None
     if not isinstance(names, dict):

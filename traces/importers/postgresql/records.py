@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from traces.importers.byte_order import UTF8
+
 RECORD_BYTES_MAX = 16 << 20
 """No record is longer: what goes on for longer has lost its closing quote."""
 
@@ -86,8 +88,11 @@ def read_records(lines: Iterable[bytes], encoding: str = "utf-8") -> Iterator[Re
     """
     source = _Lines(lines)
     parser = _Parser()
+    width = 0
     while (whole := source.next()) is not None:
         number = source.number
+        # A mark is left within a log that was put together of several.
+        whole = whole.removeprefix(UTF8)
         if whole.count(b'"') & 1:
             whole = _until_closed(source, whole)
         exact = True
@@ -96,7 +101,10 @@ def read_records(lines: Iterable[bytes], encoding: str = "utf-8") -> Iterator[Re
         except UnicodeDecodeError:
             text, exact = whole.decode(encoding, errors="backslashreplace"), False
         fields = parser.fields(text)
-        if len(fields) in COLUMNS and whole[-1:] == b"\n" and _START.match(whole):
+        # The last of a file may lack its end, and is whole if it is as wide as those before it.
+        ended = whole[-1:] == b"\n" or (width in (0, len(fields)) and not _START.search(whole, 1))
+        if len(fields) in COLUMNS and ended and _START.match(whole):
+            width = len(fields)
             yield Record(number, fields, exact)
         elif fields:
             source.hand_back(_from_next_start(whole))

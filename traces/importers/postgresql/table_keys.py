@@ -12,8 +12,9 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from traces.errors import TraceError, why
+from traces.errors import TraceError
 from traces.importers.base import LeftOut
+from traces.importers.byte_order import read_text
 from traces.importers.postgresql import literals
 
 DIALECT = "postgres"
@@ -92,12 +93,7 @@ def read_definitions(path: Path, left_out: LeftOut) -> dict[str, TableDefinition
     Raises:
         TraceError: the file can't be read, or defines no table.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise TraceError(f"{path}: can't be read: {why(error)}") from None
-    except UnicodeDecodeError:
-        raise TraceError(f"{path}: is not UTF-8 text; write it with pg_dump -E UTF8") from None
+    text = read_text(path, "write it with pg_dump -E UTF8")
     found: dict[str, TableDefinition] = {}
     for place, statement in literals.statements(text):
         definition = _DEFINITION.search(statement)

@@ -73,6 +73,20 @@ def test_an_entry_cut_short_costs_no_other(data: st.DataObject) -> None:
     assert damage[0].line == 1 + sum(line.count(b"\n") for line in whole[:cut])
 
 
+@pytest.mark.parametrize("columns", COLUMNS)
+def test_the_last_entry_may_lack_the_end_of_its_line(columns: int) -> None:
+    whole = entry("one", columns) + entry('two "and"\nmore', columns)
+    assert messages(whole[:-1]) == ["one", 'two "and"\nmore']
+    assert messages(entry("one", columns)[:-1]) == ["one"]
+    (_, damage) = read(whole[: whole.rindex(b",")])
+    assert isinstance(damage, Damage)
+
+
+def test_byte_order_marks_within_a_log_that_was_put_together() -> None:
+    mark = b"\xef\xbb\xbf"
+    assert messages(mark + entry("one") + mark + entry("two")) == ["one", "two"]
+
+
 @given(st.binary(max_size=300))
 def test_bytes_of_any_kind_are_no_crash(data: bytes) -> None:
     for one in read(data):
