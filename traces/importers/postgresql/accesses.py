@@ -4,9 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from traces.importers.postgresql.column_types import Form
+
 NOT_PARSED = "statement that can't be parsed"
 KEY_NOT_NAMED = "write that does not name the keys of its rows"
+LOCK_NOT_NAMED = "rows locked to be written, whose keys the statement does not name"
 FUNCTION = "call of a function whose statements are not in the log"
+TABLE_LOCKED = "table locked as a whole"
+SESSION_LOCKED = "advisory lock that a session holds beyond its transaction"
+ADVISORY_NOT_NAMED = "advisory lock of a computed key"
+EXECUTED = "EXECUTE of a statement that is not in the log"
+
+TRIGGER = "write whose triggers use tables: their statements are not in the log"
+CASCADE = "delete that foreign keys carry on to other tables"
+VIEW_WRITTEN = "write to a view of more than one table"
+
+SKIPPED_ROWS = "row locked unless another transaction holds it (SKIP LOCKED, pg_try_…): as locked"
+DOES_NOTHING = "insert that leaves a row that is there (DO NOTHING): as an insert"
+OTHER_KEY = "upsert by other columns than the primary key: as a row of its own, of these columns"
+NO_DEFINITION = "access to a table without a definition: its key is guessed (--schema)"
+NO_FORM = "value in no known form of its column's type: compared as it is written"
+NO_ZONE = "time without a zone for a column with one: in UTC"
+OFF_THE_PATH = "table that is not on the search path: as the one of that name (--search-path)"
+OF_SEVERAL = "table of several schemas, none on the search path: as the first (--search-path)"
+
+GUESSES = frozenset(
+    {
+        *(SKIPPED_ROWS, DOES_NOTHING, OTHER_KEY, NO_DEFINITION, NO_FORM, NO_ZONE),
+        *(OFF_THE_PATH, OF_SEVERAL),
+    }
+)
+"""Reasons of what is in the trace and not certain; the others are of what is not in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +45,13 @@ class KeyPart:
         slot: the slot of the statement's shape that has it; None for `text`.
         text: the value itself, where it is a constant of the template.
         is_array: whether the slot holds an array, each item of which is a value: `= ANY($1)`.
+        form: of the column's type; None: values are equal where their texts are.
     """
 
     slot: int | None
     text: str = ""
     is_array: bool = False
+    form: Form | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +65,14 @@ class Access:
             far as they are known. None: the database makes the key, as a sequence does.
         by_row: whether the n-th values of all parts belong together, as in a list of rows;
             otherwise every combination of them is a key.
+        besides: parts of keys that are no access of their own, for another access has them.
     """
 
     table: str
     kind: str
     key: tuple[KeyPart, ...] | None
     by_row: bool = False
+    besides: tuple[KeyPart, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +82,11 @@ class Accesses:
     Attributes:
         made: the accesses, in the order in which they are made: of one statement, reads first.
         faults: what could not be read off.
+        guesses: what was read off, and is not certain.
         guessed: tables whose keys were to be guessed, and could not yet be.
     """
 
     made: tuple[Access, ...] = ()
     faults: tuple[str, ...] = ()
+    guesses: tuple[str, ...] = ()
     guessed: frozenset[str] = frozenset()

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from traces.importers.postgresql.accesses import Access, KeyPart
-from traces.importers.postgresql.syntax import array, bare, constant, flattened
-from traces.importers.postgresql.table_keys import TableKeys, folded
+from traces.importers.postgresql.syntax import array, bare, constant, flattened, folded
+from traces.importers.postgresql.table_keys import TableKeys
 
 
 @dataclass(eq=False)
@@ -22,6 +22,10 @@ class Source:
         projected: of what is made up, what its columns stand for.
         inner: of what is made up, the sources those are of.
         inserted: of the target of an insert, the access.
+        locked: whether its rows are locked to be written (FOR UPDATE).
+        moved: the values that an update gives to columns of the key.
+        made_as: the kind of access that a MERGE makes; None: `kind`.
+        simple: of a view, whether it can be written to.
     """
 
     table: str | None
@@ -29,6 +33,10 @@ class Source:
     projected: dict[str, exp.Expr] = field(default_factory=dict)
     inner: Frame | None = None
     inserted: Access | None = None
+    locked: bool = False
+    moved: dict[str, KeyPart] = field(default_factory=dict)
+    made_as: str | None = None
+    simple: bool = False
 
 
 class Frame:
@@ -142,6 +150,8 @@ class Bindings:
             return None
         if source.inner is not None:
             stands_for = source.projected.get(name)
+            if stands_for is None and "*" in source.projected:
+                stands_for = exp.column(name, quoted=True)
             inner = self._column(stands_for, source.inner) if stands_for is not None else None
             if inner is not None:
                 return inner
@@ -168,7 +178,8 @@ class Bindings:
     def _has(self, source: Source, column: str) -> bool | None:
         """Whether a source has a column; None: not known."""
         if source.table is None:
-            return column in source.projected if source.projected else None
+            made_up = source.projected
+            return column in made_up if made_up and "*" not in made_up else None
         definition = self._keys.definition(source.table)
         if definition is None or not definition.columns:
             return None
@@ -218,12 +229,14 @@ class Bindings:
             wanted: the columns of the key; empty: not known.
             bound: the columns that are equal to constants.
         """
+        table = source.table or ""
         key: list[KeyPart] = []
         for column in wanted:
-            part = bound.get(column)
+            part = bound.get(column) or self._from.get(self._root((source, column)))
             if part is None:
-                low = self._from.get(self._root((source, column)))
-                return (*key, low) if low is not None else tuple(key)
-            key.append(part)
+                return tuple(key)
+            key.append(self._keys.formed(table, column, part))
+            if column not in bound:
+                return tuple(key)
         ranges = [part for (owner, _), part in self._from.items() if owner is source and not wanted]
         return (*key, *ranges[:1])

@@ -16,9 +16,11 @@ from traces.errors import TraceError, shown
 from traces.importers.base import Format, LeftOut
 from traces.importers.byte_order import read_text
 from traces.importers.file_importer import FileImporter
+from traces.importers.postgresql.catalog import Catalog
+from traces.importers.postgresql.definitions import read_definitions
 from traces.importers.postgresql.log import LogReader
 from traces.importers.postgresql.records import RECORD_BYTES_MAX
-from traces.importers.postgresql.table_keys import TableKeys, read_definitions
+from traces.importers.postgresql.table_keys import TableKeys
 from traces.importers.postgresql.templates import Templates
 from traces.importers.postgresql.times import LogTimes
 from traces.importers.postgresql.transaction_types import Types
@@ -58,8 +60,8 @@ class PostgresqlImporter(FileImporter):
     ) -> None:
         super().__init__(sources, left_out, "the .csv files of the server's log_directory")
         self._names = _read_names(type_names) if type_names is not None else {}
-        definitions = read_definitions(schema, left_out) if schema is not None else {}
-        templates = Templates(TableKeys(definitions))
+        catalog = read_definitions(schema, left_out) if schema is not None else Catalog()
+        templates = Templates(TableKeys(catalog))
         self._types = Types(templates, self._names)
         self._reader = LogReader(
             templates, self._types, left_out, LogTimes(_zone(timezone)), database, _codec(encoding)

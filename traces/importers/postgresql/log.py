@@ -89,7 +89,9 @@ class LogReader:
         self._database = database
         self._encoding = encoding
         self._columns = Columns(templates, types)
-        self._grouping = Grouping(templates, self._ended, self._unread, self._skipped)
+        self._grouping = Grouping(
+            templates, self._ended, self._unread, self._guessed, self._skipped
+        )
         self._sessions: dict[str, Session] = {}
         self._path = Path()
         self._line = 0
@@ -124,6 +126,8 @@ class LogReader:
                 self._entry(record)
             except UnknownZoneError as error:
                 raise TraceError(f"{path}:{record.line}: {error}") from None
+            except TraceError:
+                raise
             except ValueError:
                 self._unread("entry of an unknown form", ",".join(record.fields))
             if self._columns.full():
@@ -211,6 +215,9 @@ class LogReader:
 
     def _unread(self, reason: str, text: str) -> None:
         self._left_out.bad(reason, 1, [f"{self._path}:{self._line}: {reason}: {shown(text)}"])
+
+    def _guessed(self, reason: str, text: str) -> None:
+        self._left_out.guess(reason, 1, [f"{self._path}:{self._line}: {reason}: {shown(text)}"])
 
     def _skipped(self, reason: str) -> None:
         self._left_out.skip(reason, 1)

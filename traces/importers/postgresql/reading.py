@@ -9,46 +9,61 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from traces.importers.postgresql.accesses import (
+    CASCADE,
+    DOES_NOTHING,
     FUNCTION,
+    GUESSES,
     KEY_NOT_NAMED,
+    LOCK_NOT_NAMED,
+    NO_DEFINITION,
     NOT_PARSED,
+    SKIPPED_ROWS,
+    TRIGGER,
+    VIEW_WRITTEN,
     Access,
     Accesses,
-    KeyPart,
 )
+from traces.importers.postgresql.advisory_locks import advisory_locks
 from traces.importers.postgresql.bindings import Bindings, Frame, Source
+from traces.importers.postgresql.catalog import View
+from traces.importers.postgresql.inserting import Inserting, assignments
+from traces.importers.postgresql.names import Names, of_the_system
 from traces.importers.postgresql.syntax import (
+    DIALECT,
     constant,
     first_row,
+    folded,
     projections,
     queries_in_expressions,
 )
-from traces.importers.postgresql.table_keys import DIALECT, TableKeys, folded, table_name
+from traces.importers.postgresql.table_keys import TableKeys
 
 _HARMLESS_FUNCTIONS = frozenset(
     {
         *("currval", "lastval", "nextval", "setval"),
         *("current_setting", "set_config", "version"),
         *("clock_timestamp", "statement_timestamp", "txid_current"),
+        *("hashtext", "hashtextextended", "uuid_generate_v4", "to_regclass"),
     }
 )
 """Functions that touch no table and that the parser does not know."""
 
 
-def accesses_of(sql: str, keys: TableKeys) -> Accesses:
+def accesses_of(sql: str, keys: TableKeys, names: Names | None = None) -> Accesses:
     """Read off what a statement touches.
 
     Args:
         sql: with the numbers of slots in place of its literals, see
             `traces.importers.postgresql.shapes.Shape`.
         keys: of the tables.
+        names: what tables are called; None: along PostgreSQL's own search path.
     """
     try:
         tree = sqlglot.parse_one(sql, dialect=DIALECT)
         if isinstance(tree, exp.Command):
             return Accesses(faults=(NOT_PARSED,))
-        reading = _Reading(keys)
-        reading.statement(tree)
+        reading = _Reading(keys, names or Names(keys.catalog))
+        reading.whole(tree)
         return reading.accesses()
     except (SqlglotError, RecursionError):
         return Accesses(faults=(NOT_PARSED,))
@@ -57,12 +72,27 @@ def accesses_of(sql: str, keys: TableKeys) -> Accesses:
 class _Reading:
     """One statement being read."""
 
-    def __init__(self, keys: TableKeys) -> None:
+    def __init__(self, keys: TableKeys, names: Names) -> None:
         self._keys = keys
+        self._names = names
+        self._locks: list[Access] = []
         self._sources: list[Source] = []
         self._bindings = Bindings(keys)
-        self._faults: list[str] = []
+        self._reasons: list[str] = []
         self._guessed: set[str] = set()
+
+    def whole(self, tree: exp.Expr) -> None:
+        """Read a statement with what its functions do."""
+        for one in advisory_locks(tree):
+            if isinstance(one, Access):
+                self._locks.append(one)
+            else:
+                self._say(one)
+        functions = self._keys.catalog.functions
+        for function in tree.find_all(exp.Anonymous):
+            if functions.get(function.name.lower()):
+                self._say(FUNCTION)
+        self.statement(tree)
 
     def statement(self, tree: exp.Expr, outer: Frame | None = None) -> Frame:
         """Read a query or a statement that changes rows."""
@@ -86,13 +116,19 @@ class _Reading:
         elif isinstance(tree, (exp.Values, exp.Table)):
             self._add(tree, frame, "read")
         else:
-            self._fault(NOT_PARSED)
+            self._say(NOT_PARSED)
         return frame
 
     def accesses(self) -> Accesses:
         """What was found."""
         made = [access for source in self._sources for access in self._made_by(source)]
-        return Accesses(tuple(made), tuple(dict.fromkeys(self._faults)), frozenset(self._guessed))
+        reasons = dict.fromkeys(self._reasons)
+        return Accesses(
+            (*self._locks, *made),
+            tuple(reason for reason in reasons if reason not in GUESSES),
+            tuple(reason for reason in reasons if reason in GUESSES),
+            frozenset(self._guessed),
+        )
 
     # What there is in a statement.
 
@@ -117,6 +153,27 @@ class _Reading:
             self._functions(tree)
         self._joins(tree, frame)
         self._where(tree, frame)
+        for lock in tree.args.get("locks") or ():
+            self._lock(lock, frame)
+
+    def _lock(self, lock: exp.Lock, frame: Frame) -> None:
+        """`FOR UPDATE` keeps others from a row as a write does; `FOR SHARE` as a read does."""
+        if not lock.args.get("update"):
+            return
+        named = [one.name.lower() for one in lock.expressions]
+        of_with = set(map(id, frame.made_up.values()))
+        locked = [
+            source
+            for alias, source in frame.sources.items()
+            if (alias in named or not named) and id(source) not in of_with
+        ]
+        while locked:
+            source = locked.pop()
+            source.locked = True
+            if source.inner is not None:
+                locked += source.inner.sources.values()
+        if lock.args.get("wait") is False:
+            self._say(SKIPPED_ROWS)
 
     def _joins(self, tree: exp.Expr, frame: Frame) -> None:
         for join in tree.args.get("joins") or ():
@@ -140,64 +197,61 @@ class _Reading:
 
     def _insert(self, tree: exp.Insert, frame: Frame) -> None:
         target = tree.this
-        table = target.this if isinstance(target, exp.Schema) else target
-        name = table_name(table)
+        node = _named_table(target.this if isinstance(target, exp.Schema) else target)
         columns = [folded(c) for c in target.expressions] if isinstance(target, exp.Schema) else []
+        name, columns = self._inserted_into(node, columns)
+        inserting = Inserting(self._keys, name)
         source = Source(name, "insert")
+        conflict = tree.args.get("conflict")
         rows = tree.expression
-        if isinstance(rows, exp.Values):
-            source.inserted = self._inserted(name, columns, rows)
-            self._nested(rows, frame)
-        elif rows is None:  # DEFAULT VALUES
-            source.inserted = Access(name, "insert", None)
+        values: dict[str, exp.Expr] | None = {}
+        if rows is not None:  # otherwise DEFAULT VALUES
+            values = self._values(columns or list(inserting.columns()), rows, frame)
+        if values is None:
+            self._say(KEY_NOT_NAMED)
         else:
-            inner = self.statement(rows, frame)
-            source.inserted = self._selected(name, columns, rows, inner)
-            if source.inserted is None:
-                self._fault(KEY_NOT_NAMED)
-        if not _of_the_system(name):
+            source.inserted = inserting.access(values, conflict)
+            for reason in inserting.reasons:
+                self._say(reason)
+            if inserting.guessed:
+                self._guessed.add(name)
+        self._nested(tree, frame)
+        if not self._is_of_the_system(name):
             self._sources.append(source)
 
-    def _inserted(self, table: str, columns: list[str], rows: exp.Values) -> Access:
-        """The access of `INSERT … VALUES`; rows that were not folded have to be of one key."""
-        definition = self._keys.definition(table)
-        named = columns or list(definition.columns if definition else ())
-        lists = [
-            row.expressions if isinstance(row, exp.Tuple) else [row] for row in rows.expressions
-        ]
-        values = dict(
-            zip(named or [f"{n:05}" for n in range(len(lists[0]))], lists[0], strict=False)
-        )
-        if len(lists) > 1:
-            self._fault(KEY_NOT_NAMED)
-        return Access(table, "insert", self._insert_key(table, values), by_row=True)
+    def _inserted_into(self, node: exp.Table, columns: list[str]) -> tuple[str, list[str]]:
+        """The table that rows are inserted into, through views, and its columns."""
+        name = self._resolved(node)
+        while (view := self._keys.catalog.views.get(name)) is not None:
+            if not _is_simple(view):
+                self._say(VIEW_WRITTEN)
+                return name, columns
+            stands_for = _projected(view)
+            named = columns or list(stands_for)
+            columns = [
+                folded(one.this) if isinstance(one := stands_for.get(column), exp.Column) else ""
+                for column in named
+            ]
+            name = self._resolved(view.query.args["from_"].this)
+        return name, columns
 
-    def _selected(
-        self, table: str, columns: list[str], rows: exp.Expr, inner: Frame
-    ) -> Access | None:
-        """The access of `INSERT … SELECT`, if every key is known: one row of constants."""
+    def _values(
+        self, columns: list[str], rows: exp.Expr, frame: Frame
+    ) -> dict[str, exp.Expr] | None:
+        """The values of the new rows by column; None: they are of other rows."""
+        if isinstance(rows, exp.Values):
+            lists = [
+                row.expressions if isinstance(row, exp.Tuple) else [row] for row in rows.expressions
+            ]
+            if len(lists) > 1:  # rows that differ in more than their values
+                self._say(KEY_NOT_NAMED)
+            self._nested(rows, frame)
+            named = columns or [f"{n:05}" for n in range(len(lists[0]))]
+            return dict(zip(named, lists[0], strict=False))
+        inner = self.statement(rows, frame)
         if not isinstance(rows, exp.Select) or inner.sources:
             return None
-        definition = self._keys.definition(table)
-        named = columns or list(definition.columns if definition else ())
-        values = dict(zip(named, rows.expressions, strict=False))
-        return Access(table, "insert", self._insert_key(table, values), by_row=True)
-
-    def _insert_key(self, table: str, values: dict[str, exp.Expr]) -> tuple[KeyPart, ...] | None:
-        definition = self._keys.definition(table)
-        if definition is not None:
-            wanted = definition.key
-        else:
-            asked = self._keys.asked_by(table)
-            if asked is None:
-                self._guessed.add(table)
-            wanted = asked if asked and set(asked) <= set(values) else tuple(sorted(values))
-        parts = [constant(values[column]) if column in values else None for column in wanted]
-        if definition is None and asked is None:
-            parts = [part for part in parts if part is not None]
-        if not parts or None in parts:
-            return None
-        return tuple(part for part in parts if part is not None)
+        return dict(zip(columns, rows.expressions, strict=False))
 
     def _change(
         self,
@@ -206,7 +260,7 @@ class _Reading:
         kind: str,
         others: Iterable[exp.Expr | None],
     ) -> None:
-        target = self._add(tree.this, frame, kind)
+        target = self._target(tree.this, frame, kind)
         for other in others:
             if other is not None:
                 from_ = other.this if isinstance(other, exp.From) else other
@@ -214,18 +268,60 @@ class _Reading:
                 self._joins(from_, frame)
         self._joins(tree, frame)
         self._where(tree, frame)
+        self._move(tree, target)
         self._last(target)
 
+    def _target(self, node: exp.Expr, frame: Frame, kind: str) -> Source:
+        """The table that is changed, through views."""
+        source = self._add(node, frame, kind)
+        while source.table is None and source.inner is not None:
+            inner = list(source.inner.sources.values())
+            if len(inner) != 1 or not source.simple:
+                self._say(VIEW_WRITTEN)
+                return source
+            (source,) = inner
+            source.kind = kind
+        return source
+
+    def _move(self, tree: exp.Expr, target: Source) -> None:
+        """An update that sets the key writes another row, too."""
+        definition = self._keys.definition(target.table or "")
+        if not isinstance(tree, exp.Update) or definition is None:
+            return
+        for one in tree.expressions:
+            for column, value in assignments(one):
+                same = isinstance(value, exp.Column) and folded(value.this) == column
+                if column not in definition.key or same:
+                    continue
+                part = constant(value)
+                if part is None:
+                    self._say(KEY_NOT_NAMED)
+                else:
+                    table = target.table or ""
+                    target.moved[column] = self._keys.formed(table, column, part, stored=True)
+
     def _merge(self, tree: exp.Merge, frame: Frame) -> None:
-        kinds = [
-            "update" if isinstance(then, exp.Update) else "insert"
-            for when in tree.args["whens"].expressions
-            if isinstance(then := when.args.get("then"), (exp.Update, exp.Insert))
-        ]
-        kind = "update" if "update" in kinds else "insert" if kinds else "delete"
-        target = self._add(tree.this, frame, kind)
+        matched, fresh = set(), False
+        for when in tree.args["whens"].expressions:
+            then = when.args.get("then")
+            if isinstance(then, exp.Update):
+                matched.add("update")
+            elif isinstance(then, exp.Insert):
+                fresh = True
+            elif str(then).lower() == "delete":
+                matched.add("delete")
+        kind = "read"
+        if matched:
+            # The row is there more often than not: what contends is what is done to it then.
+            kind = "delete" if matched == {"delete"} and not fresh else "update"
+        elif fresh:
+            kind = "insert"
+            self._say(DOES_NOTHING)
+        target = self._target(tree.this, frame, "update" if kind == "insert" else kind)
         self._add(tree.args["using"], frame, "read")
         self._bindings.conditions(tree.args.get("on"), frame)
+        self._nested(tree, frame)
+        target.made_as = kind
         self._last(target)
 
     def _last(self, target: Source) -> None:
@@ -238,13 +334,11 @@ class _Reading:
         """Take a source into a frame."""
         alias = node.alias_or_name.lower()
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            made_up = frame.made_up.get(alias_name := node.name.lower())
+            made_up = frame.made_up.get(node.name.lower())
             if made_up is not None and not node.args.get("db"):
                 source = made_up
             else:
-                source = Source(table_name(node), kind)
-                if not _of_the_system(source.table or alias_name):
-                    self._sources.append(source)
+                source = self._table(node, kind)
             self._joins_within(node, frame, alias, source)
             return source
         source = Source(None)
@@ -260,6 +354,30 @@ class _Reading:
         self._joins_within(node, frame, alias or f" {len(frame.sources)}", source)
         return source
 
+    def _table(self, node: exp.Table, kind: str) -> Source:
+        """A table, or the tables behind a view."""
+        name = self._resolved(node)
+        view = self._keys.catalog.views.get(name)
+        if view is None:
+            source = Source(name, kind)
+            if not self._is_of_the_system(name):
+                self._sources.append(source)
+            return source
+        source = Source(None, kind, simple=_is_simple(view))
+        source.inner = self.statement(view.query)
+        source.projected = _projected(view)
+        return source
+
+    def _resolved(self, node: exp.Table) -> str:
+        """The full name of a table: of a partition, that of its root."""
+        name, guess = self._names.resolve(node)
+        if guess is not None:
+            self._say(guess)
+        return self._keys.catalog.root(name)
+
+    def _is_of_the_system(self, name: str) -> bool:
+        return of_the_system(name) and self._keys.definition(name) is None
+
     def _joins_within(self, node: exp.Expr, frame: Frame, alias: str, source: Source) -> None:
         frame.sources[alias] = source
         self._joins(node, frame)
@@ -274,35 +392,85 @@ class _Reading:
         name = function.name.lower()
         if schema is not None and schema.name.lower() == "pg_catalog":
             return
+        if name in self._keys.catalog.functions:
+            return  # `whole` has seen to it
         if not name.startswith("pg_") and name not in _HARMLESS_FUNCTIONS:
-            self._fault(FUNCTION)
+            self._say(FUNCTION)
 
-    def _fault(self, reason: str) -> None:
-        self._faults.append(reason)
+    def _say(self, reason: str) -> None:
+        self._reasons.append(reason)
 
     def _made_by(self, source: Source) -> Iterator[Access]:
-        if source.kind == "insert" and source.inserted is not None:
-            yield source.inserted
-        if source.table is None or source.kind == "insert":
+        if source.table is None:
+            return
+        definition = self._keys.definition(source.table)
+        if definition is None:
+            self._say(NO_DEFINITION)
+        kind = source.made_as or source.kind
+        if source.locked and kind == "read":
+            kind = "update"
+        if kind != "read" and not source.locked:
+            self._follow(source.table, kind)
+        if source.kind == "insert":
+            if source.inserted is not None:
+                yield source.inserted
             return
         bound = self._bindings.bound_columns(source)
-        definition = self._keys.definition(source.table)
         wanted: tuple[str, ...] = ()
         if definition is not None and definition.key:
             wanted = definition.key
         elif bound:
             wanted = self._keys.asked(source.table, bound)
-        key = [bound[column] for column in wanted if column in bound]
+        key = {
+            column: self._keys.formed(source.table, column, bound[column])
+            for column in wanted
+            if column in bound
+        }
         if wanted and len(key) == len(wanted):
-            yield Access(
-                source.table, source.kind, tuple(key), self._bindings.by_row(source, wanted)
-            )
-            return
-        yield Access(source.table, "scan", self._bindings.first_of_range(source, wanted, bound))
-        if source.kind != "read":
-            self._fault(KEY_NOT_NAMED)
+            by_row = self._bindings.by_row(source, wanted)
+            yield Access(source.table, kind, tuple(key.values()), by_row)
+        else:
+            yield Access(source.table, "scan", self._bindings.first_of_range(source, wanted, bound))
+            if kind != "read":
+                self._say(LOCK_NOT_NAMED if source.locked else KEY_NOT_NAMED)
+        if source.moved:
+            moved = {**key, **source.moved}
+            if len(moved) == len(wanted):
+                besides = tuple(key.values()) if len(key) == len(wanted) else None
+                parts = tuple(moved[column] for column in wanted)
+                yield Access(source.table, "update", parts, besides=besides)
+
+    def _follow(self, table: str, kind: str) -> None:
+        """What the database does by itself after a write."""
+        catalog = self._keys.catalog
+        if table in catalog.triggers:
+            self._say(TRIGGER)
+        if kind == "delete" and table in catalog.cascades:
+            self._say(CASCADE)
 
 
-def _of_the_system(table: str) -> bool:
-    """Whether a table is PostgreSQL's own: catalogues are no data of an application."""
-    return table.startswith(("pg_", "information_schema."))
+def _named_table(node: exp.Expr) -> exp.Table:
+    if not isinstance(node, exp.Table):
+        raise SqlglotError(f"{node.sql(DIALECT)} is no table")
+    return node
+
+
+def _is_simple(view: View) -> bool:
+    """Whether rows that are written to a view are rows of the one table behind it."""
+    query = view.query
+    others = ("with_", "joins", "group", "having", "distinct", "limit", "offset", "laterals")
+    from_ = query.args.get("from_")
+    return (
+        isinstance(query, exp.Select)
+        and not any(query.args.get(one) for one in others)
+        and from_ is not None
+        and isinstance(from_.this, exp.Table)
+        and not from_.this.args.get("joins")
+    )
+
+
+def _projected(view: View) -> dict[str, exp.Expr]:
+    stands_for = projections(view.query, view.query)
+    if not view.columns:
+        return stands_for
+    return dict(zip(view.columns, stands_for.values(), strict=False))

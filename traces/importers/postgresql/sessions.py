@@ -12,6 +12,7 @@ from traces.importers.postgresql.key_values import (
     KEYS_OF_ONE_STATEMENT_MAX,
     Step,
     UnknownValueError,
+    in_form,
     keys_of,
     literal_text,
 )
@@ -123,6 +124,9 @@ Ended = Callable[[Session, Transaction, int], None]
 Unread = Callable[[str, str], None]
 """Told of what can't be read: the reason and the text."""
 
+Guessed = Callable[[str, str], None]
+"""Told of what is in the trace and not certain: the reason and the text."""
+
 Skipped = Callable[[str], None]
 """Told of what is no transaction by its nature: the reason."""
 
@@ -147,15 +151,22 @@ class Grouping:
         templates: of the log.
         ended: see `Ended`.
         unread: see `Unread`.
+        guessed: see `Guessed`.
         skipped: see `Skipped`.
     """
 
     def __init__(
-        self, templates: Templates, ended: Ended, unread: Unread, skipped: Skipped
+        self,
+        templates: Templates,
+        ended: Ended,
+        unread: Unread,
+        guessed: Guessed,
+        skipped: Skipped,
     ) -> None:
         self._templates = templates
         self._ended = ended
         self._unread = unread
+        self._guessed = guessed
         self._skipped = skipped
 
     def statement(self, session: Session, statement: Statement, entry: Entry) -> None:
@@ -335,14 +346,21 @@ class Grouping:
     ) -> None:
         for reason in planned.template.accesses.faults:
             self._unread(reason, planned.template.text)
+        for reason in planned.template.accesses.guesses:
+            self._guessed(reason, planned.template.text)
         if len(transaction.codes) >= ACCESSES_MAX:
             self._unread(TOO_LONG, planned.template.text)
             return
         try:
             for step in planned.steps:
                 if step.place:
+                    text = literal_text(step.place, parts, parameters)
+                    if text is None:
+                        continue  # nothing is equal to NULL
+                    if step.form is not None:
+                        text = in_form(text, step.form, self._guessed)
                     transaction.codes.append(step.code)
-                    transaction.keys.append(literal_text(step.place, parts, parameters))
+                    transaction.keys.append(text)
                 else:
                     keys = self._keys(session, transaction, step, parts, parameters)
                     transaction.codes += [step.code] * len(keys)
@@ -364,7 +382,7 @@ class Grouping:
             rows = max(map(len, step.slots), default=1) if step.access.by_row else 1
             made = f"{session.name}.{session.line}.{len(transaction.keys)}"
             return [f"{made}.{row}" for row in range(rows)]
-        keys = keys_of(step, parts, parameters)
+        keys = keys_of(step, parts, parameters, self._guessed)
         if len(keys) == KEYS_OF_ONE_STATEMENT_MAX:
             self._unread(KEY_NOT_NAMED, step.access.table)
         return keys

@@ -6,12 +6,24 @@ import re
 from enum import Enum, auto
 from typing import NamedTuple
 
-from traces.importers.postgresql.accesses import FUNCTION, KEY_NOT_NAMED
+from traces.importers.postgresql.accesses import (
+    EXECUTED,
+    FUNCTION,
+    KEY_NOT_NAMED,
+    TABLE_LOCKED,
+)
 from traces.importers.postgresql.shapes import Shape
 
 COPIED = "COPY, whose rows are not in the log"
 
-UNREAD = {"copy": COPIED, "call": FUNCTION, "do": FUNCTION, "truncate": KEY_NOT_NAMED}
+UNREAD = {
+    "copy": COPIED,
+    "call": FUNCTION,
+    "do": FUNCTION,
+    "truncate": KEY_NOT_NAMED,
+    "execute": EXECUTED,
+    "lock": TABLE_LOCKED,
+}
 """By the first word of a statement, why it is not known which rows it touches."""
 
 _COPY = re.compile(
@@ -21,6 +33,15 @@ _DECLARE = re.compile(r"declare \S+ (?:\w+ )*?cursor (?:with hold |without hold 
 _PREPARED = re.compile(
     r"\s*prepare\s+(?:\"[^\"]*\"|[\w$]+)\s*(?:\((?:[^()]|\([^()]*\))*\))?\s*as\s+", re.IGNORECASE
 )
+_EXPLAIN = re.compile(
+    r"explain (?:\( (?P<list>[^()]*) \) |(?P<words>(?:(?:analy[sz]e|verbose) )*))"
+)
+_EXECUTES = re.compile(r"\banaly[sz]e\b(?! (?:off|false)\b)")
+_CREATE_AS = re.compile(
+    r"create (?:\w+ )*?(?:table|view) (?:if not exists )?\S+(?: \. \S+)?(?: .*?)?? as "
+    r"(?=select |with |values |table |execute |\( (?:select|with) )"
+)
+_OVERRIDING = re.compile(r" overriding (?:system|user) value\b")
 _QUERIES = frozenset(
     {
         *("select", "insert", "update", "delete", "merge"),
@@ -87,24 +108,55 @@ def control_of(text: str) -> Control:
 
 def query_of(shape: Shape) -> Query | str | None:
     """The query of a statement; a word of `UNREAD`; or None: it touches no row."""
-    word = shape.sql.split(" ", 1)[0]
+    return _query_of(shape.text, shape.sql)
+
+
+def _query_of(text: str, sql: str) -> Query | str | None:
+    word = sql.split(" ", 1)[0]
+    if word == "insert":
+        return Query(text, _OVERRIDING.sub("", sql))
     if word in _QUERIES:
-        return Query(shape.text, shape.sql)
-    if word == "declare" and (cursor := _DECLARE.match(shape.sql)):
+        return Query(text, sql)
+    if word == "declare" and (cursor := _DECLARE.match(sql)):
         # The name of a cursor may be new each time.
-        return Query(_DECLARE.sub("", shape.text), shape.sql[cursor.end() :])
+        return Query(_DECLARE.sub("", text), sql[cursor.end() :])
     if word == "copy":
-        return _copied(shape)
+        return _copied(text, sql)
+    if word == "explain":
+        return _explained(text, sql)
+    if word == "create":
+        return _created(text, sql)
     return word if word in UNREAD else None
 
 
-def _copied(shape: Shape) -> Query | str:
-    table = _COPY.match(shape.sql)
+def _explained(text: str, sql: str) -> Query | str | None:
+    """What `EXPLAIN ANALYZE` explains is executed."""
+    explain, of_text = _EXPLAIN.match(sql), _EXPLAIN.match(text)
+    if explain is None or of_text is None:
+        return None
+    if not _EXECUTES.search(explain["list"] or explain["words"] or ""):
+        return None
+    return _query_of(text[of_text.end() :], sql[explain.end() :])
+
+
+def _created(text: str, sql: str) -> Query | str | None:
+    """The query that fills a new table."""
+    create, of_text = _CREATE_AS.match(sql), _CREATE_AS.match(text)
+    if create is None or of_text is None:
+        return None
+    is_view = " view " in create[0] and " materialized " not in create[0]
+    if is_view or sql.endswith(" with no data"):
+        return None
+    return _query_of(text[of_text.end() :], sql[create.end() :].removesuffix(" with data"))
+
+
+def _copied(text: str, sql: str) -> Query | str:
+    table = _COPY.match(sql)
     if table:
         query = f"table {table[1]}"
         return Query(query, query) if table[2] == "to" else "copy"
-    inside, _, end = shape.sql.removeprefix("copy ( ").rpartition(" ) to ")
-    return Query(shape.text, inside) if inside and end else "copy"
+    inside, _, end = sql.removeprefix("copy ( ").rpartition(" ) to ")
+    return Query(text, inside) if inside and end else "copy"
 
 
 def prepared_query(sql: str) -> str | None:

@@ -7,6 +7,30 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from traces.importers.postgresql.accesses import KeyPart
+from traces.importers.postgresql.catalog import full_name
+
+DIALECT = "postgres"
+
+_VALUE = "value"
+"""Marks a literal that is a value, where others are numbers of slots."""
+
+
+def folded(identifier: exp.Expr) -> str:
+    """A name as PostgreSQL knows it: in lower case unless it was quoted."""
+    return identifier.name if identifier.args.get("quoted") else identifier.name.lower()
+
+
+def table_name(table: exp.Table) -> str:
+    """A table's name in a trace: with its schema, unless that is `public`."""
+    schema = folded(table.args["db"]) if table.args.get("db") else ""
+    return full_name(schema, folded(table.this))
+
+
+def mark_values(tree: exp.Expr) -> exp.Expr:
+    """Mark the literals of a definition: they are values, and no numbers of slots."""
+    for literal in tree.find_all(exp.Literal):
+        literal.meta[_VALUE] = True
+    return tree
 
 
 def flattened(condition: exp.Expr) -> Iterator[exp.Expr]:
@@ -23,7 +47,7 @@ def flattened(condition: exp.Expr) -> Iterator[exp.Expr]:
 def queries_in_expressions(tree: exp.Expr) -> list[exp.Expr]:
     """The queries inside a statement's expressions: not those in FROM, WITH and the like."""
     elsewhere = ("with_", "from_", "joins", "using", "this", "laterals")
-    own = ("this", "expression") if isinstance(tree, exp.Insert) else elsewhere
+    own = (*elsewhere, "expression") if isinstance(tree, exp.Insert) else elsewhere
     found: list[exp.Expr] = []
     for name, child in tree.args.items():
         if name in own:
@@ -77,6 +101,8 @@ def constant(node: exp.Expr) -> KeyPart | None:
     """Where a constant's value is found; None for anything else."""
     node = bare(node)
     if isinstance(node, exp.Literal):
+        if node.meta.get(_VALUE):
+            return KeyPart(None, node.this)
         return KeyPart(int(node.this)) if node.this.isdecimal() else None
     if isinstance(node, exp.Boolean):
         return KeyPart(None, str(bool(node.this)).lower())

@@ -137,11 +137,8 @@ class Templates:
             if len(self._by_text) >= TEMPLATES_MAX:
                 return Planned(Template(shape.text, accesses=Accesses(faults=(TOO_MANY,))))
             template = self._by_text[query.text] = self._read(query)
-        steps = tuple(
-            Step(code, _only_place(access, shape), access, shape.slots)
-            for code, access in zip(template.codes, template.accesses.made, strict=True)
-        )
-        return Planned(template, steps)
+        made = zip(template.codes, template.accesses.made, strict=True)
+        return Planned(template, tuple(_step(code, access, shape) for code, access in made))
 
     def _read(self, query: Query) -> Template:
         """Find out what a template touches, and what is now known better of earlier ones."""
@@ -170,8 +167,14 @@ class Templates:
         self._guessing = [one for one in self._guessing if one.accesses.guessed]
 
 
+def _step(code: int, access: Access, shape: Shape) -> Step:
+    place = _only_place(access, shape)
+    form = access.key[0].form if place and access.key else None
+    return Step(code, place, access, shape.slots, form)
+
+
 def _only_place(access: Access, shape: Shape) -> int:
-    if access.key is None or len(access.key) != 1:
+    if access.key is None or len(access.key) != 1 or access.besides is not None:
         return 0
     part = access.key[0]
     if part.slot is None or part.is_array or len(shape.slots[part.slot]) != 1:

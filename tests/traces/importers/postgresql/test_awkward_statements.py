@@ -43,7 +43,7 @@ CASES: dict[str, tuple[str, list[tuple[str, list[Access]]]]] = {
     "block": (
         "BEGIN; SELECT * FROM item WHERE id = 1 FOR UPDATE;"
         "UPDATE item SET price = price + -1 WHERE id = '1'; COMMIT;",
-        [(COMMITTED, [("read", "item", 1), ("update", "item", 1)])],
+        [(COMMITTED, [("update", "item", 1), ("update", "item", 1)])],
     ),
     "rollback": (
         "start transaction isolation level serializable;"
@@ -132,7 +132,7 @@ CASES: dict[str, tuple[str, list[tuple[str, list[Access]]]]] = {
         " DO UPDATE SET name = excluded.name;",
         [
             (COMMITTED, [("insert", "item", 101), ("insert", "item", 102)]),
-            (COMMITTED, [("insert", "item", 1)]),
+            (COMMITTED, [("update", "item", 1)]),
         ],
     ),
     "names and texts": (

@@ -17,6 +17,7 @@ from tests.traces.importers.postgresql.server import DURATION, STATEMENT, Server
 from traces.command import trace
 from traces.errors import TraceError
 from traces.importers.postgresql import sessions
+from traces.importers.postgresql.accesses import NO_DEFINITION
 from traces.importers.postgresql.importer import UNUSED_NAME
 from traces.importers.postgresql.log import MISSING, NOT_EXACT, OTHER_DATABASE
 
@@ -120,11 +121,23 @@ def test_strict_names_file_and_line(log: Path, tmp_path: Path) -> None:
     lines = log.read_bytes().splitlines(keepends=True)
     damaged = tmp_path / "damaged.csv"
     damaged.write_bytes(b"".join([*lines[:8], lines[8][:40], *lines[9:]]))
-    options = ("--timezone", "Europe/Berlin", damaged, tmp_path / "trace")
+    schema = tmp_path / "schema.sql"
+    schema.write_text("CREATE TABLE seat (id int PRIMARY KEY, taken bool);")
+    options = ("--timezone", "Europe/Berlin", "--schema", schema, damaged, tmp_path / "trace")
     assert run(*options).exit_code == 0
     result = run("--strict", "--replace", *options)
     assert result.exit_code == 2
     assert f"{damaged}:9: log entry cut short: " in result.stderr
+
+
+def test_strict_refuses_what_is_guessed(log: Path, tmp_path: Path) -> None:
+    options = ("--timezone", "Europe/Berlin", "--database", "postgres", log, tmp_path / "trace")
+    result = run(*options)
+    assert result.exit_code == 0
+    assert f"{NO_DEFINITION}, 2 rows, such as" in result.stderr
+    result = run("--strict", "--replace", *options)
+    assert result.exit_code == 2
+    assert f": {NO_DEFINITION}: 'update seat set taken = true where id = ?'" in result.stderr
 
 
 def test_entries_that_are_missing_are_told(log: Path, tmp_path: Path) -> None:

@@ -1,0 +1,64 @@
+"""Advisory locks: PostgreSQL's functions that lock a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from traces.importers.postgresql.accesses import (
+    ADVISORY_NOT_NAMED,
+    SESSION_LOCKED,
+    SKIPPED_ROWS,
+    Access,
+    KeyPart,
+)
+from traces.importers.postgresql.syntax import bare, constant
+
+TABLE = "advisory_lock"
+"""What the locks of transactions are rows of, in a trace."""
+
+_PREFIX = "pg_advisory_"
+_TRYING = "pg_try_advisory_"
+
+
+def advisory_locks(tree: exp.Expr) -> Iterator[Access | str]:
+    """What a statement locks: accesses, and reasons of `accesses` for what is none.
+
+    A lock of a transaction is an access to the row of its number: it excludes others as a write
+    does, or, shared, as a read. Locks of sessions outlive transactions.
+    """
+    for function in tree.find_all(exp.Anonymous):
+        name = function.name.lower()
+        tries = name.startswith(_TRYING)
+        what = name.removeprefix(_TRYING if tries else _PREFIX)
+        if what == name or what.startswith("unlock"):
+            continue
+        if not what.startswith("xact_lock"):
+            yield SESSION_LOCKED
+            continue
+        key = _key(function.expressions)
+        if key is None:
+            yield ADVISORY_NOT_NAMED
+            continue
+        if tries:
+            yield SKIPPED_ROWS
+        yield Access(TABLE, "read" if what.endswith("_shared") else "update", key)
+
+
+def _key(arguments: list[exp.Expr]) -> tuple[KeyPart, ...] | None:
+    """The numbers that are locked, or the function of constants that makes one."""
+    parts: list[KeyPart] = []
+    for argument in arguments:
+        node = bare(argument)
+        if isinstance(node, exp.Anonymous) and node.expressions:
+            parts.append(KeyPart(None, node.name.lower()))
+            arguments_of_it = node.expressions
+        else:
+            arguments_of_it = [node]
+        for one in arguments_of_it:
+            part = constant(one)
+            if part is None:
+                return None
+            parts.append(part)
+    return tuple(parts) or None

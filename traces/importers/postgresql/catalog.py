@@ -1,0 +1,100 @@
+"""The tables, views, types and functions of a database, as far as the importer needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sqlglot import exp
+
+PUBLIC = "public"
+
+
+@dataclass(frozen=True)
+class TableDefinition:
+    """A table as it was defined.
+
+    Attributes:
+        columns: in their order; empty if only its key is known.
+        key: the columns of its primary key, in the key's order; empty if it has none.
+        types: of the columns, as SQL.
+        unique: the columns of its unique constraints and indexes, by their names.
+    """
+
+    columns: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+    unique: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class View:
+    """A view.
+
+    Attributes:
+        query: what it stands for, with its constants marked as such.
+        columns: what its columns are called, where that is not what the query calls them.
+    """
+
+    query: exp.Expr
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """What a database defines. Names have their schema, unless that is `public`.
+
+    Attributes:
+        tables: by name.
+        parents: of partitions and of tables that inherit, the table they are a part of.
+        views: by name.
+        types: what domains and enumerations stand for.
+        functions: by their names without schema, whether they use tables.
+        triggers: tables whose changes make a trigger use tables.
+        cascades: tables whose deletions a foreign key of another table follows.
+    """
+
+    tables: Mapping[str, TableDefinition] = field(default_factory=dict)
+    parents: Mapping[str, str] = field(default_factory=dict)
+    views: Mapping[str, View] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
+    functions: Mapping[str, bool] = field(default_factory=dict)
+    triggers: frozenset[str] = frozenset()
+    cascades: frozenset[str] = frozenset()
+
+    def has(self, name: str) -> bool:
+        """Whether there is a table or a view of this name."""
+        return name in self.tables or name in self.views
+
+    def root(self, table: str) -> str:
+        """The table that a partition is a part of in the end; of any other table, itself."""
+        seen = {table}
+        while (parent := self.parents.get(table)) is not None and parent not in seen:
+            seen.add(parent)
+            table = parent
+        return table
+
+    @cached_property
+    def schemas(self) -> frozenset[str]:
+        """The schemas that have tables or views."""
+        return frozenset(_schema(name) for name in (*self.tables, *self.views))
+
+    @cached_property
+    def of_name(self) -> Mapping[str, tuple[str, ...]]:
+        """The full names of all tables and views, by their names without schema."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name in sorted((*self.tables, *self.views)):
+            bare = name.rpartition(".")[2]
+            found[bare] = (*found.get(bare, ()), name)
+        return found
+
+
+def full_name(schema: str, name: str) -> str:
+    """A name with its schema, unless that is `public`."""
+    return f"{schema}.{name}" if schema not in ("", PUBLIC) else name
+
+
+def _schema(name: str) -> str:
+    schema, dot, _ = name.rpartition(".")
+    return schema if dot else PUBLIC

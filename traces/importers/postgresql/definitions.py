@@ -1,0 +1,297 @@
+"""Definitions of tables out of a script, such as `pg_dump --schema-only` writes."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from traces.errors import TraceError
+from traces.importers.base import LeftOut
+from traces.importers.byte_order import read_text
+from traces.importers.postgresql import literals
+from traces.importers.postgresql.catalog import Catalog, TableDefinition, View, full_name
+from traces.importers.postgresql.syntax import DIALECT, folded, mark_values, table_name
+
+# sqlglot logs what it reads as an opaque command; such statements are counted and named instead.
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())
+
+_NAME = r'(?:(?:"[^"]+"|[\w$]+)\s*\.\s*)?(?:"[^"]+"|[\w$]+)'
+_DEFINITION = re.compile(
+    r"^[ \t]*(?:create\s+(?:or\s+replace\s+)?(?:\w+\s+){0,2}?"
+    r"(?P<what>table|view|type|domain|index|function|procedure|trigger)\b"
+    r"|(?P<alter>alter)\s+table\b).*",
+    re.IGNORECASE | re.DOTALL | re.MULTILINE,
+)
+_TELLING = re.compile(r"primary\s+key|unique|foreign\s+key", re.IGNORECASE)
+_PART_OF = re.compile(
+    rf"alter\s+table\s+(?:if\s+exists\s+)?(?:only\s+)?(?P<first>{_NAME})\s+"
+    rf"(?P<how>attach\s+partition|inherit)\s+(?P<second>{_NAME})",
+    re.IGNORECASE,
+)
+_DOMAIN = re.compile(
+    rf"create\s+domain\s+(?P<name>{_NAME})\s+(?:as\s+)?(?P<kind>.+?)"
+    r"(?=\s+(?:collate|default|constraint|check|not|null)\b|\s*$)",
+    re.IGNORECASE | re.DOTALL,
+)
+_FUNCTION = re.compile(rf"(?:function|procedure)\s+(?P<name>{_NAME})\s*\(", re.IGNORECASE)
+_USES_TABLES = re.compile(
+    r"\b(?:select|insert|update|delete|merge|perform|execute|truncate|copy)\b", re.IGNORECASE
+)
+_TRIGGER = re.compile(
+    rf"trigger\s.*?\son\s+(?P<table>{_NAME})\s.*"
+    rf"execute\s+(?:function|procedure)\s+(?P<function>{_NAME})",
+    re.IGNORECASE | re.DOTALL,
+)
+_OPTIONS_OF_A_VIEW = re.compile(r"\)?\s*with\s*\([^()]*\)\s*(?=as\b)", re.IGNORECASE)
+_CHECK_OPTION = re.compile(r"\s+with\s+(?:(?:local|cascaded)\s+)?check\s+option\s*$", re.IGNORECASE)
+_UNREADABLE_TYPES = (
+    (re.compile(r"\bbit\s+varying\b", re.IGNORECASE), "varbit"),
+    (re.compile(r"\s(?:storage|compression)\s+\w+", re.IGNORECASE), " "),
+)
+
+
+def read_definitions(path: Path, left_out: LeftOut) -> Catalog:
+    """What a script defines; what else is in it is passed over.
+
+    Args:
+        path: of the script.
+        left_out: where definitions that can't be read are counted.
+
+    Raises:
+        TraceError: the file can't be read, or defines no table.
+    """
+    text = read_text(path, "write it with pg_dump -E UTF8")
+    script = _Script()
+    for place, statement in literals.statements(text):
+        definition = _DEFINITION.search(statement)
+        if definition is None:
+            continue
+        try:
+            script.add((definition["what"] or "alter").lower(), definition[0])
+        except (SqlglotError, RecursionError):
+            line = text.count("\n", 0, place + definition.start()) + 1
+            first = definition[0].split("\n", 1)[0]
+            left_out.bad(
+                "table definition that can't be read", 1, [f"{path.name}:{line}: {first[:100]}"]
+            )
+    if not script.tables:
+        raise TraceError(f"{path}: defines no table; write it with pg_dump --schema-only")
+    return script.catalog()
+
+
+class _Script:
+    """What a script has defined so far."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, TableDefinition] = {}
+        self._parents: dict[str, str] = {}
+        self._views: dict[str, View] = {}
+        self._types: dict[str, str] = {}
+        self._functions: dict[str, bool] = {}
+        self._triggers: list[tuple[str, str]] = []
+        self._cascades: set[str] = set()
+
+    def catalog(self) -> Catalog:
+        """All of it."""
+        catalog = Catalog(parents=self._parents)
+        for child in self._parents:
+            self._inherit_key(child, catalog.root(child))
+        return Catalog(
+            self.tables,
+            self._parents,
+            self._views,
+            self._types,
+            self._functions,
+            frozenset(table for table, function in self._triggers if self._functions.get(function)),
+            frozenset(self._cascades),
+        )
+
+    def add(self, what: str, sql: str) -> None:
+        """Take in a definition; `what` is its word, such as `table`."""
+        if what in ("function", "procedure"):
+            self._function(sql)
+        elif what == "trigger":
+            self._trigger(sql)
+        elif what == "domain":
+            self._domain(sql)
+        elif what == "alter":
+            self._alter(sql)
+        elif what == "view":
+            self._view(sql)
+        elif what == "index":
+            self._index(sql)
+        elif what == "type":
+            self._enumeration(sql)
+        else:
+            self._table(_parsed(sql))
+
+    def _table(self, statement: exp.Expr) -> None:
+        table = statement.find(exp.Table)
+        if table is None:
+            return
+        name = table_name(table)
+        columns: dict[str, str] = {}
+        if isinstance(statement, exp.Create):
+            columns = {folded(one.this): _kind(one) for one in statement.find_all(exp.ColumnDef)}
+            for parent in _parents(statement):
+                self._parents.setdefault(name, table_name(parent))
+        known = self.tables.get(name, TableDefinition())
+        self.tables[name] = TableDefinition(
+            tuple(columns) or known.columns,
+            _primary_key(statement) or known.key,
+            columns or known.types,
+            {**known.unique, **dict(_unique_constraints(statement, name))},
+        )
+        for key in statement.find_all(exp.ForeignKey, exp.Reference):
+            self._foreign_key(key)
+
+    def _foreign_key(self, key: exp.Expr) -> None:
+        reference = key if isinstance(key, exp.Reference) else key.args.get("reference")
+        if reference is None:
+            return
+        actions = [*(key.args.get("options") or ()), *(reference.args.get("options") or ())]
+        actions += [f"on delete {key.args['delete']}"] if key.args.get("delete") else []
+        table = reference.find(exp.Table)
+        follows = any(re.match(r"on delete (?:cascade|set)", str(one), re.I) for one in actions)
+        if table is not None and follows:
+            self._cascades.add(table_name(table))
+
+    def _inherit_key(self, child: str, root: str) -> None:
+        """Where tables inherit, only the lowest may have a key."""
+        above, below = self.tables.get(root), self.tables.get(child)
+        if above is not None and below is not None and not above.key:
+            self.tables[root] = replace(above, key=below.key)
+
+    def _alter(self, sql: str) -> None:
+        part_of = _PART_OF.search(sql)
+        if part_of is not None:
+            first, second = _name(part_of["first"]), _name(part_of["second"])
+            attached = part_of["how"].lower().startswith("attach")
+            child, parent = (second, first) if attached else (first, second)
+            self._parents.setdefault(child, parent)
+        elif _TELLING.search(sql):
+            self._table(_parsed(sql))
+
+    def _view(self, sql: str) -> None:
+        plain = _CHECK_OPTION.sub("", _OPTIONS_OF_A_VIEW.sub(_kept_parenthesis, sql))
+        statement = _parsed(plain)
+        target = statement.this
+        table = statement.find(exp.Table) if isinstance(target, exp.Schema) else target
+        if not isinstance(table, exp.Table) or not isinstance(statement.expression, exp.Query):
+            return
+        name = table_name(table)
+        if "materialized" in sql.lower().split(" as", 1)[0]:
+            self.tables.setdefault(name, TableDefinition())
+            return
+        columns = target.expressions if isinstance(target, exp.Schema) else ()
+        names = tuple(folded(one.find(exp.Identifier) or one) for one in columns)
+        self._views[name] = View(mark_values(statement.expression), names)
+
+    def _index(self, sql: str) -> None:
+        if not re.match(r"\s*create\s+unique\b", sql, re.IGNORECASE) or " where " in sql.lower():
+            return
+        index = _parsed(sql).this
+        if not isinstance(index, exp.Index) or index.args.get("table") is None:
+            return
+        name = table_name(index.args["table"])
+        columns = index.args["params"].args.get("columns") or ()
+        plain = [one.this.this for one in columns if isinstance(one.this, exp.Column)]
+        if name in self.tables and len(plain) == len(columns):
+            known = self.tables[name]
+            unique = {**known.unique, folded(index.this): tuple(folded(one) for one in plain)}
+            self.tables[name] = replace(known, unique=unique)
+
+    def _enumeration(self, sql: str) -> None:
+        statement = _parsed(sql)
+        table = statement.find(exp.Table)
+        kind = statement.args.get("expression")
+        if table is not None and isinstance(kind, exp.DataType) and "ENUM" in kind.sql(DIALECT):
+            self._types[table_name(table)] = "enum"
+
+    def _domain(self, sql: str) -> None:
+        found = _DOMAIN.search(sql)
+        if found is not None:
+            column = _parsed(f"create table t (c {found['kind']})").find(exp.ColumnDef)
+            if column is not None:
+                self._types[_name(found["name"])] = _kind(column)
+
+    def _function(self, sql: str) -> None:
+        found = _FUNCTION.search(sql)
+        if found is not None:
+            name = _name(found["name"]).rpartition(".")[2]
+            uses = _USES_TABLES.search(sql, found.end()) is not None
+            self._functions[name] = self._functions.get(name, False) or uses
+
+    def _trigger(self, sql: str) -> None:
+        found = _TRIGGER.search(sql)
+        if found is not None:
+            function = _name(found["function"]).rpartition(".")[2]
+            self._triggers.append((_name(found["table"]), function))
+
+
+def _parsed(sql: str) -> exp.Expr:
+    for pattern, other in _UNREADABLE_TYPES:
+        sql = pattern.sub(other, sql)
+    return sqlglot.parse_one(sql, dialect=DIALECT)
+
+
+def _name(text: str) -> str:
+    """A name as it is written, such as `"Shop".orders`."""
+    parts = [part.strip() for part in re.findall(r'"[^"]+"|[\w$]+', text)]
+    plain = [part[1:-1] if part[0] == '"' else part.lower() for part in parts]
+    return full_name(plain[0] if len(plain) > 1 else "", plain[-1])
+
+
+def _kind(column: exp.Expr) -> str:
+    kind = column.args.get("kind")
+    return kind.sql(dialect=DIALECT).replace('public."', '"') if kind is not None else ""
+
+
+def _kept_parenthesis(found: re.Match[str]) -> str:
+    return ") " if found[0].startswith(")") else " "
+
+
+def _parents(statement: exp.Create) -> Iterator[exp.Table]:
+    for one in statement.find_all(exp.InheritsProperty):
+        yield from one.expressions
+    for part in statement.find_all(exp.PartitionedOfProperty):
+        parent = part.this.this if isinstance(part.this, exp.Schema) else part.this
+        if isinstance(parent, exp.Table):
+            yield parent
+
+
+def _primary_key(statement: exp.Expr) -> tuple[str, ...]:
+    whole = statement.find(exp.PrimaryKey)
+    if whole is not None:
+        return tuple(folded(part.find(exp.Identifier) or part) for part in whole.expressions)
+    return tuple(
+        folded(column.this)
+        for column in statement.find_all(exp.ColumnDef)
+        if column.find(exp.PrimaryKeyColumnConstraint)
+    )
+
+
+def _unique_constraints(statement: exp.Expr, table: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    bare = table.rpartition(".")[2]
+    for one in statement.find_all(exp.Constraint):
+        columns: list[exp.Expr] = []
+        for kind in one.find_all(exp.UniqueColumnConstraint):
+            if isinstance(kind.this, exp.Schema):
+                columns = kind.this.expressions
+        for key in one.find_all(exp.PrimaryKey):
+            columns = [part.find(exp.Identifier) or part for part in key.expressions]
+        if columns:
+            yield folded(one.this), tuple(folded(column) for column in columns)
+    primary = _primary_key(statement)
+    if primary:
+        yield f"{bare}_pkey", primary
+    for column in statement.find_all(exp.ColumnDef):
+        if column.find(exp.UniqueColumnConstraint):
+            yield f"{bare}_{folded(column.this)}_key", (folded(column.this),)

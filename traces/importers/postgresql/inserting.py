@@ -1,0 +1,139 @@
+"""What an INSERT writes: the keys of new rows, and those of the rows that an upsert meets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from traces.importers.postgresql.accesses import (
+    DOES_NOTHING,
+    KEY_NOT_NAMED,
+    OTHER_KEY,
+    Access,
+    KeyPart,
+)
+from traces.importers.postgresql.syntax import constant, folded
+from traces.importers.postgresql.table_keys import TableKeys
+
+Values = Mapping[str, exp.Expr]
+"""The values of a new row, by column."""
+
+
+class Inserting:
+    """One INSERT being read.
+
+    Args:
+        keys: of the tables.
+        table: the one that is inserted into.
+
+    Attributes:
+        reasons: why something is left out or guessed, of `accesses`.
+        guessed: whether the key was to be guessed, and could not yet be.
+    """
+
+    def __init__(self, keys: TableKeys, table: str) -> None:
+        self._keys = keys
+        self._table = table
+        self._definition = keys.definition(table)
+        self.reasons: list[str] = []
+        self.guessed = False
+
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table, as far as they are known."""
+        return self._definition.columns if self._definition is not None else ()
+
+    def access(self, values: Values, conflict: exp.Expr | None) -> Access:
+        """The access of an insertion.
+
+        Args:
+            values: of the rows, of which a list was folded into one.
+            conflict: `ON CONFLICT`, if there is one.
+        """
+        if conflict is None:
+            return Access(self._table, "insert", self._key(values), by_row=True)
+        updates = "UPDATE" in str(conflict.args.get("action")).upper()
+        if not updates:
+            self.reasons.append(DOES_NOTHING)
+        # The row is there more often than not: what contends is its update.
+        kind = "update" if updates else "insert"
+        columns = self._arbiters(conflict)
+        key = self._definition.key if self._definition is not None else ()
+        if columns and self._definition is None:
+            self._keys.asked(self._table, columns)
+        elif columns and set(columns) != set(key):
+            return self._of_other_columns(kind, columns, values)
+        if updates and self._sets_key(conflict, columns or key):
+            self.reasons.append(KEY_NOT_NAMED)
+        made = self._key(values)
+        return Access(self._table, kind if made is not None else "insert", made, by_row=True)
+
+    def _arbiters(self, conflict: exp.Expr) -> tuple[str, ...]:
+        """The columns by which the row that is there is found; empty: any of them."""
+        constraint = conflict.args.get("constraint")
+        if constraint is not None:
+            unique = self._definition.unique if self._definition is not None else {}
+            return unique.get(folded(constraint), ())
+        nodes = [one.this for one in conflict.args.get("conflict_keys") or ()]
+        if not all(isinstance(node, exp.Column) for node in nodes):
+            return tuple(node.sql() for node in nodes)
+        return tuple(folded(node.this) for node in nodes)
+
+    def _of_other_columns(self, kind: str, columns: tuple[str, ...], values: Values) -> Access:
+        """An upsert by a unique constraint that is not the primary key."""
+        parts = [self._part(column, values) for column in sorted(columns)]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            self.reasons.append(KEY_NOT_NAMED)
+            return Access(self._table, "insert", self._key(values), by_row=True)
+        self.reasons.append(OTHER_KEY)
+        name = KeyPart(None, ",".join(sorted(columns)))
+        return Access(self._table, kind, (name, *known), by_row=True)
+
+    def _sets_key(self, conflict: exp.Expr, key: tuple[str, ...]) -> bool:
+        """Whether the row that is there gets another key."""
+        for one in conflict.args.get("expressions") or ():
+            for column, value in assignments(one):
+                same = isinstance(value, exp.Column) and folded(value.this) == column
+                if column in key and not same:
+                    return True
+        return False
+
+    def _key(self, values: Values) -> tuple[KeyPart, ...] | None:
+        definition = self._definition
+        asked: tuple[str, ...] | None = None
+        if definition is not None:
+            wanted = definition.key
+        else:
+            asked = self._keys.asked_by(self._table)
+            self.guessed = asked is None
+            wanted = asked if asked and set(asked) <= set(values) else tuple(sorted(values))
+        parts = [self._part(column, values) for column in wanted]
+        if definition is None and asked is None:
+            parts = [part for part in parts if part is not None]
+        if not parts or None in parts:
+            return None
+        return tuple(part for part in parts if part is not None)
+
+    def _part(self, column: str, values: Values) -> KeyPart | None:
+        part = constant(values[column]) if column in values else None
+        return None if part is None else self._keys.formed(self._table, column, part, stored=True)
+
+
+def assignments(node: exp.Expr) -> list[tuple[str, exp.Expr]]:
+    """The columns that an item of SET gives values to, with the values."""
+    if not isinstance(node, exp.EQ):
+        return []
+    left, right = node.this.unnest(), node.expression
+    if isinstance(left, exp.Tuple):
+        values = right.expressions if isinstance(right, (exp.Tuple, exp.Anonymous)) else []
+        pairs = [
+            (column, values[place] if place < len(values) else right)
+            for place, column in enumerate(left.expressions)
+        ]
+    else:
+        row = isinstance(right, exp.Anonymous) and right.name.lower() == "row"
+        pairs = [(left, right.expressions[0] if row and right.expressions else right)]
+    return [
+        (folded(column.this), value) for column, value in pairs if isinstance(column, exp.Column)
+    ]

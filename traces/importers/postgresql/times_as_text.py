@@ -1,0 +1,192 @@
+"""Dates and times in the one form that all ways to write them have in common."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+_COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)(?![\d-])")
+_DATE = r"(?P<year>\d{4,6})-(?P<month>\d\d?)-(?P<day>\d\d?)"
+_CLOCK = r"(?P<hour>\d\d?):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.(?P<fraction>\d+))?)?"
+_ZONE = r"\s*(?P<zone>[+-]\d\d?(?::?\d\d){0,2}|[A-Za-z][\w/+-]*)?"
+_ERA = r"(?:\s+(?P<era>BC|AD))?"
+_DAY = re.compile(rf"{_DATE}(?:[T\s]+{_CLOCK}{_ZONE})?{_ERA}", re.IGNORECASE)
+_TIME = re.compile(rf"{_CLOCK}{_ZONE}")
+_OFFSET = re.compile(r"([+-])(\d\d?)(?::?(\d\d))?(?::?(\d\d))?")
+_ALWAYS = frozenset({"infinity", "-infinity", "epoch"})
+_UTC_NAMES = frozenset({"z", "utc", "gmt", "zulu", "uct"})
+_MICROSECONDS = 6
+
+
+class ZonelessError(ValueError):
+    """A time without a zone, of a column that has one.
+
+    Attributes:
+        as_utc: what it is in UTC, if it is meant in UTC.
+    """
+
+    def __init__(self, text: str, as_utc: str) -> None:
+        super().__init__(f"{text!r} has no zone")
+        self.as_utc = as_utc
+
+
+def day(text: str) -> str:
+    """A value of a column of dates: `2026-11-26`.
+
+    Raises:
+        ValueError: it is not written in the order year, month, day.
+    """
+    special = _special(text)
+    return special or _date_of(_match(_DAY, text))
+
+
+def moment(text: str, digits: int = _MICROSECONDS) -> str:
+    """A value of a column of times without a zone: `2026-11-26 09:00:00.5`.
+
+    Args:
+        text: as it is written; a zone is passed over, as PostgreSQL does.
+        digits: so many of the fraction are kept.
+
+    Raises:
+        ValueError: it is not written in the order year, month, day.
+    """
+    special = _special(text)
+    if special:
+        return special
+    found = _match(_DAY, text)
+    if found["era"] and found["era"].upper() == "BC":
+        return f"{_date_of(found)} {_clock_of(found, digits)}"
+    at, fraction = _local(found, digits)
+    return _written(at, fraction)
+
+
+def instant(text: str, digits: int = _MICROSECONDS) -> str:
+    """A value of a column of times with a zone, in UTC: `2026-11-26 09:00:00`.
+
+    Raises:
+        ZonelessError: it has no zone.
+        ValueError: it is not written in the order year, month, day, or its zone is not known.
+    """
+    special = _special(text)
+    if special:
+        return special
+    found = _match(_DAY, text)
+    if found["era"] and found["era"].upper() == "BC":
+        raise ValueError(f"{text!r} is before the first year")
+    at, fraction = _local(found, digits)
+    if found["zone"] is None:
+        raise ZonelessError(text, _written(at, fraction))
+    try:
+        in_utc = at.replace(tzinfo=_zone(found["zone"])).astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{text!r} is out of range") from None
+    return _written(in_utc, fraction)
+
+
+def clock(text: str, digits: int = _MICROSECONDS) -> str:
+    """A value of a column of times of day: `09:00:00.5`.
+
+    Raises:
+        ValueError: it is none that begins with the hours.
+    """
+    return _clock_of(_match(_TIME, text), digits)
+
+
+def clock_with_zone(text: str, digits: int = _MICROSECONDS) -> str:
+    """A value of a column of times of day with a zone; two of unlike zones are never equal.
+
+    Raises:
+        ZonelessError: it has no zone.
+        ValueError: it is none that begins with the hours, or its zone is not an offset.
+    """
+    found = _match(_TIME, text)
+    at = _clock_of(found, digits)
+    if found["zone"] is None:
+        raise ZonelessError(text, f"{at}+0:00:00")
+    zone = _zone(found["zone"])
+    if not isinstance(zone, timezone):
+        raise ValueError(f"{text!r} has an offset that changes with the date")
+    east = zone.utcoffset(None)
+    sign = "-" if east < timedelta() else "+"
+    return f"{at}{sign}{abs(east)}"
+
+
+def _special(text: str) -> str | None:
+    word = text.strip().lower()
+    return word if word in _ALWAYS else None
+
+
+def _match(pattern: re.Pattern[str], text: str) -> re.Match[str]:
+    plain = text.strip()
+    compact = _COMPACT.match(plain)
+    found = pattern.fullmatch("-".join(compact.groups()) + plain[8:] if compact else plain)
+    if found is None:
+        raise ValueError(f"{text!r} is not in ISO's form")
+    return found
+
+
+def _date_of(found: re.Match[str]) -> str:
+    year, month, number = (int(found[part]) for part in ("year", "month", "day"))
+    if not (1 <= month <= 12 and 1 <= number <= 31 and year):
+        raise ValueError(f"{found[0]!r} is no date")
+    before = " BC" if found["era"] and found["era"].upper() == "BC" else ""
+    return f"{year:04}-{month:02}-{number:02}{before}"
+
+
+def _clock_of(found: re.Match[str], digits: int) -> str:
+    hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
+    if hour > 24 or minute > 59 or second > 60:
+        raise ValueError(f"{found[0]!r} is no time")
+    fraction = _fraction(found, digits)
+    carried = 1 if fraction == 10**_MICROSECONDS else 0
+    total = (hour * 60 + minute) * 60 + second + carried
+    written = f"{total // 3600:02}:{total // 60 % 60:02}:{total % 60:02}"
+    return written + _fraction_text(0 if carried else fraction)
+
+
+def _local(found: re.Match[str], digits: int) -> tuple[datetime, int]:
+    """The time to the second, and its microseconds."""
+    at = datetime(int(found["year"]), int(found["month"]), int(found["day"]))
+    hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
+    if hour > 24 or minute > 59 or second > 60:
+        raise ValueError(f"{found[0]!r} is no time")
+    fraction = _fraction(found, digits)
+    carried = 1 if fraction == 10**_MICROSECONDS else 0
+    at += timedelta(hours=hour, minutes=minute, seconds=second + carried)
+    return at, 0 if carried else fraction
+
+
+def _fraction(found: re.Match[str], digits: int) -> int:
+    """Microseconds, rounded to so many digits of a second."""
+    written = (found["fraction"] or "0")[:18]
+    unit = 10 ** (_MICROSECONDS - digits)
+    scaled = int(written.ljust(18, "0"))
+    step = unit * 10**12
+    return (scaled + step // 2) // step * unit
+
+
+def _written(at: datetime, fraction: int) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S}".rjust(19, "0") + _fraction_text(fraction)
+
+
+def _fraction_text(fraction: int) -> str:
+    return f".{fraction:06}".rstrip("0") if fraction else ""
+
+
+@lru_cache(maxsize=256)
+def _zone(name: str) -> tzinfo:
+    if name.lower() in _UTC_NAMES:
+        return UTC
+    offset = _OFFSET.fullmatch(name)
+    if offset:
+        hours, minutes, seconds = (int(part or 0) for part in offset.groups()[1:])
+        east = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+        return timezone(east if offset[1] == "+" else -east)
+    if "/" not in name:
+        raise ValueError(f"{name} means different zones in different places")
+    try:
+        return ZoneInfo(name)
+    except (OSError, KeyError):
+        raise ValueError(f"{name} is no zone") from None
