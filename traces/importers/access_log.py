@@ -24,6 +24,7 @@ from traces.importers.csv_rows import csv_rows
 from traces.importers.file_importer import FileImporter
 from traces.importers.grouping import Grouping, Groups
 from traces.importers.jsonl_rows import jsonl_rows
+from traces.importers.log_clock import SKIPPED, TWICE, LogClock
 from traces.importers.log_rows import LogRows, as_text, mask_of, not_empty
 from traces.importers.packing import unpacked_suffix
 from traces.importers.parquet_rows import parquet_rows
@@ -42,6 +43,10 @@ SUFFIXES = {
     ".json": "jsonl",
     ".parquet": "parquet",
 }
+
+
+TOLD = "\0time"
+"""A column that no log has: when the access was made, in microseconds since 1970 (UTC)."""
 
 
 class AccessLogImporter(FileImporter):
@@ -66,6 +71,7 @@ class AccessLogImporter(FileImporter):
         for path in sources:
             self._log_of(path)
         self._grouping = Grouping(round(self._mapping.gap_ms * 1000))
+        self._clock = LogClock(self._grouping.late_us)
         self._types, self._tables = Words("type"), Words("table")
         self._statement_names, self._statements = Words("statement"), Statements()
         self._made = 0
@@ -128,21 +134,32 @@ class AccessLogImporter(FileImporter):
         return self._in_time(rows)
 
     def _in_time(self, rows: LogRows) -> LogRows:
-        column, form = self._mapping.time, self._mapping.time_form
-        times = form.parse(rows.batch[column])
-        fits = pc.and_(pc.greater_equal(times, FIRST_US), pc.less(times, LAST_US))
-        rows = rows.require(mask_of(fits), column, "time is no time", self.left_out)
+        """The rows with a time that is not too late, which is added as a column of its own."""
+        column = self._mapping.time
+        times = self._mapping.time_form.parse(rows.batch[column])
+        fits = pc.and_(
+            pc.greater_equal(pc.min_element_wise(times.first, times.second), FIRST_US),
+            pc.less(pc.max_element_wise(times.first, times.second), LAST_US),
+        )
+        good = mask_of(fits)
+        rows = rows.require(good, column, "time is no time", self.left_out)
+        first, second = (
+            one.filter(pa.array(good)).to_numpy() for one in (times.first, times.second)
+        )
+        told = self._clock.tell(first, second)
+        rows.guess(told.twice, column, TWICE, self.left_out)
+        rows.guess(told.skipped, column, SKIPPED, self.left_out)
+        rows = rows.with_column(TOLD, pa.array(told.us))
         if self._grouping.earliest is None:
             return rows
-        times = form.parse(rows.batch[column])
-        late = mask_of(pc.less(times, self._grouping.earliest))
+        late = told.us < self._grouping.earliest
         return rows.require(~late, column, "comes too late: sort the log by time", self.left_out)
 
     def _normal(self, rows: LogRows) -> pa.Table:
         """The rows in words and numbers that hold through the whole log."""
         mapping, batch = self._mapping, rows.batch
         columns: dict[str, Any] = {
-            "time": mapping.time_form.parse(batch[mapping.time]),
+            "time": batch[TOLD],
             "session": _keys(batch, mapping.session),
             "type": self._types.numbers(_meanings(batch, mapping.type)),
         }

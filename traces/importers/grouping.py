@@ -42,18 +42,21 @@ class Grouping:
 
     Args:
         gap_us: the longest pause within a transaction.
+
+    Attributes:
+        late_us: by so much a row may come later than its time.
     """
 
     def __init__(self, gap_us: int) -> None:
         self._gap = gap_us
-        self._late = max(gap_us, LATE_US)
+        self.late_us = max(gap_us, LATE_US)
         self._open: pa.Table | None = None
         self._newest: int | None = None
 
     @property
     def earliest(self) -> int | None:
         """Rows before this come too late: their transactions may be gone. None: any may come."""
-        return None if self._newest is None else self._newest - self._late
+        return None if self._newest is None else self._newest - self.late_us
 
     def add(self, rows: pa.Table) -> Groups:
         """Take over rows and give back the transactions that they make complete.
@@ -72,7 +75,7 @@ class Grouping:
         groups, last = self._grouped(rows)
         complete = np.zeros(0, dtype=bool)
         if self._newest is not None:
-            complete = last < self._newest - self._late - self._gap
+            complete = last < self._newest - self.late_us - self._gap
         of_row = np.repeat(complete, groups.lengths)
         self._open = groups.rows.filter(pa.array(~of_row))
         if self._open.num_rows > OPEN_ROWS_MAX:

@@ -38,6 +38,25 @@ class LogRows:
         left_out.skip(reason, int(which.sum()))
         return self.where(~which)
 
+    def with_column(self, name: str, column: pa.Array) -> LogRows:
+        """The same rows with one more column."""
+        return LogRows(self.batch.append_column(name, column), self.place)
+
+    def guess(self, which: np.ndarray, column: str, reason: str, left_out: LeftOut) -> None:
+        """Count rows of which it is guessed what `column` means.
+
+        Raises:
+            TraceError: there are some, and that is an error.
+        """
+        left_out.guess(reason, int(which.sum()), self._examples(np.flatnonzero(which), column))
+
+    def _examples(self, rows: np.ndarray, column: str) -> list[str]:
+        values = self.batch.column(column)
+        return [
+            f"{self.place(row)}: {column} is {shown(_text(values[row]))}"
+            for row in rows[:NAMED_MAX].tolist()
+        ]
+
     def require(self, good: np.ndarray, column: str, reason: str, left_out: LeftOut) -> LogRows:
         """Only the good ones: the others can't be used, for what `column` is.
 
@@ -47,11 +66,7 @@ class LogRows:
         bad = np.flatnonzero(~good)
         if not len(bad):
             return self
-        examples = [
-            f"{self.place(row)}: {column} is {shown(_text(self.batch.column(column)[row]))}"
-            for row in bad[:NAMED_MAX].tolist()
-        ]
-        left_out.bad(reason, len(bad), examples)
+        left_out.bad(reason, len(bad), self._examples(bad, column))
         return self.where(good)
 
 

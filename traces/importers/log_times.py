@@ -24,38 +24,54 @@ _NUMBER = r"^-?[0-9]{1,19}(\.[0-9]+)?$"
 
 
 @dataclass(frozen=True)
+class Times:
+    """Times of a column, in microseconds since 1970 (UTC), int64; null where a value is none.
+
+    Where the zone's clock is set back, a local time is one of two: `first` and, later, `second`.
+    Where it is set forward, some are none: `first` counts on from before the change, and `second`
+    back from after it, so that it is earlier. Of all other times both are the same.
+    """
+
+    first: pa.Array
+    second: pa.Array
+
+
+@dataclass(frozen=True)
 class TimeForm:
     """How a log writes its times.
 
     Attributes:
         format: `iso`, `epoch`, or a format of Python's `strptime`.
         unit: of epoch times, one of `UNITS`.
-        zone: of times that carry none. Where a clock is set back, the first of the two is meant;
-            a time that it skipped is counted on from the hour before.
+        zone: of times that carry none.
     """
 
     format: str = ISO
     unit: str = "s"
     zone: tzinfo = _UTC
 
-    def parse(self, column: pa.Array) -> pa.Array:
-        """Microseconds since 1970 (UTC), int64; null where the value is no such time."""
+    def parse(self, column: pa.Array) -> Times:
+        """Read a column of text, of timestamps or of numbers."""
         if pa.types.is_timestamp(column.type):
             return self._of_timestamps(column)
         if self.format == EPOCH:
-            return self._of_numbers(as_text(column))
+            return _certain(self._of_numbers(as_text(column)))
         encoded = as_text(column).dictionary_encode()
-        return self._of_text(encoded.dictionary).take(encoded.indices)
+        words = self._of_text(encoded.dictionary)
+        return Times(words.first.take(encoded.indices), words.second.take(encoded.indices))
 
-    def _of_timestamps(self, column: pa.Array) -> pa.Array:
+    def _of_timestamps(self, column: pa.Array) -> Times:
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
-        if column.type.tz is None:
-            try:
-                column = pc.assume_timezone(column, str(self.zone), ambiguous="earliest")
-            except pa.ArrowInvalid:  # a time that the clock skipped
-                text = column.cast(pa.string())
-                return pa.array(self._each(text, datetime.fromisoformat), pa.int64())
-        return column.cast(pa.int64())
+        if column.type.tz is not None or self.zone == _UTC:
+            return _certain(column.cast(pa.int64()))
+        try:
+            return Times(*(self._local(column, which) for which in ("earliest", "latest")))
+        except pa.ArrowInvalid:  # a time that the clock skipped
+            return self._each(column.cast(pa.string()), datetime.fromisoformat)
+
+    def _local(self, column: pa.Array, which: str) -> pa.Array:
+        zoned = pc.assume_timezone(column, str(self.zone), ambiguous=which)
+        return zoned.cast(pa.int64())
 
     def _of_numbers(self, text: pa.Array) -> pa.Array:
         numbers = pc.if_else(pc.match_substring_regex(text, _NUMBER), text, None)
@@ -63,22 +79,36 @@ class TimeForm:
         fits = pc.less(pc.abs(microseconds), float(LAST_US))
         return pc.if_else(fits, microseconds, None).cast(pa.int64())
 
-    def _of_text(self, text: pa.Array) -> pa.Array:
+    def _of_text(self, text: pa.Array) -> Times:
         if self.format == ISO:
             try:
                 return self._of_timestamps(text.cast(pa.timestamp("us")))
             except pa.ArrowInvalid:
-                return pa.array(self._each(text, datetime.fromisoformat), pa.int64())
-        parsed = self._each(text, lambda one: datetime.strptime(one, self.format))
-        return pa.array(parsed, pa.int64())
+                return self._each(text, datetime.fromisoformat)
+        return self._each(text, lambda one: datetime.strptime(one, self.format))
 
-    def _each(self, text: pa.Array, parse: Callable[[str], datetime]) -> list[int | None]:
-        return [None if one is None else self._microseconds(one, parse) for one in text.to_pylist()]
+    def _each(self, text: pa.Array, parse: Callable[[str], datetime]) -> Times:
+        pairs = [_NO_TIME if one is None else self._pair(one, parse) for one in text.to_pylist()]
+        first, second = zip(*pairs, strict=True) if pairs else ((), ())
+        return Times(pa.array(first, pa.int64()), pa.array(second, pa.int64()))
 
-    def _microseconds(self, text: str, parse: Callable[[str], datetime]) -> int | None:
+    def _pair(self, text: str, parse: Callable[[str], datetime]) -> tuple[int | None, int | None]:
         try:
             time = parse(text)
-            time = time if time.tzinfo else time.replace(tzinfo=self.zone)
-            return (time - _EPOCH) // timedelta(microseconds=1)
+            if time.tzinfo is not None:
+                return _microseconds(time), _microseconds(time)
+            local = time.replace(tzinfo=self.zone)
+            return _microseconds(local), _microseconds(local.replace(fold=1))
         except (ValueError, OverflowError):
-            return None
+            return _NO_TIME
+
+
+_NO_TIME = (None, None)
+
+
+def _microseconds(time: datetime) -> int:
+    return (time - _EPOCH) // timedelta(microseconds=1)
+
+
+def _certain(times: pa.Array) -> Times:
+    return Times(times, times)
