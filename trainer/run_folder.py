@@ -101,13 +101,13 @@ class RunFolder(MemberFolder):
 
     @property
     def report(self) -> Path:
-        """The page that `heddle report` makes."""
+        """The page for people."""
         return self.path / "report.html"
 
     def results(self, members: int) -> list[Path]:
         """What a record of a run for so many workloads keeps; not every run has all of them."""
         kept = [path for one in self.members(members) for path in one.kept]
-        return [self.policy, self.plot, *([self.config] if members > 1 else []), *kept]
+        return [self.policy, self.plot, self.report, *([self.config] if members > 1 else []), *kept]
 
     def members(self, count: int) -> list[MemberFolder]:
         """Where what is kept of each workload is: of the only one, in the run's own folder."""

@@ -87,6 +87,11 @@ class Sweep:
         """The sweep's name."""
         return self.path.name
 
+    @property
+    def report(self) -> Path:
+        """The page for people."""
+        return self.path / "report.html"
+
     def extend(self, axes: dict[str, list[str]]) -> None:
         """Add values to what is swept, and the runs that these make."""
         for key, values in axes.items():

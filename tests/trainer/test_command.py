@@ -19,6 +19,7 @@ from trainer.command.main import heddle
 QUICK = [
     "evaluation.backend=in_process",
     "mlflow.enabled=false",
+    "report.enabled=false",
     "tuning.rounds=1",
     "tuning.final_rounds=1",
     "champion.rounds=2",

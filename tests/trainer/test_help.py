@@ -31,7 +31,7 @@ OTHERWISE = {"diff": "compare"}
 """Commands that people are told of in another word."""
 
 
-@pytest.mark.parametrize("name", ["policy", "library"])
+@pytest.mark.parametrize("name", ["policy", "library", "runs"])
 def test_a_group_is_told_by_all_that_it_can_do(name: str) -> None:
     group = heddle.get_command(click.Context(heddle), name)
     assert isinstance(group, click.Group)

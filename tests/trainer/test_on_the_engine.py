@@ -44,6 +44,7 @@ TINY = [
     "validation.tuning.rounds=1",
     "validation.tuning.final_rounds=1",
     "mlflow.enabled=false",
+    "report.enabled=false",
     "machine.cores=2",
     "baselines=[silo,silo_tuned,ic3]",
 ]

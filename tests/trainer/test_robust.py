@@ -39,6 +39,7 @@ QUICK = [
     "search.children=2",
     "evaluation.backend=in_process",
     "mlflow.enabled=false",
+    "report.enabled=false",
     "validation.enabled=false",
     "tuning.rounds=1",
     "tuning.final_rounds=1",

@@ -39,6 +39,7 @@ TINY = (
     "validation.enabled=false",
     "check.enabled=false",
     "mlflow.enabled=false",
+    "report.enabled=false",
 )
 
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "report": LazyCommand(
         "trainer.command.report:report", "Make one HTML page of runs, for people."
     ),
+    "runs": LazyCommand("trainer.command.runs:runs", "List, compare, tag and remove runs."),
     "evaluate": LazyCommand(
         "trainer.command.evaluate:evaluate",
         "Measure protocols and policies side by side.",

@@ -9,13 +9,14 @@ from pathlib import Path
 import click
 
 from policies import SEEDS
-from trainer.checkpoint import write_atomically
 from trainer.command.errors import UsageError, one_message
 from trainer.command.output import make_progress_console, refuse_bad_output
+from trainer.command.page import write_page, write_sweep_page
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import ReportConfig
 from trainer.progress import make_display
 from trainer.run_folder import RunFolder, find_run_folder
+from trainer.sweep_folder import Sweep, find_sweep
 
 SETTING = re.compile(r"[+~]?[A-Za-z_][\w./]*=")
 """How a setting begins; whatever else is typed is a run."""
@@ -29,14 +30,15 @@ def report(words: tuple[str, ...], show: bool) -> None:
     r"""Make one HTML page of runs: what was trained, how it compares, what the policy does.
 
     RUN is the name of a run in runs_dir, or its folder. The page needs nothing else, no network
-    either. Several runs are put side by side. A run that was not finished gets a page of what there
-    is.
+    either. Several runs are put side by side, as are those of a sweep, which is named instead. A
+    run that was not finished gets a page of what there is.
 
     \b
     Examples:
       heddle report runs/RUN
       heddle report RUN OTHER output=compared.html
       heddle report RUN timeline.enabled=false
+      heddle report SWEEP
     """
     names = [word for word in words if not SETTING.match(word)]
     settings = [word for word in words if SETTING.match(word)]
@@ -50,10 +52,20 @@ def report(words: tuple[str, ...], show: bool) -> None:
         )
     if config.beside is not None and config.beside not in SEEDS:
         raise UsageError(f"beside={config.beside}: is no seed policy; there are {', '.join(SEEDS)}")
-    folders = _folders(names, config)
-    output = config.output or str(folders[0].report if len(folders) == 1 else Path("report.html"))
-    refuse_bad_output(output)
-    _write_page(folders, config, output, ["heddle", "report", *map(shlex.quote, words)])
+    typed = ["heddle", "report", *map(shlex.quote, words)]
+    sweep = _sweep(names, config)
+    if sweep is not None:
+        output = config.output or str(sweep.report)
+        refuse_bad_output(output)
+        with make_display(make_progress_console()) as display:
+            write_sweep_page(sweep, config, Path(output), typed, display)
+    else:
+        folders = _folders(names, config)
+        own = folders[0].report if len(folders) == 1 else Path("report.html")
+        output = config.output or str(own)
+        refuse_bad_output(output)
+        with make_display(make_progress_console()) as display:
+            write_page(folders, config, Path(output), typed, display)
     click.echo(f"report: {output}")
 
 
@@ -69,17 +81,13 @@ def _folders(names: list[str], config: ReportConfig) -> list[RunFolder]:
     return found
 
 
-def _write_page(
-    folders: list[RunFolder], config: ReportConfig, output: str, typed: list[str]
-) -> None:
-    # MLflow and Matplotlib aside, reading runs takes half a second to import.
-    from trainer.report.kept import KeptError, read_run
-    from trainer.report.page import make_page
-
-    try:
-        runs = [read_run(folder) for folder in folders]
-    except KeptError as error:
-        raise UsageError(str(error)) from error
-    with make_display(make_progress_console()) as display:
-        page = make_page(runs, config, typed, display)
-    write_atomically(Path(output), page)
+def _sweep(names: list[str], config: ReportConfig) -> Sweep | None:
+    """The sweep that is named; None if runs are."""
+    runs_dir = Path(config.runs_dir)
+    found = [one for one in (find_sweep(runs_dir, name) for name in names) if one is not None]
+    if found and len(names) > 1:
+        raise UsageError(
+            f"{found[0].name}: is a sweep, of which a page shows one alone; leave the others out, "
+            "or name its runs"
+        )
+    return found[0] if found else None

@@ -13,6 +13,8 @@ import click
 
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.kept_settings import kept_search
+from trainer.command.output import make_progress_console
+from trainer.command.page import add_sweep_page
 from trainer.command.settings import (
     SWEPT_MAX,
     compose_settings,
@@ -25,6 +27,7 @@ from trainer.command.settings import (
 )
 from trainer.config import TrainConfig
 from trainer.lock import held
+from trainer.progress import make_display
 from trainer.record import Record
 from trainer.run_folder import make_runs_dir
 from trainer.sweep_folder import WHERE, State, Sweep, SweepRun, find_sweep, new_sweep, sweep_names
@@ -207,6 +210,8 @@ def _train(sweep: Sweep) -> None:
         raise SystemExit(INTERRUPTED)
     failed = [run for run in sweep.runs if not sweep.has_finished(run)]
     click.echo(f"\nsweep: {sweep.path}: {_finished(sweep)} of {len(sweep.runs)} runs finished")
+    if sweep.report.exists():
+        click.echo(f"page: {sweep.report}")
     for run in failed:
         click.echo(f"failed: {' '.join(run.overrides)} ({sweep.path / str(run.folder)})", err=True)
     if failed:
@@ -216,12 +221,16 @@ def _train(sweep: Sweep) -> None:
 
 def _train_recorded(sweep: Sweep) -> bool:
     """The runs, below a record of the sweep; whether Ctrl-C ended one of them."""
-    record, status = _record(sweep), "KILLED"
+    config = compose_settings("train", [*sweep.settings, *sweep.runs[0].overrides], TrainConfig)
+    record, status = Record(config.mlflow, Path(config.runs_dir), click.echo), "KILLED"
     try:
         _start(record, sweep)
         for run in [one for one in sweep.runs if not sweep.has_finished(one)]:
             if _train_one(sweep, run) == INTERRUPTED:
                 return True
+        with make_display(make_progress_console()) as display:
+            add_sweep_page(sweep, config.report, display)
+        record.artifacts(sweep.path, sweep.report)
         status = "FINISHED" if _finished(sweep) == len(sweep.runs) else "FAILED"
         return False
     finally:
@@ -250,12 +259,6 @@ def _train_one(sweep: Sweep, run: SweepRun) -> int:
         run.state = State.FAILED if code else State.FINISHED
         sweep.save()
     return int(code)
-
-
-def _record(sweep: Sweep) -> Record:
-    """The record that the runs' records are below, in the same store."""
-    config = compose_settings("train", [*sweep.settings, *sweep.runs[0].overrides], TrainConfig)
-    return Record(config.mlflow, Path(config.runs_dir), click.echo)
 
 
 def _start(record: Record, sweep: Sweep) -> None:

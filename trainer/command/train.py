@@ -26,6 +26,7 @@ from trainer.command.kept_settings import with_kept_search
 from trainer.command.members import as_trained, common_signature, compose_members
 from trainer.command.members_table import members_table
 from trainer.command.output import as_text, make_progress_console, print_table
+from trainer.command.page import add_page
 from trainer.command.settings import (
     compose_settings,
     first_of_sweep,
@@ -84,6 +85,21 @@ def train(settings: tuple[str, ...], multirun: bool, show: bool) -> None:
     ended = train_once(*with_resume(settings))
     if ended.code:
         raise SystemExit(ended.code)
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a run has made.
+
+    Attributes:
+        outcome: of the training; None if Ctrl-C ended it.
+        lost: why one of its closing files is not there, if one is not.
+        without_page: whether Ctrl-C came before its page was made.
+    """
+
+    outcome: Outcome | None = None
+    lost: WritingError | None = None
+    without_page: bool = False
 
 
 @dataclass(frozen=True)
@@ -159,10 +175,11 @@ def train_once(
         folder.write_settings(_as_yaml(config), list(overrides), of_members)
         parent = None if sweep is None else sweep.mlflow_run_id
         record = Record(config.mlflow, runs_dir, display.say, parent)
-        status, registered = "FAILED", None
+        status, registered, made = "FAILED", None, Made()
         try:
-            outcome, lost = _run(config, members, signature, folder, display, record)
-            if lost is None:
+            made = _run(config, members, signature, folder, display, record)
+            outcome = made.outcome
+            if made.lost is None:
                 status = "KILLED" if outcome is None or outcome.interrupted else "FINISHED"
             registered = _register(config, folder, outcome, record)
         except WritingError as error:
@@ -172,8 +189,10 @@ def train_once(
     code = _report(folder, record, outcome, OBJECTIVES[config.robust.objective].words, go_on)
     if registered is not None:
         _show_registered(registered, record.uri)
-    if lost is not None:
-        raise _with_cure(lost, go_on)
+    if made.lost is not None:
+        raise _with_cure(made.lost, go_on)
+    if made.without_page:
+        code = code or INTERRUPTED
     return Ended(folder, code)
 
 
@@ -188,8 +207,8 @@ def _run(
     folder: RunFolder,
     display: Display,
     record: Record,
-) -> tuple[Outcome | None, WritingError | None]:
-    """The training, None if Ctrl-C ended it; and why one of its closing files is not there.
+) -> Made:
+    """The training, its files and its page.
 
     Raises:
         WritingError: a checkpoint or a policy can't be written.
@@ -205,10 +224,16 @@ def _run(
             _write_files(folder, members, outcome, training)
         except WritingError as error:
             lost = error
+        backend.close()  # the page loads a database of its own
+        without_page = False
+        try:
+            add_page(folder, config.report, display)
+        except KeyboardInterrupt:
+            without_page = True
         record.artifacts(folder.path, *folder.results(len(members)))
-        return outcome, lost
+        return Made(outcome, lost, without_page)
     except KeyboardInterrupt:
-        return None, None
+        return Made()
     finally:
         backend.close()
 
@@ -274,7 +299,8 @@ def _report(
         click.echo()
     click.echo(f"policy:  {folder.policy}")
     click.echo(f"read it: heddle policy show {folder.policy}")
-    click.echo(f"page:    heddle report {folder.path}")
+    page = folder.report if folder.report.exists() else f"heddle report {folder.path}"
+    click.echo(f"page:    {page}")
     if record.how_to_open is not None:
         click.echo(f"record:  {record.how_to_open}")
     for violation in outcome.violations:

@@ -28,6 +28,7 @@ from trainer.config.schemas import register_schemas
 from trainer.config.showing import ReportConfig, ReportTimelineConfig, TimelineConfig
 from trainer.config.training import (
     MlflowConfig,
+    PageConfig,
     RobustConfig,
     SearchConfig,
     TrainConfig,
@@ -51,6 +52,7 @@ __all__ = [
     "MlflowConfig",
     "NightConfig",
     "NightlyConfig",
+    "PageConfig",
     "PlaceConfig",
     "RecordConfig",
     "ReportConfig",

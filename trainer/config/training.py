@@ -81,6 +81,19 @@ class MlflowConfig:
 
 
 @dataclass
+class PageConfig:
+    """The page that a run ends with.
+
+    Attributes:
+        enabled: whether `report.html` is written.
+        timeline: whether it has timelines, for which the workload is loaded once more.
+    """
+
+    enabled: bool = True
+    timeline: bool = True
+
+
+@dataclass
 class TrainingConfig(PlaceConfig):
     """What every training needs, by whichever command.
 
@@ -121,6 +134,7 @@ class TrainConfig(TrainingConfig):
         resume: a run to go on with: its name in `runs_dir`, or its folder.
         sweep: with -m: the sweep to begin or to go on with: its name, or its folder.
         runs_dir: where runs are kept.
+        report: the page.
     """
 
     robust: RobustConfig = field(default_factory=RobustConfig)
@@ -129,3 +143,4 @@ class TrainConfig(TrainingConfig):
     resume: str | None = None
     sweep: str | None = None
     runs_dir: str = "runs"
+    report: PageConfig = field(default_factory=PageConfig)

@@ -172,8 +172,12 @@ def best_of(comparison: Comparison | None) -> tuple[str, float] | None:
     return name, scores[name]
 
 
-def read_run(folder: RunFolder) -> KeptRun:
+def read_run(folder: RunFolder, by_us: bool = False) -> KeptRun:
     """Read a run's folder; what is not there is said.
+
+    Args:
+        folder: of the run.
+        by_us: whether this process holds it, and has ended its work there.
 
     Raises:
         KeptError: a file is damaged.
@@ -213,7 +217,7 @@ def read_run(folder: RunFolder) -> KeptRun:
         checkpoint,
         policy,
         members,
-        _is_held(folder.path),
+        not by_us and _is_held(folder.path),
         missing,
     )
 

@@ -35,6 +35,7 @@ from trainer.report.figures import (
     waiting_places,
 )
 from trainer.report.kept import KeptMember, KeptRun, Missing, best_of
+from trainer.report.kept_sweep import SEED, KeptSweep, SweptKind
 from trainer.report.table import TableView, table_view
 from trainer.report.window import Drawn, NoWindowError, draw_windows
 from trainer.run import LEARNED
@@ -42,6 +43,9 @@ from trainer.run_version import heddle_version
 
 TEMPLATE = "page.html.j2"
 STYLE = "style.css"
+SECTIONS = 8
+"""A sweep of more runs than this has no section for each: every run has a page of its own."""
+
 WINDOWS = 4
 """With more workloads trained for than this in a page there is no timeline: it would be large."""
 
@@ -121,14 +125,74 @@ def make_page(
         typed: the command that asks for it.
         display: shows how far it is.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     display.begin("report", len(runs))
-    views = []
     with_windows = sum(len(run.members) for run in runs) <= WINDOWS
+    views = _views(runs, config, with_windows, display)
+    title = views[0].title if len(views) == 1 else f"{len(views)} runs"
+    return _rendered(views, _overview(runs, views) if len(runs) > 1 else None, title, typed)
+
+
+def make_sweep_page(
+    kept: KeptSweep, config: ReportConfig, typed: Sequence[str], display: Display
+) -> str:
+    """The page of a sweep: what its runs came to, over the seeds and one by one.
+
+    Up to `SECTIONS` runs have a section each.
+
+    Args:
+        kept: the sweep.
+        config: what is drawn.
+        typed: the command that asks for it.
+        display: shows how far it is.
+    """
+    runs = [one.run for one in kept.runs if one.run is not None]
+    display.begin("report", len(runs))
+    with_windows = sum(len(run.members) for run in runs) <= WINDOWS
+    few = len(runs) <= SECTIONS
+    views = _views(runs, config, with_windows, display) if few else []
+    sections = iter(views)
+    rows = []
+    for one in kept.runs:
+        section = next(sections, None) if one.run is not None else None
+        rows.append(
+            OverviewRow(
+                one.name,
+                section.anchor if section is not None else None,
+                one.state,
+                _headlines(one.run) if one.run is not None else [],
+                one.run.machine if one.run is not None else "–",
+                one.values,
+            )
+        )
+    columns = list(kept.sweep.axes)
+    overview = Overview(
+        rows,
+        columns,
+        _curves(runs) if few else None,
+        kept.kinds(),
+        [key for key in columns if key != SEED],
+        [(one.name, one.reason) for one in kept.runs if one.reason],
+        None if few else f"Each run has a page of its own, {kept.sweep.report.name} in its folder.",
+    )
+    title = f"{kept.sweep.name}: {kept.finished} of {len(kept.runs)} runs finished"
+    return _rendered(views, overview, title, typed)
+
+
+def _views(
+    runs: Sequence[KeptRun], config: ReportConfig, with_windows: bool, display: Display
+) -> list[RunView]:
+    views = []
     for number, run in enumerate(runs):
         display.update(number, run.name)
         views.append(_run_view(run, config, number, with_windows))
+    return views
+
+
+def _rendered(
+    views: Sequence[RunView], overview: Overview | None, title: str, typed: Sequence[str]
+) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -139,10 +203,10 @@ def make_page(
     environment.filters |= {"count": _count, "percent": _percent, "us": _us}
     return environment.get_template(TEMPLATE).render(
         runs=views,
-        overview=_overview(runs, views) if len(runs) > 1 else None,
+        overview=overview,
         parts=PARTS,
         style=(Path(__file__).parent / STYLE).read_text(encoding="utf-8"),
-        title=views[0].title if len(views) == 1 else f"{len(views)} runs",
+        title=title,
         version=heddle_version(),
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         typed=" ".join(typed),
@@ -150,12 +214,47 @@ def make_page(
 
 
 @dataclass(frozen=True)
-class Overview:
-    """Several runs side by side."""
+class OverviewRow:
+    """A run among others.
 
-    rows: list[tuple[RunView, dict[str, str]]]
+    Attributes:
+        name: its name.
+        anchor: its section in the page; None if it has none.
+        state: how far it is.
+        headlines: what it came to.
+        machine: where it was trained, in words.
+        values: what it has of the columns' settings.
+    """
+
+    name: str
+    anchor: str | None
+    state: str
+    headlines: list[Headline]
+    machine: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Several runs side by side.
+
+    Attributes:
+        rows: one a run.
+        columns: the settings that are shown of each.
+        curve: their learning curves.
+        kinds: of a sweep, what its runs come to over the seeds.
+        kind_columns: the settings that are shown of each kind.
+        damaged: of a sweep, the runs that can't be read, and why.
+        note: a line below the rows.
+    """
+
+    rows: list[OverviewRow]
     columns: list[str]
     curve: str | None
+    kinds: Sequence[SweptKind] = ()
+    kind_columns: Sequence[str] = ()
+    damaged: Sequence[tuple[str, str]] = ()
+    note: str | None = None
 
 
 def _overview(runs: Sequence[KeptRun], views: Sequence[RunView]) -> Overview:
@@ -167,20 +266,31 @@ def _overview(runs: Sequence[KeptRun], views: Sequence[RunView]) -> Overview:
         if len({one.get(key) for one in settings}) > 1 and _worth_showing(key)
     ]
     rows = [
-        (view, {key: one.get(key, "–") for key in differing})
+        OverviewRow(
+            view.name,
+            view.anchor,
+            view.state,
+            view.headlines,
+            view.machine,
+            {key: one.get(key, "–") for key in differing},
+        )
         for view, one in zip(views, settings, strict=True)
     ]
+    return Overview(rows, differing, _curves(runs))
+
+
+def _curves(runs: Sequence[KeptRun]) -> str | None:
+    """All learning curves in one picture; None if there are none."""
     names = [run.name for run in runs]
     histories = {
         run.name if names.count(run.name) == 1 else str(run.folder.path): run.checkpoint.history
         for run in runs
         if run.checkpoint.history
     }
-    curve = None
-    if histories:
-        with style():
-            curve = as_svg(histories_figure(histories, TUNED), "curves")
-    return Overview(rows, differing, curve)
+    if not histories:
+        return None
+    with style():
+        return as_svg(histories_figure(histories, TUNED), "curves")
 
 
 def _worth_showing(key: str) -> bool:

@@ -158,6 +158,7 @@ TRAINING = [
     *("tuning.rounds=1", "tuning.slice_seconds=0.001", "tuning.final_rounds=1"),
     *("champion.finalists=1", "champion.rounds=1", "champion.slice_seconds=0.001"),
     *("run.seconds=0.001", "run.repeats=1", "validation.enabled=false", "mlflow.enabled=false"),
+    "report.enabled=false",
     "baselines=[silo]",
 ]
 

@@ -1,0 +1,109 @@
+"""Pages that `heddle train` writes, and pages of sweeps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.trainer.test_command import QUICK, only_run, run
+from tests.trainer.test_report import checked
+from trainer.sweep_folder import Sweep
+
+SMALL = [
+    *(one for one in QUICK if one != "report.enabled=false"),
+    *("search=evolution", "search.generations=1", "search.parents=2", "search.children=2"),
+    *("baselines=[silo]", "evaluation.looks=[1]", "report.timeline=false"),
+]
+SWEEP = Path("runs/sweeps/mine")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(
+    fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> ModuleType:
+    monkeypatch.chdir(tmp_path)
+    return fake_engine
+
+
+def test_a_training_ends_with_its_page() -> None:
+    done = run("train", *SMALL)
+    assert done.exit_code == 0, done.output
+    page = only_run() / "report.html"
+    assert f"page:    {page}" in done.output
+    text = checked(page)
+    assert "Against the baselines" in text
+    assert "<em>" not in text.partition("<section>")[0]  # it is finished, and says no less
+    assert f"heddle report {only_run()}" in text
+
+
+def test_no_page_where_none_is_wanted() -> None:
+    done = run("train", *SMALL, "report.enabled=false")
+    assert done.exit_code == 0
+    assert not (only_run() / "report.html").exists()
+    assert f"page:    heddle report {only_run()}" in done.output
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (RuntimeError("no ink"), 0, "the page could not be made (no ink); try: heddle report"),
+        (KeyboardInterrupt(), 130, "interrupted before the page was made; make it with: heddle"),
+    ],
+)
+def test_a_page_that_fails_costs_no_more(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, words: str
+) -> None:
+    def failing(*arguments: Any) -> str:
+        raise error
+
+    monkeypatch.setattr("trainer.report.page.make_page", failing)
+    done = run("train", *SMALL)
+    assert done.exit_code == code
+    assert words in done.output
+    assert "the best baseline" in done.output
+    assert not (only_run() / "report.html").exists()
+    assert (only_run() / "comparison.json").exists()
+
+
+def test_a_sweep_has_a_page_of_all_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = run("train", "-m", *SMALL, "seed=1,2", "workload.warehouses=1,2", "sweep=mine")
+    assert done.exit_code == 0, done.output
+    assert f"page: {SWEEP / 'report.html'}" in done.output
+    text = checked(SWEEP / "report.html")
+    assert "mine: 4 of 4 runs finished" in text
+    assert "Over the seeds" in text
+    assert text.count("<article") == 4
+    folders = sorted(path for path in SWEEP.iterdir() if path.is_dir())
+    scores = []
+    for folder in folders:
+        checked(folder / "report.html")
+        results = json.loads((folder / "comparison.json").read_text())["results"]
+        rates = {one["policy"]: [r["throughput"] for r in one["repeats"]] for one in results}
+        ratios = [a / b for a, b in zip(rates["learned"], rates["silo"], strict=True)]
+        scores.append(sum(ratios) / 2)
+    # Runs 1 and 3 are those of one warehouse; of two repeats the median is the mean.
+    assert f"<b>{(scores[0] + scores[2]) / 2:.3f}</b>" in text
+
+    # A damaged run and one that is not there cost their own rows alone.
+    (folders[0] / "checkpoint.json").write_text("{")
+    sweep = Sweep.load(SWEEP)
+    sweep.extend({"seed": ["3"]})
+    sweep.save()
+    monkeypatch.setattr("trainer.report.page.SECTIONS", 2)
+    done = run("report", "mine", "output=page.html", "timeline.enabled=false")
+    assert done.exit_code == 0, done.output
+    text = checked(Path("page.html"))
+    assert "mine: 3 of 6 runs finished" in text
+    assert "<em>damaged</em>" in text
+    assert text.count("<em>waiting</em>") == 2
+    assert "checkpoint.json: is damaged" in text
+    assert "<article" not in text
+    assert "Each run has a page of its own" in text
+
+    done = run("report", "mine", "mine")
+    assert done.exit_code == 2
+    assert "mine: is a sweep, of which a page shows one alone" in done.output

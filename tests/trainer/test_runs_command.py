@@ -1,0 +1,171 @@
+"""`heddle runs`: lists, compares, tags and removes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from policies import load
+from tests.trainer.fake_run import settings
+from tests.trainer.test_command import run
+from tests.trainer.test_report import kept_run
+from trainer.checkpoint import Checkpoint
+from trainer.config import MlflowConfig
+from trainer.lock import held
+from trainer.mlflow_store import MlflowStore
+from trainer.record import Record
+from trainer.run_folder import RunFolder
+from trainer.sweep_folder import Sweep, SweepRun
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs that no test touches: two, and one of a sweep."""
+    import sys
+
+    from tests.trainer import fake_engine as stand_in
+    from tests.trainer.fake_trials import FakeTrialPool
+
+    path = tmp_path_factory.mktemp("made") / "runs"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "engine", stand_in)
+        patch.setattr(stand_in, "NOISE", 0.0)
+        patch.setattr("trainer.table_check.TrialPool", FakeTrialPool)
+        kept_run(path / "one", settings(1), ["seed=3"])
+        kept_run(path / "two", settings(1, seed=4), ["seed=4"])
+    sweep = Sweep(path / "sweeps" / "mine", axes={"seed": ["3"]}, runs=[SweepRun({"seed": "3"})])
+    shutil.copytree(path / "one", sweep.path / "001-tpcc")
+    sweep.runs[0].folder = "001-tpcc"
+    sweep.save()
+    (path / "notes").mkdir()
+    return path
+
+
+@pytest.fixture
+def runs(
+    fake_engine: ModuleType, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A copy of them, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(made, tmp_path / "runs")
+    return Path("runs")
+
+
+def listed(*typed: str) -> list[dict[str, Any]]:
+    done = run("runs", "list", "--format", "json", *typed)
+    assert done.exit_code == 0, done.output
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+def test_runs_and_those_of_sweeps_are_listed(runs: Path) -> None:
+    found = {one["name"]: one for one in listed()}
+    assert found.keys() == {"one", "two", "sweeps/mine/001-tpcc"}
+    scores = load(runs / "two" / "policy.json").provenance["scores"]
+    assert found["two"]["score"] == min(scores.values())
+    assert scores[found["two"]["baseline"]] == found["two"]["score"]
+    assert (found["two"]["seed"], found["two"]["typed"]) == (4, ["seed=4"])
+    assert found["two"]["machine"] == "2 real cores"
+    assert {one["state"] for one in found.values()} == {"finished"}
+    table = run("runs", "list").output
+    assert all(name in table for name in found)
+    assert "notes" not in table
+    assert len(listed("-n", "1")) == 1
+
+
+def test_what_is_not_whole_is_listed_all_the_same(runs: Path) -> None:
+    (runs / "one" / "comparison.json").unlink()
+    (runs / "two" / "policy.json").write_text("{")
+    with held(runs / "sweeps" / "mine" / "001-tpcc"):
+        states = {one["name"]: one["state"] for one in listed()}
+    assert states == {
+        "one": "not finished",
+        "two": "damaged",
+        "sweeps/mine/001-tpcc": "going on",
+    }
+    shutil.rmtree(runs)
+    assert run("runs", "list").output == "no runs in runs\n"
+
+
+def test_runs_are_compared_by_what_they_came_to_and_what_differs(runs: Path) -> None:
+    done = run("runs", "compare", "one", "two", "--format", "json")
+    assert done.exit_code == 0, done.output
+    one, two = json.loads(done.stdout)
+    assert (one["settings"], two["settings"]) == ({"seed": "3"}, {"seed": "4"})
+    comparison = json.loads((runs / "one" / "comparison.json").read_text())
+    rates = {row["policy"]: row["throughput"] for row in comparison["results"]}
+    assert one["results"]["learned, commits/s"] == f"{rates['learned']:,.0f}"
+    assert "learned ÷ silo" in two["results"]
+    table = run("runs", "compare", "one", "two").output
+    assert "Settings that differ" in table
+    assert run("runs", "compare", "one").exit_code == 2
+    done = run("runs", "compare", "one", "one")
+    assert (done.exit_code, "one: is named twice" in done.output) == (2, True)
+    done = run("runs", "compare", "one", "mine")
+    assert (done.exit_code, "mine: is a sweep; name its runs" in done.output) == (2, True)
+    done = run("runs", "compare", "one", "nothing")
+    assert (done.exit_code, "nothing: no such run" in done.output) == (2, True)
+
+
+def test_tags_are_given_taken_and_listed_by(runs: Path) -> None:
+    assert run("runs", "tag", "one", "two", "kept", "ticket=42").exit_code == 0
+    done = run("runs", "tag", "one", "--untag", "kept", "note=a=b")
+    assert "runs/one: ticket=42, note=a=b" in done.output
+    assert [one["name"] for one in listed("--tag", "kept")] == ["two"]
+    assert {one["name"] for one in listed("--tag", "ticket=42")} == {"one", "two"}
+    assert listed("--tag", "ticket=4") == []
+    for typed in (["one"], ["nothing", "kept"], ["one", "a?b=1"], ["one", "=x"]):
+        done = run("runs", "tag", *typed)
+        assert (done.exit_code, done.output.startswith("error: ")) == (2, True), done.output
+
+
+def test_a_run_is_removed_and_only_it(runs: Path) -> None:
+    from click.testing import CliRunner
+
+    from trainer.command.main import heddle
+
+    done = CliRunner().invoke(heddle, ["runs", "remove", "one"], input="n\n")
+    assert (done.exit_code, (runs / "one").exists()) == (1, True)
+    (runs / "link").symlink_to("one")
+    assert run("runs", "remove", "--yes", "link").exit_code == 2
+    assert run("runs", "remove", "--yes", "notes").exit_code == 2
+    assert run("runs", "remove", "--yes", ".").exit_code == 2
+    with held(runs / "one"):
+        done = run("runs", "remove", "--yes", "one", "two")
+    assert done.exit_code == 1
+    assert "another process is working here" in done.output
+    assert ((runs / "one").exists(), (runs / "two").exists()) == (True, False)
+    (runs / ".removed-old").mkdir()  # a removal that was cut short
+    assert run("runs", "remove", "--yes", "sweeps/mine/001-tpcc", "one").exit_code == 0
+    assert sorted(path.name for path in runs.iterdir()) == ["link", "notes", "sweeps"]
+
+
+def test_the_record_follows(runs: Path, empty_store: Path) -> None:
+    """Tags are in it, it is deleted with the run; one that holds a registered policy stays."""
+    shutil.copytree(empty_store, runs, dirs_exist_ok=True)
+    client = MlflowStore(None, runs).connect()
+    ids = {}
+    for name in ("one", "two"):
+        record = Record(MlflowConfig(), runs, lambda said: pytest.fail(said))
+        record.start(name, {}, None)
+        if name == "two":
+            record.register(load(runs / name / "policy.json"), "orders")
+        record.end()
+        state = Checkpoint.load(runs / name)
+        ids[name] = state.mlflow_run_id = record.run_id
+        state.save(RunFolder(runs / name).path)
+    assert run("runs", "tag", "one", "ticket=42").exit_code == 0
+    assert client.get_run(ids["one"]).data.tags["tag.ticket"] == "42"
+    done = run("runs", "tag", "one", "--untag", "ticket")
+    assert done.output == "runs/one: no tags\n"
+    assert "tag.ticket" not in client.get_run(ids["one"]).data.tags
+    done = run("runs", "remove", "--yes", "one", "two")
+    assert done.exit_code == 0, done.output
+    assert client.get_run(ids["one"]).info.lifecycle_stage == "deleted"
+    assert client.get_run(ids["two"]).info.lifecycle_stage == "active"
+    assert "its record in MLflow stays: registry:orders/1 is kept there" in done.output

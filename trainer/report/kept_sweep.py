@@ -1,0 +1,112 @@
+"""What the runs of a sweep left behind, and what they come to over the seeds."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from policies import PolicyFileError
+from trainer.checkpoint import CheckpointError
+from trainer.report.kept import KeptError, KeptRun, read_run
+from trainer.run_folder import RunFolderError
+from trainer.sweep_folder import Sweep, SweepRun
+
+SEED = "seed"
+"""What runs of one kind differ in."""
+
+
+@dataclass(frozen=True)
+class SweptRun:
+    """A run of a sweep.
+
+    Attributes:
+        values: what it has of the settings that are swept.
+        name: its folder's name; of a run that has not begun, its values.
+        state: how far it is, in words.
+        run: what it left; None if it has not begun or can't be read.
+        reason: why it can't be read; empty if it can.
+    """
+
+    values: dict[str, str]
+    name: str
+    state: str
+    run: KeptRun | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class SweptKind:
+    """The runs that differ in nothing but the seed.
+
+    Attributes:
+        values: what they share of the settings that are swept.
+        scores: of the finished ones, throughput ÷ the best baseline's on the machine of the run.
+        missing: how many others there are.
+    """
+
+    values: dict[str, str]
+    scores: list[float]
+    missing: int
+
+    @property
+    def quartiles(self) -> tuple[float, float, float] | None:
+        """First quartile, median and third quartile of the scores; None without any."""
+        if not self.scores:
+            return None
+        if len(self.scores) == 1:
+            return self.scores[0], self.scores[0], self.scores[0]
+        first, middle, third = statistics.quantiles(self.scores, n=4, method="inclusive")
+        return first, middle, third
+
+
+@dataclass(frozen=True)
+class KeptSweep:
+    """A sweep.
+
+    Attributes:
+        sweep: its folder.
+        runs: in the order in which they are made.
+    """
+
+    sweep: Sweep
+    runs: Sequence[SweptRun]
+
+    @property
+    def finished(self) -> int:
+        """How many runs are finished."""
+        return sum(one.run is not None and one.run.finished for one in self.runs)
+
+    def kinds(self) -> list[SweptKind]:
+        """The runs by what they share but for the seed; none if no setting but that is swept."""
+        if set(self.sweep.axes) <= {SEED}:
+            named = {"": list(self.runs)}
+        else:
+            named = {}
+            for one in self.runs:
+                key = str({name: one.values[name] for name in one.values if name != SEED})
+                named.setdefault(key, []).append(one)
+        found = []
+        for runs in named.values():
+            done = [one.run for one in runs if one.run is not None and one.run.finished]
+            scores = [run.best[1] for run in done if run.best is not None]
+            values = {key: value for key, value in runs[0].values.items() if key != SEED}
+            found.append(SweptKind(values, scores, len(runs) - len(scores)))
+        return found
+
+
+def read_sweep(sweep: Sweep) -> KeptSweep:
+    """Read the runs of a sweep; one that can't be read has the reason."""
+    return KeptSweep(sweep, [_read(sweep, run) for run in sweep.runs])
+
+
+def _read(sweep: Sweep, run: SweepRun) -> SweptRun:
+    folder = sweep.folder_of(run)
+    if folder is None or not folder.overrides.exists():
+        return SweptRun(run.values, " ".join(run.overrides), str(run.state), None)
+    try:
+        kept = read_run(folder)
+    except (KeptError, CheckpointError, PolicyFileError, RunFolderError) as error:
+        return SweptRun(run.values, folder.name, "damaged", None, str(error))
+    state = "going on" if kept.going_on else "finished" if kept.finished else "not finished"
+    return SweptRun(run.values, folder.name, state, kept)

@@ -1,0 +1,1 @@
+"""The runs of `heddle train` as a collection: listed, compared, tagged, removed."""

@@ -1,0 +1,54 @@
+"""Runs side by side: what they came to, and the settings in which they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trainer.report.kept import KeptRun
+
+NOT_SETTINGS = ("mlflow", "evaluation.backend", "evaluation.address", "report", "runs_dir")
+"""Settings of where a run is measured and recorded: they change no result."""
+
+
+def results(run: KeptRun) -> dict[str, str]:
+    """What a run came to, by name: throughput, the ratio to each baseline, the verdict."""
+    found: dict[str, str] = {}
+    for member in run.members:
+        where = f" ({member.label})" if member.label else ""
+        for name, compared in (("", member.comparison), ("validation: ", member.validation)):
+            if compared is None:
+                continue
+            for row in compared.rows:
+                found[f"{name}{row.subject.name}, commits/s{where}"] = f"{row.throughput:,.0f}"
+            for baseline, score in compared.scores("learned").items():
+                found[f"{name}learned ÷ {baseline}{where}"] = f"{score:.3f}"
+    if run.checkpoint.history:
+        found["evaluations"] = f"{run.checkpoint.evaluations:,}"
+        found["search, s"] = f"{run.checkpoint.seconds:,.0f}"
+    return found
+
+
+def settings_of(run: KeptRun) -> dict[str, str]:
+    """The settings of a run that may change its result, by dotted name."""
+    return {
+        key: value
+        for key, value in _leaves(run.settings).items()
+        if not any(key == one or key.startswith(f"{one}.") for one in NOT_SETTINGS)
+    }
+
+
+def differing(tables: Sequence[Mapping[str, str]]) -> list[str]:
+    """The names whose values are not the same in all tables, in the order of the first."""
+    names = dict.fromkeys(name for table in tables for name in table)
+    return [name for name in names if len({table.get(name) for table in tables}) > 1]
+
+
+def _leaves(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    found: dict[str, str] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            found |= _leaves(value, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = "null" if value is None else str(value)
+    return found

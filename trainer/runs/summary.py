@@ -1,0 +1,207 @@
+"""What a list says of a run, read without opening its policy or its record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from envs import machine_words
+from envs.result import Machine
+from trainer.checkpoint import FILE_NAME
+from trainer.lock import HeldError, held
+from trainer.run_folder import RunFolder
+from trainer.runs.tags import read_tags
+from trainer.sweep_folder import SWEEPS
+
+FINISHED = "finished"
+GOING_ON = "going on"
+NOT_FINISHED = "not finished"
+DAMAGED = "damaged"
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """A run in a list.
+
+    Attributes:
+        name: what a command takes for it: below `runs_dir`, or the folder.
+        path: its folder.
+        began: when its folder was made, UTC, in ISO 8601.
+        state: how far it is.
+        workload: its name.
+        machine: where it was trained, in words.
+        search: by which search.
+        seed: its seed.
+        typed: what was typed for it.
+        baseline: the best baseline of the closing comparison; None before that.
+        score: throughput ÷ its.
+        score_on_threads: throughput ÷ the best baseline's on real cores, after virtual ones.
+        verdict: what the closing comparison shows, in a line; None where none was written.
+        tags: of people.
+        bytes: what its folder takes.
+    """
+
+    name: str
+    path: str
+    began: str
+    state: str
+    workload: str
+    machine: str
+    search: str
+    seed: int | None
+    typed: list[str] = field(default_factory=list)
+    baseline: str | None = None
+    score: float | None = None
+    score_on_threads: float | None = None
+    verdict: str | None = None
+    tags: dict[str, str] = field(default_factory=dict)
+    bytes: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return asdict(self)
+
+
+def find_runs(runs_dir: Path) -> list[RunFolder]:
+    """All runs in a folder and in its sweeps, the newest last."""
+    found = [RunFolder(path) for path in _folders(runs_dir) if is_run(path)]
+    return sorted(found, key=lambda run: (_began(run.path), str(run.path)))
+
+
+def is_run(path: Path) -> bool:
+    """Whether a folder is one that `heddle train` made for a run."""
+    run = RunFolder(path)
+    return run.config.is_file() and (
+        run.overrides.is_file() or run.policy.is_file() or (path / FILE_NAME).is_file()
+    )
+
+
+def read_summary(run: RunFolder, runs_dir: Path) -> RunSummary:
+    """What a list says of a run; files that can't be read make it a damaged one."""
+    settings = run.kept_settings()
+    provenance, damaged = _provenance(run)
+    comparison, unreadable = _json(run.members(1)[0].comparison)
+    members = settings.get("robust", {}).get("members") if settings else None
+    if members:
+        comparison, unreadable = _json(run.path / "member-1" / "comparison.json")
+    scores, on_threads = _best(provenance.get("scores")), _best(provenance.get("scores_on_threads"))
+    finished = comparison is not None and not comparison.get("interrupted")
+    state = FINISHED if finished else NOT_FINISHED
+    if damaged or unreadable or not settings:
+        state = DAMAGED
+    if _is_held(run.path):
+        state = GOING_ON
+    workload, search = _part(settings, "workload"), _part(settings, "search")
+    seed = settings.get("seed")
+    return RunSummary(
+        name=_name(run.path, runs_dir),
+        path=str(run.path),
+        began=datetime.fromtimestamp(_began(run.path), UTC).isoformat(timespec="seconds"),
+        state=state,
+        workload=str(workload.get("name", "–")) + (f" ({len(members)} entries)" if members else ""),
+        machine=_machine(provenance, settings),
+        search=str(search.get("name", "–")),
+        seed=seed if isinstance(seed, int) else None,
+        typed=_typed(run),
+        baseline=scores[0] if scores else None,
+        score=scores[1] if scores else None,
+        score_on_threads=on_threads[1] if on_threads else None,
+        verdict=_verdict(comparison),
+        tags=read_tags(run),
+        bytes=sum(path.lstat().st_size for path in run.path.rglob("*") if path.is_file()),
+    )
+
+
+def _folders(runs_dir: Path) -> Iterator[Path]:
+    if not runs_dir.is_dir():
+        return
+    for path in runs_dir.iterdir():
+        if path.name.startswith(".") or not path.is_dir():
+            continue
+        if path.name != SWEEPS:
+            yield path
+            continue
+        for sweep in path.iterdir():
+            if sweep.is_dir():
+                yield from (one for one in sweep.iterdir() if one.is_dir())
+
+
+def _began(path: Path) -> float:
+    """When a run was begun: its settings were written then, or when it was resumed."""
+    times = [one.stat().st_mtime for one in (path / "config.yaml", path) if one.exists()]
+    return min(times, default=0.0)
+
+
+def _name(path: Path, runs_dir: Path) -> str:
+    try:
+        return path.resolve().relative_to(runs_dir.resolve()).as_posix()
+    except ValueError:
+        return str(path)
+
+
+def _json(path: Path) -> tuple[Mapping[str, Any] | None, bool]:
+    """A document, None if it is not there; and whether it can't be read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None, False
+    except (OSError, ValueError, RecursionError):
+        return None, True
+    return (found, False) if isinstance(found, Mapping) else (None, True)
+
+
+def _provenance(run: RunFolder) -> tuple[Mapping[str, Any], bool]:
+    policy, damaged = _json(run.policy)
+    return (_part(policy, "provenance") if policy is not None else {}), damaged
+
+
+def _best(scores: Any) -> tuple[str, float] | None:
+    """The best baseline, and the score against it."""
+    if not isinstance(scores, Mapping):
+        return None
+    known = {str(name): one for name, one in scores.items() if isinstance(one, int | float)}
+    if not known:
+        return None
+    name = min(known, key=lambda one: known[one])
+    return name, float(known[name])
+
+
+def _verdict(comparison: Mapping[str, Any] | None) -> str | None:
+    found = _part(comparison or {}, "verdict").get("line")
+    return str(found) if found is not None else None
+
+
+def _machine(provenance: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    for place in (_part(provenance, "machine"), _part(settings, "machine")):
+        kind, cores = place.get("kind"), place.get("cores")
+        if isinstance(kind, str) and isinstance(cores, int):
+            return machine_words(Machine(kind, cores))
+    return "all real cores" if _part(settings, "machine").get("kind") == "threads" else "–"
+
+
+def _typed(run: RunFolder) -> list[str]:
+    try:
+        found = json.loads(run.overrides.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return []
+    return [str(one) for one in found] if isinstance(found, list) else []
+
+
+def _part(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = document.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _is_held(path: Path) -> bool:
+    """Whether another process works there; a folder that can't be written to is not held."""
+    try:
+        with held(path):
+            return False
+    except HeldError:
+        return True
+    except RuntimeError:
+        return False
