@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -40,6 +40,8 @@ class TrialPlan:
         policies: names and paths, as `heddle evaluate` takes them, and `switching`.
         random: so many random tables come after each round of `policies`, each drawn once.
         draw: whether each trial of the workload `generic` draws its transaction types anew.
+        fixed: settings that are drawn for no trial, such as `workload.churn` and `machine.depth`:
+            every trial has them as `workload` and `machine` say.
         schedules: of virtual cores, in turn.
         seconds: of each trial.
         watchdog_s: no worker may go so long without ending an attempt.
@@ -56,6 +58,7 @@ class TrialPlan:
     seconds: float
     watchdog_s: float
     seed: int
+    fixed: Collection[str] = ()
 
     def name(self, number: int) -> str:
         """What the trial of that number runs."""
@@ -73,7 +76,8 @@ class TrialPlan:
         draw = Random(seed)
         workload = dict(self.workload)
         if self.draw and workload.get("name") == "generic":
-            workload |= _drawn_shape(draw, seed)
+            churn = workload.get("churn") if "workload.churn" in self.fixed else None
+            workload |= self._free("workload", _drawn_shape(draw, seed, churn))
         signature = workload_signature(load_engine(), workload)
         subject, switches = _subject(self.name(number), signature, seed)
         return Trial(
@@ -95,7 +99,7 @@ class TrialPlan:
         kinds = len(self.policies) + self.random
         # Every policy comes to every schedule.
         schedule = self.schedules[(number + number // kinds) % len(self.schedules)]
-        return machine | {
+        drawn = {
             "seed": str(seed),
             "schedule": schedule,
             "delay_every": str(draw.choice((20, 50, 100, 200))),
@@ -104,6 +108,11 @@ class TrialPlan:
             # A wake-up that is lost must not be made good by a time-out.
             "rescue": "false",
         }
+        return machine | self._free("machine", drawn)
+
+    def _free(self, group: str, drawn: Mapping[str, str]) -> dict[str, str]:
+        """What was drawn, without the settings that are fixed."""
+        return {key: value for key, value in drawn.items() if f"{group}.{key}" not in self.fixed}
 
 
 def core_schedules() -> tuple[str, ...]:
@@ -112,10 +121,19 @@ def core_schedules() -> tuple[str, ...]:
     return tuple(str(one) for one in schedule.choices)
 
 
-def _drawn_shape(draw: Random, seed: int) -> dict[str, str]:
+def _drawn_shape(draw: Random, seed: int, churn: str | None) -> dict[str, str]:
+    """A workload's options.
+
+    Args:
+        draw: draws them.
+        seed: of the transaction types.
+        churn: is fixed to this, and decides what suits it; None: it is drawn too.
+    """
     # Rows that are inserted and deleted without end, in one trial of four: few of them, so that
     # transactions take over each other's records.
     churning = draw.random() < 0.25
+    if churn is not None:
+        churning = int(churn) > 0
     return {
         "program": str(seed),
         "types": str(draw.randint(1, 6)),

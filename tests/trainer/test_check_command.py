@@ -103,6 +103,82 @@ def test_a_trial_that_fails_is_shrunk_told_and_kept(
     assert trial.switches == ()
 
 
+TYPED = {
+    "workload.ordered_keys": "20000",
+    "workload.hash_keys": "7",
+    "workload.churn": "80",
+    "workload.types": "3",
+    "workload.accesses": "4",
+    "workload.rollbacks": "1",
+    "workload.audits": "2",
+    "workload.program": "12",
+    "machine.depth": "9",
+    "machine.steps": "123",
+    "machine.delay_every": "7",
+    "machine.seed": "5",
+    "machine.rescue": "true",
+    "machine.schedule": "priorities",
+}
+
+
+class Sees(Fails):
+    """A pool that runs nothing."""
+
+    trials: list[Trial]
+
+    def run(self, trials):  # type: ignore[no-untyped-def]
+        self.trials = [trial for _, trial in trials]
+        return ((0, trial, Verdict(())) for trial in self.trials)
+
+
+def trials_of(monkeypatch: pytest.MonkeyPatch, *typed: str) -> list[Trial]:
+    pool = Sees()
+    monkeypatch.setattr(check_module, "TrialPool", lambda jobs: pool)
+    done = run("trials=24", "policy=silo", *typed)
+    assert done.exit_code == 0, done.output
+    return pool.trials
+
+
+def test_settings_that_are_typed_stay_in_every_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    def values(*typed: str) -> dict[str, set[str]]:
+        trials = trials_of(monkeypatch, *typed)
+        found = [{"workload": one.workload, "machine": one.machine} for one in trials]
+        split = {setting: setting.split(".") for setting in TYPED}
+        return {name: {one[group][key] for one in found} for name, (group, key) in split.items()}
+
+    together = values(*(f"{setting}={value}" for setting, value in TYPED.items()))
+    assert together == {setting: {value} for setting, value in TYPED.items()}
+    drawn = values()
+    assert all(drawn[setting] != {value} for setting, value in TYPED.items())
+
+
+def test_what_is_typed_as_it_is_by_default_stays_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = trials_of(monkeypatch, "workload.churn=0", "workload.ordered_keys=10")
+    assert {one.workload["ordered_keys"] for one in trials} == {"10"}
+    assert {one.workload["churn"] for one in trials} == {"0"}
+    assert len({one.workload["types"] for one in trials}) > 1
+
+
+def test_churn_that_is_typed_decides_how_few_keys_are_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trials = trials_of(monkeypatch, "workload.churn=80")
+    assert {one.workload["ordered_keys"] for one in trials} == {"1", "2"}
+
+
+def test_settings_without_effect_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "trial.json"
+    path.write_text(PLAN.trial(1).to_json())
+    for typed in (
+        (f"replay={path}", "workload.churn=80"),
+        ("history=history.parquet", "seed=3"),
+        ("machine.schedule=delays", "schedules=[clock]"),
+    ):
+        done = run(*typed)
+        assert done.exit_code == 2, done.output
+        assert "Traceback" not in done.output
+
+
 def test_a_trial_is_run_again_to_the_bit(tmp_path: Path) -> None:
     path = tmp_path / "trial.json"
     path.write_text(PLAN.trial(1).to_json())

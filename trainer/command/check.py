@@ -6,7 +6,7 @@ import itertools
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,7 +34,7 @@ from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.evaluate import as_list
 from trainer.command.evaluator import open_evaluator
 from trainer.command.output import make_progress_console, print_table
-from trainer.command.settings import compose_settings, settings_text
+from trainer.command.settings import compose_settings, parse_overrides, settings_text
 from trainer.config import CheckConfig, workload_options
 from trainer.progress import make_display
 from trainer.trial_folder import HISTORY_FILE, keep_trial
@@ -94,13 +94,15 @@ def check(settings: tuple[str, ...], show: bool) -> None:
         click.echo(settings_text("check", overrides), nl=False)
         return
     config = compose_settings("check", overrides, CheckConfig)
+    typed = frozenset(one.key_or_group for one in parse_overrides(overrides))
+    _refuse_idle_settings(config, typed)
     if config.history is not None:
         _check_file(Path(config.history))
         return
     if config.replay is not None:
         _replay(Path(config.replay))
         return
-    _run_trials(config, _plan(config))
+    _run_trials(config, _plan(config, typed))
 
 
 def _check_file(path: Path) -> None:
@@ -140,8 +142,25 @@ def _load_trial(path: Path) -> Trial:
         raise UsageError(f"replay={path}: {error}") from None
 
 
-def _plan(config: CheckConfig) -> TrialPlan:
-    """What trials are drawn from, once it is known to make sense."""
+def _refuse_idle_settings(config: CheckConfig, typed: Collection[str]) -> None:
+    """What is typed beside a file to check would have no effect."""
+    chosen = [key for key in ("replay", "history") if getattr(config, key) is not None]
+    if chosen and (idle := sorted(set(typed) - {chosen[0]})):
+        raise UsageError(
+            f"{idle[0]}=: has no effect with {chosen[0]}=, which takes everything from its file; "
+            "leave it out"
+        )
+
+
+def _plan(config: CheckConfig, typed: Collection[str]) -> TrialPlan:
+    """What trials are drawn from, once it is known to make sense.
+
+    Args:
+        config: the settings.
+        typed: those that the user gave, which stay as they are in every trial.
+    """
+    if {"schedules", "machine.schedule"} <= set(typed):
+        raise UsageError("machine.schedule=: contradicts schedules=; give one of them")
     known = core_schedules()
     unknown = [name for name in config.schedules if name not in known]
     if unknown or not config.schedules:
@@ -164,6 +183,7 @@ def _plan(config: CheckConfig) -> TrialPlan:
         seconds=config.seconds or (VIRTUAL_SECONDS if virtual else REAL_SECONDS),
         watchdog_s=VIRTUAL_WATCHDOG_S if virtual else REAL_WATCHDOG_S,
         seed=config.seed,
+        fixed=typed,
     )
     drawn = config.draw and plan.workload["name"] == "generic"
     files = [name for name in config.policy if name.endswith(".json")]
@@ -267,8 +287,11 @@ def _counts(transactions: int, aborted: int, trials: int) -> str:
 
 def _table(tally: Tally, plan: TrialPlan) -> Table:
     where = machine_words(Machine(plan.machine["kind"], plan.cores))
+    options = plan.workload.items()
+    fixed = ", ".join(f"{key} {value}" for key, value in options if f"workload.{key}" in plan.fixed)
+    workload = f"{plan.workload['name']}{f' ({fixed})' if fixed else ''}"
     table = Table(
-        title=f"{plan.workload['name']}, up to {where}",
+        title=f"{workload}, up to {where}",
         title_justify="left",
         box=box.SIMPLE_HEAD,
     )

@@ -82,7 +82,8 @@ class CheckConfig(PlaceConfig):
     Attributes:
         policy: what runs, in turn; `switching` is random tables that replace one another.
         random: random tables after each round of these.
-        draw: whether every trial of the workload `generic` draws its transaction types anew.
+        draw: whether every trial of the workload `generic` draws its transaction types anew, but
+            for settings of the workload that are typed.
         schedules: of virtual cores, in turn.
         seconds: of each trial; null = 0.001 virtual ones, 0.2 real ones.
         trials: how many; null = until the budget is spent.
