@@ -15,6 +15,7 @@ from trainer.checkpoint import GenerationRecord
 from trainer.config import MlflowConfig
 from trainer.mlflow_store import MlflowStore, reason_of, sqlite_file
 from trainer.policy_registry import Registered, register_candidate
+from trainer.record_label import RunLabel
 
 BATCH_MAX = 100
 """MLflow takes so many settings at a time."""
@@ -22,6 +23,16 @@ BATCH_MAX = 100
 
 PARENT = "mlflow.parentRunId"
 """The tag by which MLflow knows what a run is below."""
+
+KIND, OF_MODELS = "mlflow.experimentKind", "custom_model_development"
+"""The tag by which an experiment opens with its runs, and not with traces."""
+
+VIEW = "workflowType=machine_learning"
+"""The part of an address that opens the view with the runs."""
+
+DESCRIPTION, DESCRIPTION_MAX = "mlflow.note.content", 8000
+TAG_MAX = 5000
+"""Characters of a tag that any version of MLflow keeps."""
 
 NAME_MAX = 240
 """So much of a figure's name is kept: MLflow takes 250, and a number may follow."""
@@ -41,6 +52,8 @@ class Record:
         runs_dir: holds the default store.
         say: shows a message to the person.
         parent: the MLflow run that this one is shown below, or None.
+        label: how the run is called, by what it is found, and what is not recorded of it; None =
+            by the name under which it is started, and everything is.
     """
 
     def __init__(
@@ -49,8 +62,10 @@ class Record:
         runs_dir: Path,
         say: Callable[[str], None],
         parent: str | None = None,
+        label: RunLabel | None = None,
     ) -> None:
         self._parent = parent
+        self._label = label
         self._config = config
         self._say = say
         self._runs_dir = runs_dir.resolve()
@@ -69,7 +84,7 @@ class Record:
         """Start the run, or go on with `run_id`.
 
         Args:
-            name: the run's name.
+            name: the run's name, if it has no label.
             params: settings, nested mappings allowed.
             run_id: an earlier MLflow run to go on with, or None. Where the store has it no more,
                 a message says so, and a new one is started.
@@ -80,18 +95,24 @@ class Record:
             self._client = self._store.connect()
             experiment = self._client.get_experiment_by_name(self._config.experiment)
             self._experiment_id = experiment.experiment_id if experiment else self._create()
+            if experiment is None or KIND not in experiment.tags:
+                self._client.set_experiment_tag(self._experiment_id, KIND, OF_MODELS)
+            label = self._label or RunLabel(name)
             if run_id is not None:
                 if self._has(run_id):
                     self._client.update_run(run_id, status="RUNNING")
                     self.run_id = run_id
+                    for key, value in label.tags.items():
+                        self._client.set_tag(run_id, key, value[:TAG_MAX])
                     return
                 self._say(
                     f"MLflow at {self.uri} has no run {run_id} any more, or is another store than "
                     "before; a new record is begun there"
                 )
             parent = self._parent if self._parent and self._has(self._parent) else None
-            tags = {} if parent is None else {PARENT: parent}
-            run = self._client.create_run(self._experiment_id, run_name=name, tags=tags)
+            tags = {key: value[:TAG_MAX] for key, value in label.tags.items()}
+            tags |= {} if parent is None else {PARENT: parent}
+            run = self._client.create_run(self._experiment_id, run_name=label.name, tags=tags)
             self.run_id = run.info.run_id
         if self.run_id is not None:
             with self._tolerant("record the settings"):
@@ -112,7 +133,12 @@ class Record:
         """Log settings many at a time: a server that is slow takes its time only once or twice."""
         from mlflow.entities import Param
 
-        found = [Param(key, value) for key, value in _flatten(params)]
+        hidden = self._label.hidden if self._label is not None else ()
+        found = [
+            Param(key, value)
+            for key, value in _flatten(params)
+            if not any(key == one or key.startswith(f"{one}.") for one in hidden)
+        ]
         for begin in range(0, len(found), BATCH_MAX):
             self._client.log_batch(self.run_id, params=found[begin : begin + BATCH_MAX])
 
@@ -145,6 +171,12 @@ class Record:
                 self._client.log_metric(self.run_id, name, value)
             if self._away:
                 return
+
+    def describe(self, text: str) -> None:
+        """Set the Markdown that the record's page begins with."""
+        if self.run_id is not None:
+            with self._tolerant("record the description"):
+                self._client.set_tag(self.run_id, DESCRIPTION, text[:DESCRIPTION_MAX])
 
     def artifacts(self, root: Path, *paths: Path) -> None:
         """Keep files below a folder with the record, under the same names."""
@@ -200,7 +232,8 @@ class Record:
         """What to type, and where to look then; None if there is no record."""
         if self.run_id is None:
             return None
-        page = f"#/experiments/{self._experiment_id}/runs/{self.run_id}"
+        # Without the query MLflow opens the view of traces, in which there are no runs.
+        page = f"#/experiments/{self._experiment_id}/runs/{self.run_id}?{VIEW}"
         if sqlite_file(self.uri) is None:
             return f"{self.uri.rstrip('/')}/{page}" if "://" in self.uri else self.uri
         return (

@@ -14,6 +14,7 @@ from trainer.checkpoint import Checkpoint, GenerationRecord
 from trainer.config import MlflowConfig
 from trainer.mlflow_store import MlflowStore
 from trainer.record import PARENT, Record
+from trainer.record_label import RunLabel
 
 RECORD = GenerationRecord(1, 40, 100, 12.5, 1.1, 0.9, 0.2, "occ")
 
@@ -72,6 +73,36 @@ def test_a_run_is_recorded_and_gone_on_with(tmp_path: Path) -> None:
     assert record.run_id in (record.how_to_open or "")
     assert child.run_id is not None
     assert client.get_run(child.run_id).data.tags["mlflow.parentRunId"] == record.run_id
+
+
+def test_a_record_opens_in_the_view_with_the_runs_and_can_be_found(store: Path) -> None:
+    from mlflow import MlflowClient
+
+    said: list[str] = []
+    tags = {"heddle.workload": "tpcc warehouses=4", "heddle.seed": "2"}
+    label = RunLabel("warehouses=4 seed=2 tpcc", tags, hidden=("mlflow", "runs_dir"))
+    record = Record(MlflowConfig(experiment="found"), store, said.append, label=label)
+    record.start("2026-11-27_06-42-05-tpcc", {"seed": 2, "mlflow": {"uri": "x"}}, None)
+    record.describe("| a | b |" * 1000)
+    record.end()
+    again = Record(
+        MlflowConfig(experiment="found"),
+        store,
+        said.append,
+        label=RunLabel("another", {"heddle.seed": "3"}),
+    )
+    again.start("a", {}, record.run_id)
+    again.end()
+    assert said == []
+    run = kept(record)
+    assert run.info.run_name == "warehouses=4 seed=2 tpcc"
+    assert run.data.params == {"seed": "2"}
+    assert run.data.tags["heddle.workload"] == "tpcc warehouses=4"
+    assert run.data.tags["heddle.seed"] == "3"
+    assert len(run.data.tags["mlflow.note.content"]) == 8000
+    experiment = MlflowClient(tracking_uri=record.uri).get_experiment_by_name("found")
+    assert experiment.tags["mlflow.experimentKind"] == "custom_model_development"
+    assert (record.how_to_open or "").endswith(f"/{record.run_id}?workflowType=machine_learning")
 
 
 def test_files_are_kept_with_a_run_that_goes_on(store: Path, tmp_path: Path) -> None:

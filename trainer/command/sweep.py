@@ -221,6 +221,8 @@ def _train(sweep: Sweep) -> None:
 
 def _train_recorded(sweep: Sweep) -> bool:
     """The runs, below a record of the sweep; whether Ctrl-C ended one of them."""
+    from trainer.report.kept_sweep import kinds_markdown, read_sweep
+
     config = compose_settings("train", [*sweep.settings, *sweep.runs[0].overrides], TrainConfig)
     record, status = Record(config.mlflow, Path(config.runs_dir), click.echo), "KILLED"
     try:
@@ -230,6 +232,7 @@ def _train_recorded(sweep: Sweep) -> bool:
                 return True
         with make_display(make_progress_console()) as display:
             add_sweep_page(sweep, config.report, display)
+        record.describe(kinds_markdown(read_sweep(sweep)))
         record.artifacts(sweep.path, sweep.report)
         status = "FINISHED" if _finished(sweep) == len(sweep.runs) else "FAILED"
         return False
@@ -249,7 +252,7 @@ def _train_one(sweep: Sweep, run: SweepRun) -> int:
     def make() -> int:
         config = compose_settings("train", overrides, TrainConfig)
         words = f"{config.workload.get('name', 'workload')}-{config.search.name}-seed{config.seed}"
-        return train_once(config, overrides, sweep.begin(run, words), sweep).code
+        return train_once(config, overrides, sweep.begin(run, words), sweep, run.values).code
 
     try:
         code = one_message(make)()

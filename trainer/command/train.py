@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +45,7 @@ from trainer.plot import plot_history
 from trainer.policy_registry import CHAMPION, Registered, default_store, read_from
 from trainer.progress import Display, make_display
 from trainer.record import Record
+from trainer.record_label import description, label_of, throughputs
 from trainer.run import LEARNED, Outcome, Training, check_settings, measuring_settings
 from trainer.run_folder import RunFolder, find_run_folder, new_run_folder
 from trainer.run_version import heddle_version
@@ -148,6 +149,7 @@ def train_once(
     overrides: Sequence[str],
     folder: RunFolder | None = None,
     sweep: Sweep | None = None,
+    swept: Mapping[str, str] | None = None,
 ) -> Ended:
     """One run, new or resumed.
 
@@ -156,6 +158,7 @@ def train_once(
         overrides: what was typed for them; kept, to resume the run.
         folder: of the run to go on with, None for a new one.
         sweep: that it is part of.
+        swept: its values of what the sweep sweeps.
     """
     config, members, signature = checked(config, overrides)
     runs_dir = Path(config.runs_dir)
@@ -174,7 +177,8 @@ def train_once(
         of_members = [_as_yaml(member.config) for member in members]
         folder.write_settings(_as_yaml(config), list(overrides), of_members)
         parent = None if sweep is None else sweep.mlflow_run_id
-        record = Record(config.mlflow, runs_dir, display.say, parent)
+        label = label_of(members, overrides, folder, swept, None if sweep is None else sweep.name)
+        record = Record(config.mlflow, runs_dir, display.say, parent, label)
         status, registered, made = "FAILED", None, Made()
         try:
             made = _run(config, members, signature, folder, display, record)
@@ -230,12 +234,26 @@ def _run(
             add_page(folder, config.report, display)
         except KeyboardInterrupt:
             without_page = True
-        record.artifacts(folder.path, *folder.results(len(members)))
+        _record_results(record, folder, members, outcome)
         return Made(outcome, lost, without_page)
     except KeyboardInterrupt:
         return Made()
     finally:
         backend.close()
+
+
+def _record_results(
+    record: Record, folder: RunFolder, members: Sequence[Member], outcome: Outcome
+) -> None:
+    """Keep figures, tables and files with the record."""
+    several = len(members) > 1
+    closings = [
+        (one.member.name if several else "", one.comparison, one.validation)
+        for one in outcome.closings
+    ]
+    record.scores(throughputs(closings))
+    record.describe(description(folder.members(len(members)), folder.policy))
+    record.artifacts(folder.path, *folder.results(len(members)))
 
 
 def _register(

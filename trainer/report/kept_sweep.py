@@ -95,6 +95,25 @@ class KeptSweep:
         return found
 
 
+def kinds_markdown(kept: KeptSweep) -> str:
+    """What the runs come to over the seeds, as a table in Markdown."""
+    columns = [key for key in kept.sweep.axes if key != SEED]
+    heads = [*columns, "finished", "others", "× best baseline, median", "quartiles"]
+    lines = [_line(heads), _line(["---"] * len(heads))]
+    for kind in kept.kinds():
+        found = kind.quartiles
+        figures = ["–", "–"]
+        if found is not None:
+            figures = [f"{found[1]:.3f}", f"{found[0]:.3f} – {found[2]:.3f}"]
+        values = [kind.values.get(key, "–") for key in columns]
+        lines.append(_line([*values, str(len(kind.scores)), str(kind.missing), *figures]))
+    return "\n".join(lines)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
 def read_sweep(sweep: Sweep) -> KeptSweep:
     """Read the runs of a sweep; one that can't be read has the reason."""
     return KeptSweep(sweep, [_read(sweep, run) for run in sweep.runs])

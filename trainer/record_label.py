@@ -1,0 +1,178 @@
+"""How a run is called in MLflow, and what its record says of it besides settings and curves."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from envs import Comparison, machine_words
+from envs.result import Machine
+from trainer.member import Member
+from trainer.run_folder import MemberFolder, RunFolder
+from trainer.run_version import heddle_version
+
+NAME_MAX = 200
+"""MLflow keeps a longer name of a run, and shows none of the rest."""
+
+THROUGHPUT = "commits_per_second"
+"""What a policy's throughput is called in MLflow, whose pages show names in alphabetical order and
+the first section open: before evaluations and fitness."""
+
+ELSEWHERE = (
+    *("mlflow", "report", "evaluation.backend", "evaluation.address", "runs_dir", "resume"),
+    *("sweep", "registered_model"),
+)
+"""Settings of where a run is measured and recorded: they tell no two runs apart."""
+
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)_(\d\d)-(\d\d)-(\d\d)")
+
+
+@dataclass(frozen=True)
+class RunLabel:
+    """What a record begins with.
+
+    Attributes:
+        name: the run's name; what tells it from others comes first, since tables cut it off.
+        tags: by which runs are found.
+        hidden: settings, or groups of them, that are not recorded: they change no result, and the
+            pages that compare runs would show them where they differ.
+    """
+
+    name: str
+    tags: Mapping[str, str] = field(default_factory=dict)
+    hidden: Sequence[str] = ()
+
+
+def label_of(
+    members: Sequence[Member],
+    typed: Sequence[str],
+    folder: RunFolder,
+    swept: Mapping[str, str] | None = None,
+    sweep: str | None = None,
+) -> RunLabel:
+    """The label of a run.
+
+    Args:
+        members: what is trained for.
+        typed: settings, as they were typed.
+        folder: of the run.
+        swept: of a run of a sweep, its values of the settings that are swept.
+        sweep: the sweep's name.
+    """
+    config = members[0].config
+    workload = " | ".join(dict.fromkeys(_workload(member) for member in members))
+    machine = ", ".join(dict.fromkeys(_machine(member) for member in members))
+    tags = {
+        "heddle.workload": workload,
+        "heddle.machine": machine,
+        "heddle.search": config.search.name,
+        "heddle.seed": str(config.seed),
+        "heddle.run": folder.name,
+        "heddle.folder": str(folder.path.resolve()),
+        "heddle.version": heddle_version(),
+        "mlflow.source.name": "heddle train",
+        "mlflow.source.type": "LOCAL",
+    }
+    if sweep is not None:
+        tags["heddle.sweep"] = sweep
+    return RunLabel(_name(members, typed, folder, swept), tags, ELSEWHERE)
+
+
+def throughputs(
+    closings: Sequence[tuple[str, Comparison | None, Comparison | None]],
+) -> dict[str, float]:
+    """The throughput of every policy that was compared, by the names of metrics.
+
+    Args:
+        closings: of each member its name, or nothing for the only one; the comparison, and the one
+            on real cores after virtual ones.
+    """
+    found = {}
+    for member, comparison, validation in closings:
+        below = f"/{member}" if member else ""
+        for what, compared in ((THROUGHPUT, comparison), (f"{THROUGHPUT}_on_threads", validation)):
+            for row in compared.rows if compared is not None else ():
+                found[f"{what}{below}/{row.subject.name}"] = row.throughput
+    return found
+
+
+def description(members: Sequence[MemberFolder], policy: Path) -> str:
+    """What a record's page shows above everything: the tables of the run, in Markdown.
+
+    Args:
+        members: where what is kept of each workload is.
+        policy: the learned policy.
+    """
+    tables = [path for kept in members for path in (kept.comparison_text, kept.validation_text)]
+    # A name in a table may hold the signs of a fence; a longer fence holds those.
+    parts = [
+        f"````\n{path.read_text(encoding='utf-8').rstrip()}\n````"
+        for path in tables
+        if path.exists()
+    ]
+    parts.append(f"Policy: `{policy}`. Page: `report.html` among the artifacts.")
+    return "\n\n".join(parts)
+
+
+def _name(
+    members: Sequence[Member],
+    typed: Sequence[str],
+    folder: RunFolder,
+    swept: Mapping[str, str] | None,
+) -> str:
+    config = members[0].config
+    parts = [f"{_short(key)}={value}" for key, value in (swept or {}).items()]
+    others = [text for text in typed if _tells_apart(text, swept or {})]
+    workload = str(config.workload.get("name", "workload"))
+    parts += [workload, *(_short_setting(text) for text in others)]
+    keys = {text.partition("=")[0] for text in (*typed, *(swept or {}))}
+    if "search" not in keys:
+        parts.append(config.search.name)
+    if "seed" not in keys:
+        parts.append(f"seed={config.seed}")
+    words = " ".join(parts)
+    ending = f" {_when(folder)}"
+    return words[: NAME_MAX - len(ending)] + ending
+
+
+def _tells_apart(text: str, swept: Mapping[str, str]) -> bool:
+    key = text.partition("=")[0].lstrip("+")
+    elsewhere = any(key == one or key.startswith(f"{one}.") for one in ELSEWHERE)
+    return not elsewhere and key not in swept and key != "workload"  # whose name comes first
+
+
+def _short_setting(text: str) -> str:
+    key, equals, value = text.partition("=")
+    return f"{_short(key)}{equals}{value}"
+
+
+def _short(key: str) -> str:
+    """A setting's own name, where its group says no more than the workload's or the machine's."""
+    group, dot, rest = key.lstrip("+").partition(".")
+    return rest if dot and group in ("workload", "machine") else key.lstrip("+")
+
+
+def _when(folder: RunFolder) -> str:
+    """The moment that the folder is named after; of a run of a sweep, when it was made."""
+    found = _STAMP.match(folder.name)
+    if found is not None:
+        return f"{found[1]} {found[2]}:{found[3]}:{found[4]}"
+    made = folder.path.stat().st_mtime if folder.path.exists() else 0.0
+    return f"{datetime.fromtimestamp(made):%Y-%m-%d %H:%M:%S}"
+
+
+def _workload(member: Member) -> str:
+    return " ".join(
+        value if key == "name" else f"{key}={value}" for key, value in member.workload.items()
+    )
+
+
+def _machine(member: Member) -> str:
+    machine = member.config.machine
+    # As the engine counts them where nothing else is said.
+    cores = machine.cores or len(os.sched_getaffinity(0))
+    return machine_words(Machine(machine.kind, cores))
