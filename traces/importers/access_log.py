@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from traces.errors import TraceError
 from traces.importers.access_log_mapping import Word, load_mapping
-from traces.importers.base import Format, LeftOut
+from traces.importers.base import NAMED_MAX, Format, LeftOut
 from traces.importers.columns import (
     access_lists,
     parameters_column,
@@ -24,6 +24,7 @@ from traces.importers.csv_rows import csv_rows
 from traces.importers.file_importer import FileImporter
 from traces.importers.grouping import Grouping, Groups
 from traces.importers.jsonl_rows import jsonl_rows
+from traces.importers.key_columns import key_column, number_column, pointed
 from traces.importers.log_clock import SKIPPED, TWICE, LogClock
 from traces.importers.log_rows import LogRows, as_text, mask_of, not_empty
 from traces.importers.packing import unpacked_suffix
@@ -47,6 +48,11 @@ SUFFIXES = {
 
 TOLD = "\0time"
 """A column that no log has: when the access was made, in microseconds since 1970 (UTC)."""
+
+POINTED = "text of a whole number with a point, such as 7.0: as the number (numbers:)"
+
+_KEY_OF = "\0key of "
+"""Before the name of a column, that of its values as keys."""
 
 
 class AccessLogImporter(FileImporter):
@@ -108,8 +114,36 @@ class AccessLogImporter(FileImporter):
             return jsonl_rows(file, columns, self.left_out)
         return parquet_rows(file, columns)
 
+    def _with_keys(self, rows: LogRows) -> LogRows:
+        """The rows with a further column for each one of keys: its values as keys."""
+        batch, mapping = rows.batch, self._mapping
+        columns, names = batch.columns, batch.schema.names
+        for column in mapping.keys:
+            made = key_column(batch[column], mapping.no_value)
+            if column in mapping.numbers:
+                made = number_column(made)
+            else:
+                self._guess_pointed(rows, column)
+            columns, names = [*columns, made], [*names, f"{_KEY_OF}{column}"]
+        return LogRows(pa.RecordBatch.from_arrays(columns, names=names), rows.place)
+
+    def _guess_pointed(self, rows: LogRows, column: str) -> None:
+        """Count texts such as `7.0`, which a log's writer makes of numbers."""
+        which = np.flatnonzero(pointed(rows.batch[column]))
+        examples = [
+            f"{rows.place(row)}: {column} is {as_text(rows.batch[column])[row].as_py()}"
+            for row in which[:NAMED_MAX].tolist()
+        ]
+        self.left_out.guess(POINTED, len(which), examples)
+
+    def _numbers_only(self, rows: LogRows, column: str) -> LogRows:
+        empty = ~not_empty(key_column(rows.batch[column], self._mapping.no_value))
+        good = not_empty(rows.batch[f"{_KEY_OF}{column}"]) | empty
+        return rows.require(good, column, "no number", self.left_out)
+
     def _usable(self, rows: LogRows) -> LogRows:
         """The rows that lack nothing."""
+        rows = self._with_keys(rows)
         mapping = self._mapping
         several = {
             "session": mapping.session,
@@ -118,7 +152,9 @@ class AccessLogImporter(FileImporter):
         }
         for what, columns in several.items():
             for column in columns:
-                there = not_empty(rows.batch[column])
+                if column in mapping.numbers:
+                    rows = self._numbers_only(rows, column)
+                there = not_empty(rows.batch[f"{_KEY_OF}{column}"])
                 rows = rows.require(there, column, f"no {what}", self.left_out)
         for what, word in (("type", mapping.type), ("table", mapping.table)):
             if word and word.column:
@@ -229,7 +265,7 @@ class AccessLogImporter(FileImporter):
 
 
 def _keys(batch: pa.RecordBatch, columns: tuple[str, ...]) -> pa.Array:
-    return combined_keys([_blank_is_null(batch[column]) for column in columns])
+    return combined_keys([_blank_is_null(batch[f"{_KEY_OF}{column}"]) for column in columns])
 
 
 def _blank_is_null(column: pa.Array) -> pa.Array:

@@ -15,6 +15,7 @@ import yaml
 
 from traces.errors import TraceError, shown
 from traces.importers.byte_order import read_text
+from traces.importers.key_columns import NO_VALUE
 from traces.importers.log_times import EPOCH, ISO, UNITS, TimeForm
 from traces.importers.mapping_text import load_text
 from traces.importers.source_file import check_source
@@ -41,6 +42,8 @@ KEYS = (
     "statement",
     "parameters",
     "outcome",
+    "numbers",
+    "no_value",
 )
 KIND_WORDS = {**{kind: kind for kind in ACCESS_KINDS}, "select": "read"}
 
@@ -76,6 +79,8 @@ class AccessLogMapping:
         statement: a name for the access.
         parameters: columns whose values the request carried.
         outcome: how the transaction ended.
+        numbers: columns of keys whose values are numbers, however they are written.
+        no_value: texts that mean that there is no value.
     """
 
     time: str
@@ -93,6 +98,13 @@ class AccessLogMapping:
     outcome: Word | None = None
     log: str | None = None
     delimiter: str = ","
+    numbers: tuple[str, ...] = ()
+    no_value: tuple[str, ...] = NO_VALUE
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns whose values become keys, once."""
+        return tuple(dict.fromkeys((*self.key, *self.session, *self.transaction, *self.user)))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -158,6 +170,8 @@ class _Reader:
             outcome=self._word("outcome", OUTCOMES, {one: one for one in OUTCOMES}),
             log=self._choice("log", LOGS),
             delimiter=self._delimiter(),
+            numbers=self._numbers(),
+            no_value=self._no_value(),
         )
 
     def _time(self) -> tuple[str, TimeForm]:
@@ -223,6 +237,23 @@ class _Reader:
         if not several or not all(isinstance(one, str) and one for one in several):
             raise self._wrong(key, "a column's name, or a list of them", value)
         return tuple(several)
+
+    def _numbers(self) -> tuple[str, ...]:
+        numbers = self._columns("numbers")
+        keys = [*self._columns("key"), *self._columns("session"), *self._columns("transaction")]
+        for column in numbers:
+            if column not in (*keys, *self._columns("user")):
+                raise self._wrong(
+                    "numbers", "a column of key, session, transaction or user", column
+                )
+        return numbers
+
+    def _no_value(self) -> tuple[str, ...]:
+        words = self._document.get("no_value", list(NO_VALUE))
+        if not isinstance(words, list) or not all(isinstance(one, str | None) for one in words):
+            raise self._wrong("no_value", "a list of words, such as [NULL, '-']", words)
+        # In YAML null is no text, unless it is quoted.
+        return tuple("null" if one is None else one for one in words)
 
     def _word(
         self, key: str, meanings: Collection[str] | None, words: Mapping[str, str] | None = None

@@ -13,6 +13,7 @@ from traces.errors import shown
 from traces.importers.base import LeftOut
 from traces.importers.byte_order import UTF8
 from traces.importers.log_rows import LogRows
+from traces.importers.numbers_as_text import number as plain_number
 from traces.importers.source_file import SourceFile
 
 TWICE = "member that its object has twice: the last is taken"
@@ -23,6 +24,8 @@ LINE_BYTES_MAX = 4 << 20
 BATCH_LINES = 1 << 15
 
 _NESTED = (dict, list)
+_CONSTANTS = {"Infinity": "Infinity", "-Infinity": "-Infinity"}
+"""Python writes NaN where there is no number: it is null."""
 
 
 def jsonl_rows(file: SourceFile, columns: Sequence[str], left_out: LeftOut) -> Iterator[LogRows]:
@@ -68,7 +71,8 @@ def _row(
         return None
     try:
         # A mark is left within a log that was put together of several.
-        document = json.loads(line.removeprefix(UTF8).decode())
+        text = line.removeprefix(UTF8).decode()
+        document = json.loads(text, parse_float=_number, parse_constant=_CONSTANTS.get)
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
@@ -104,6 +108,14 @@ def _member(document: dict[str, Any], column: str) -> Any:
     for step in column.split("."):
         value = value.get(step) if isinstance(value, dict) else None
     return value
+
+
+def _number(text: str) -> str:
+    """A number with a point or an exponent, as text: 7.0 is 7, to the last digit."""
+    try:
+        return plain_number(text)
+    except ValueError:
+        return text
 
 
 def _text(value: Any) -> str | None:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import pairwise
 
-from traces.importers.postgresql import numbers_as_text, times_as_text
+from traces.importers import numbers_as_text
+from traces.importers.postgresql import times_as_text
 
 Form = Callable[[str], str]
 """Makes of a value, as it is written, the one form of its type.

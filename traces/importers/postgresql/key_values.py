@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 
+from traces.importers.numbers_as_text import whole
 from traces.importers.postgresql import literals
 from traces.importers.postgresql.accesses import NO_FORM, NO_ZONE, Access, KeyPart
 from traces.importers.postgresql.column_types import Form
-from traces.importers.postgresql.numbers_as_text import whole
 from traces.importers.postgresql.shapes import NULL
 from traces.importers.postgresql.times_as_text import ZonelessError
 

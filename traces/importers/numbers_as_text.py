@@ -17,7 +17,7 @@ def number(text: str, scale: int | None = None) -> str:
     """A number without leading and trailing zeros, sign of plus and exponent: `7`, `-0.5`.
 
     Args:
-        text: as PostgreSQL's `numeric` is written: `007`, `+7.00`, `7e0`, `0x7`, `NaN`.
+        text: however it is written: `007`, `+7.00`, `7e0`, `0x7`, `NaN`.
         scale: so many digits after the point are kept, the last one rounded; None: all.
 
     Raises:

@@ -1,0 +1,121 @@
+"""Columns of keys: one form for a value, whatever type and width a log's writer gave it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from uuid import UUID
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from traces.importers.log_rows import mask_of
+from traces.importers.numbers_as_text import number
+
+NO_VALUE = (
+    *("NULL", "null", "Null", r"\N", "None"),
+    *("NaN", "nan", "NAN", "NaT", "<NA>", "<null>"),
+)
+"""Words that programs write where there is no value."""
+
+_POINTED = r"^-?[0-9]+\.0*$"
+_FRACTION_ZEROS = (r"(\.[0-9]*?)0+(Z?)$", r"\1\2"), (r"\.(Z?)$", r"\1")
+
+
+def key_column(column: pa.Array, no_value: Collection[str] = NO_VALUE) -> pa.Array:
+    """A column whose values are equal where they mean the same; null where there is none.
+
+    A whole number is one without a point: `7`, `7.0` of any width and the text `7.0` are one.
+
+    Args:
+        column: of any plain type.
+        no_value: texts that mean that there is no value.
+    """
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _of_extension(column)
+    if pa.types.is_floating(kind):
+        return _of_floats(column)
+    if pa.types.is_decimal(kind):
+        return _each(column.cast(pa.string()), number)
+    if pa.types.is_temporal(kind):
+        return _of_times(column)
+    if pa.types.is_fixed_size_binary(kind):
+        return column.cast(pa.binary())
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        return _of_text(column, no_value)
+    return column
+
+
+def pointed(column: pa.Array) -> np.ndarray:
+    """Which values are texts of whole numbers with a point, such as `7.0`: a mask."""
+    if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
+        return np.zeros(len(column), bool)
+    return mask_of(pc.match_substring_regex(column, _POINTED))
+
+
+def number_column(column: pa.Array) -> pa.Array:
+    """A column of numbers in any form, such as `007` and `7e0`; null where it is no number."""
+    if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
+        return _each(_decoded(column), _number_or_none)
+    return column
+
+
+def _number_or_none(text: str) -> str | None:
+    try:
+        plain = number(text)
+    except ValueError:
+        return None
+    return None if plain == "NaN" else plain
+
+
+def _of_text(column: pa.Array, no_value: Collection[str]) -> pa.Array:
+    text = column.cast(pa.binary())
+    words = pa.array([word.encode() for word in no_value], pa.binary())
+    text = pc.if_else(pc.is_in(text, words), pa.scalar(None, pa.binary()), text)
+    return pc.replace_substring_regex(text, r"^(-?[0-9]+)\.0*$", r"\1")
+
+
+def _of_floats(column: pa.Array) -> pa.Array:
+    if pa.types.is_float16(column.type):
+        column = column.cast(pa.float32())
+    column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    return _each(column.cast(pa.string()), number)
+
+
+def _of_times(column: pa.Array) -> pa.Array:
+    kind = column.type
+    if pa.types.is_date64(kind):
+        column = column.cast(pa.date32())
+    elif pa.types.is_timestamp(kind) and kind.tz is not None:
+        column = column.cast(pa.timestamp(kind.unit, "UTC"))
+    elif pa.types.is_duration(kind):
+        return column.cast(pa.int64())
+    text = column.cast(pa.string())
+    if pa.types.is_date(kind):
+        return text
+    for pattern, other in _FRACTION_ZEROS:
+        text = pc.replace_substring_regex(text, pattern, other)
+    return text
+
+
+def _of_extension(column: pa.Array) -> pa.Array:
+    storage = column.storage
+    if column.type.extension_name != "arrow.uuid":
+        return key_column(storage)
+    texts = [None if one is None else str(UUID(bytes=one)) for one in storage.to_pylist()]
+    return pa.array(texts, pa.string())
+
+
+def _each(column: pa.Array, make: Callable[[str], str | None]) -> pa.Array:
+    """A function of every value; most values come again and again, and are made once."""
+    encoded = column.dictionary_encode()
+    made = [make(text) for text in encoded.dictionary.to_pylist()]
+    return pa.array(made, pa.string()).take(encoded.indices)
+
+
+def _decoded(column: pa.Array) -> pa.Array:
+    texts = column.cast(pa.binary()).to_pylist()
+    return pa.array(
+        [None if one is None else one.decode(errors="replace") for one in texts], pa.string()
+    )
