@@ -110,6 +110,11 @@ class MachineSession final : public Session {
 
   Result run_validated(const RunOptions& options, const std::function<bool()>& interrupted) {
     Storage<M>& storage = database_->storage();
+    if (storage.epochs().used_up()) {
+      throw std::runtime_error(
+          "this session has used all epochs that versions have room for; open "
+          "a new one, and give a longer epoch_us");
+    }
     if (options.history_bytes != 0 && has_run_) {
       // The epoch tells what is there already from what this run leaves.
       (void)storage.epochs().advance(M::now());

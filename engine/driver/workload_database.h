@@ -29,29 +29,21 @@ namespace heddle {
 /// One worker's attempts at a workload's transactions under a protocol: what is compiled for each
 /// workload, protocol and machine.
 template <class M, class W, class Executor>
-class WorkloadAttempts final : public Attempts<M> {
+class WorkloadAttempts final : public ExecutorAttempts<M, Executor> {
  public:
   template <class Runtime>
   WorkloadAttempts(W& workload, Runtime& runtime, Storage<M>& storage, int worker)
-      : workload_(workload), executor_(runtime, storage, worker), snapshot_(storage, worker) {}
+      : ExecutorAttempts<M, Executor>(runtime, storage, worker),
+        workload_(workload),
+        snapshot_(storage, worker) {}
 
   Attempt<M> attempt(const std::byte* bytes, int type, std::uint32_t prior_aborts) override {
     const auto& input = *std::launder(reinterpret_cast<const typename W::Input*>(bytes));
     if (workload_.is_snapshot(type)) return query(workload_, snapshot_, input);
-    const Attempt<M> attempt = executor_.attempt(Execution{workload_, input}, type, prior_aborts);
-    this->policy_ = executor_.policy();
-    return attempt;
-  }
-
-  [[nodiscard]] bool wants_expectations() const override { return kWantsExpectations; }
-  void expect([[maybe_unused]] std::span<const ExpectedAccess> accesses) override {
-    if constexpr (kWantsExpectations) executor_.expect(accesses);
+    return this->execute(Execution{workload_, input}, type, prior_aborts);
   }
 
  private:
-  static constexpr bool kWantsExpectations =
-      requires(Executor& executor, std::span<const ExpectedAccess> rows) { executor.expect(rows); };
-
   /// The Procedure that an executor runs.
   struct Execution {
     W& workload;
@@ -74,7 +66,6 @@ class WorkloadAttempts final : public Attempts<M> {
   }
 
   W& workload_;
-  Executor executor_;
   SnapshotTransaction<M> snapshot_;
 };
 

@@ -42,4 +42,32 @@ class Attempts {
   const CompiledPolicy* policy_ = nullptr;
 };
 
+/// Attempts that a protocol's executor makes.
+template <class M, class Executor>
+class ExecutorAttempts : public Attempts<M> {
+ public:
+  [[nodiscard]] bool wants_expectations() const final { return kWantsExpectations; }
+  void expect([[maybe_unused]] std::span<const ExpectedAccess> accesses) final {
+    if constexpr (kWantsExpectations) executor_.expect(accesses);
+  }
+
+ protected:
+  template <class Runtime>
+  ExecutorAttempts(Runtime& runtime, Storage<M>& storage, int worker)
+      : executor_(runtime, storage, worker) {}
+
+  template <class P>
+  Attempt<M> execute(const P& procedure, int type, std::uint32_t prior_aborts) {
+    const Attempt<M> attempt = executor_.attempt(procedure, type, prior_aborts);
+    this->policy_ = executor_.policy();
+    return attempt;
+  }
+
+ private:
+  static constexpr bool kWantsExpectations =
+      requires(Executor& executor, std::span<const ExpectedAccess> rows) { executor.expect(rows); };
+
+  Executor executor_;
+};
+
 }  // namespace heddle

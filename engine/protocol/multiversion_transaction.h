@@ -70,8 +70,14 @@ class MultiversionTransaction final
     dependencies_.clear();
     sources_.clear();
     waited_ = runtime_.await_turn(this->worker());
-    timestamp_ = runtime_.timestamps.take(this->worker(),
-                                          this->storage().epochs().announced(this->worker()));
+    const std::uint64_t taken = runtime_.timestamps.take(this->worker(), this->storage().epochs(),
+                                                         [this] { return stopped(); });
+    if (taken == Timestamps<M>::kNone) [[unlikely]] {
+      // Every access of it fails; the last timestamp stands for it.
+      conflict(AbortReason::stopped, kNoState);
+    } else {
+      timestamp_ = taken;
+    }
     if ((begun_ += kLooksPerBegin) >= runtime_.workers) {
       begun_ = 0;
       horizon_ = runtime_.timestamps.oldest_in_use(this->storage().epochs());

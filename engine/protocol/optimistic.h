@@ -203,7 +203,13 @@ class OptimisticCore {
     // The serialization point: after the locks, before the validation.
     const std::uint64_t epoch = storage_.epochs().current();
     if (!seeded<M>(SeededFault::validate_before_locks) && !validate()) return false;
-    install(next_version(epoch));
+    const std::uint64_t version = next_version(epoch);
+    if (tid::epoch(version) != epoch) [[unlikely]] {
+      conflict(AbortReason::epoch_full, kNoState);
+      return false;
+    }
+    last_version_ = version;
+    install(version);
     return true;
   }
 
@@ -305,15 +311,14 @@ class OptimisticCore {
     }
   }
 
-  /// Greater than every version the transaction saw and its worker committed, in this epoch.
-  [[nodiscard]] std::uint64_t next_version(std::uint64_t epoch) {
+  /// Greater than every version the transaction saw and its worker committed, in this epoch; in
+  /// another one if this epoch has none.
+  [[nodiscard]] std::uint64_t next_version(std::uint64_t epoch) const {
     if (seeded<M>(SeededFault::reuse_version_ids) && tid::epoch(last_version_) == epoch) {
       return last_version_;
     }
     const std::uint64_t highest = std::max(last_version_, tid::version(highest_seen_));
-    last_version_ = std::max(highest + tid::kStep, tid::first_of_epoch(epoch));
-    assert(tid::epoch(last_version_) == epoch && "a TID's sequence never outgrows its epoch");
-    return last_version_;
+    return std::max(highest + tid::kStep, tid::first_of_epoch(epoch));
   }
 
   /// A row inserted and deleted again leaves a version too, absent like the one before it: workers

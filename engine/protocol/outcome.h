@@ -51,12 +51,13 @@ enum class AbortReason : std::uint8_t {
   stopped,           ///< the run ended
   late_write,        ///< a transaction with a later timestamp has read the row as it was before
   late_insert,       ///< or the range of the index that the row belongs in
+  epoch_full,        ///< the epoch has no version left that is later than those it saw
   count_,
 };
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(AbortReason::count_)>
     kAbortReasonNames{"none",         "read_validation", "node_validation", "early_validation",
                       "dirty_source", "wait_cycle",      "lock_conflict",   "record_unlinked",
-                      "stopped",      "late_write",      "late_insert"};
+                      "stopped",      "late_write",      "late_insert",     "epoch_full"};
 
 }  // namespace heddle

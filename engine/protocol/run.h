@@ -80,35 +80,24 @@ struct ObservedProcedure {
 };
 
 template <class M, class Executor>
-class ObservedAttempts final : public Attempts<M> {
+class ObservedAttempts final : public ExecutorAttempts<M, Executor> {
  public:
   template <class Runtime>
   ObservedAttempts(StoredProcedures<M>& procedures, Runtime& runtime, Storage<M>& storage,
                    int worker, Observer<M>& observer)
-      : procedures_(procedures),
+      : ExecutorAttempts<M, Executor>(runtime, storage, worker),
+        procedures_(procedures),
         observer_(observer),
-        executor_(runtime, storage, worker),
         snapshot_(storage, worker) {}
 
   Attempt<M> attempt(const std::byte* input, int type, std::uint32_t prior_aborts) override {
     const bool of_the_past = procedures_.is_snapshot(type);
     observer_.begin(type, of_the_past);
     if (of_the_past) return query(input);
-    const Attempt<M> attempt =
-        executor_.attempt(ObservedProcedure<M>{procedures_, input, observer_}, type, prior_aborts);
-    this->policy_ = executor_.policy();
-    return attempt;
-  }
-
-  [[nodiscard]] bool wants_expectations() const override { return kWantsExpectations; }
-  void expect([[maybe_unused]] std::span<const ExpectedAccess> accesses) override {
-    if constexpr (kWantsExpectations) executor_.expect(accesses);
+    return this->execute(ObservedProcedure<M>{procedures_, input, observer_}, type, prior_aborts);
   }
 
  private:
-  static constexpr bool kWantsExpectations =
-      requires(Executor& executor, std::span<const ExpectedAccess> rows) { executor.expect(rows); };
-
   Attempt<M> query(const std::byte* input) {
     snapshot_.begin();
     ErasedTransaction<M, SnapshotTransaction<M, true>> erased(snapshot_);
@@ -121,7 +110,6 @@ class ObservedAttempts final : public Attempts<M> {
 
   StoredProcedures<M>& procedures_;
   Observer<M>& observer_;
-  Executor executor_;
   SnapshotTransaction<M, true> snapshot_;
 };
 

@@ -15,25 +15,38 @@ namespace heddle {
 /// A timestamp is a TID version: the epoch above, a sequence below. It is taken when a transaction
 /// begins, so that who begins after another has ended comes after it, and its epoch is at least the
 /// one its worker has announced. So when an epoch is two behind, all its timestamps are through, as
-/// Silo's commits are, and snapshots by epoch (Silo §4.9) are snapshots by timestamp.
+/// Silo's commits are, and snapshots by epoch (Silo §4.9) are snapshots by timestamp. Nor is it of
+/// an epoch to come: where the current one has none left, who asks waits for the next.
 template <class M>
 class Timestamps {
  public:
   /// @param epoch in which the first one is given out; no version that exists is of it
-  Timestamps(int workers, std::uint64_t epoch)
+  /// @param used how many of that epoch's are not given out
+  Timestamps(int workers, std::uint64_t epoch, std::uint64_t used = 0)
       : workers_(workers), slots_(new Slot[static_cast<std::size_t>(workers)]) {
-    last_.store(tid::first_of_epoch(epoch), std::memory_order_relaxed);  // relaxed: nobody runs
+    // relaxed: nobody runs.
+    last_.store(tid::first_of_epoch(epoch) + used * tid::kStep, std::memory_order_relaxed);
   }
 
-  /// The next one, for a worker that has announced `epoch`. It is in use until the next is taken.
-  std::uint64_t take(int worker, std::uint64_t epoch) {
-    const std::uint64_t first = tid::first_of_epoch(epoch);
+  static constexpr std::uint64_t kNone = 0;
+
+  /// The next one. It is in use until the worker takes another. kNone if the run was stopped while
+  /// the worker waited for one. The worker holds no reference, so it may announce epochs.
+  template <class Stopped>
+  std::uint64_t take(int worker, Epochs<M>& epochs, Stopped stopped) {
     while (true) {
+      const std::uint64_t epoch = epochs.announced(worker);
+      const std::uint64_t first = tid::first_of_epoch(epoch);
       // seq_cst: before whatever this transaction notes for others to see; see
       // OrderedIndex::note_removal().
       const std::uint64_t timestamp =
           last_.fetch_add(tid::kStep, std::memory_order_seq_cst) + tid::kStep;
       if (timestamp >= first) [[likely]] {
+        const std::uint64_t needed = tid::epoch(timestamp);
+        if (needed > epoch && needed > epochs.peek()) [[unlikely]] {
+          if (!await(needed, worker, epochs, stopped)) return kNone;
+          continue;
+        }
         // release: who sees it also sees that what had the one before is through. Until then that
         // one stands for it, and is older.
         slots_[worker].timestamp.store(timestamp, std::memory_order_release);
@@ -66,6 +79,18 @@ class Timestamps {
   struct alignas(64) Slot {
     Shared<M, std::uint64_t> timestamp{0};
   };
+
+  /// Waits until `epoch` has begun, and helps it to begin. False: stopped.
+  template <class Stopped>
+  static bool await(std::uint64_t epoch, int worker, Epochs<M>& epochs, Stopped stopped) {
+    for (int spins = 0; epochs.current() < epoch; M::relax(spins)) {
+      if (stopped()) return false;
+      epochs.enter(worker);
+      (void)epochs.advance(M::now());
+    }
+    epochs.enter(worker);
+    return true;
+  }
 
   int workers_;
   std::unique_ptr<Slot[]> slots_;

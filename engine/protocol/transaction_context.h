@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -14,9 +15,15 @@ namespace heddle {
 /// *incarnation*. Progress and incarnation share one word: a waiter that sees either move on sees
 /// it in one load.
 ///
+/// Incarnations are only compared for equality, with some that a running transaction or a
+/// remembered outcome names, so they may start again from the first once all have been used: 2^40,
+/// twelve days of a million attempts a second. Progress stays at the last number it has room for,
+/// so who waits for more waits until the transaction ends.
+///
 /// @tparam kRemembered past outcomes kept for transactions that read dirty from a writer that has
 ///         moved on
-template <class M, std::uint64_t kRemembered = 64>
+/// @tparam kIncarnationBits fewer for a test
+template <class M, std::uint64_t kRemembered = 64, int kIncarnationBits = 40>
 class alignas(64) TransactionContext {
  public:
   static constexpr std::uint64_t kOutcomes = kRemembered;
@@ -43,7 +50,8 @@ class alignas(64) TransactionContext {
   void finish(std::uint64_t version) {
     // relaxed: published by the exchange that follows.
     outcomes_[incarnation() % kOutcomes].store(version, std::memory_order_release);
-    progress_.publish(pack(incarnation() + 1, 0));
+    const std::uint64_t next = (incarnation() + 1) & kIncarnationMask;
+    progress_.publish(pack(next == 0 ? kFirstIncarnation : next, 0));
   }
 
   [[nodiscard]] bool finished(std::uint64_t incarnation) const {
@@ -95,6 +103,10 @@ class alignas(64) TransactionContext {
  private:
   // [ incarnation 40 | accesses finished 23 | the signal's bit ]
   static constexpr int kIncarnationShift = 24;
+  static constexpr std::uint64_t kIncarnationMask = (std::uint64_t{1} << kIncarnationBits) - 1;
+  static_assert(kIncarnationShift + kIncarnationBits <= 64);
+  static_assert(kOutcomes < kIncarnationMask,
+                "an outcome is not taken for one of an earlier round");
   static constexpr int kProgressShift = 1;
   static constexpr std::uint64_t kProgressMask =
       (std::uint64_t{1} << (kIncarnationShift - kProgressShift)) - 1;
@@ -102,9 +114,9 @@ class alignas(64) TransactionContext {
   static constexpr int kReferenceShift = 40;
   static constexpr std::uint64_t kReferenceMask = (std::uint64_t{1} << kReferenceShift) - 1;
 
-  static constexpr std::uint64_t pack(std::uint64_t incarnation, std::uint32_t accesses) {
+  static constexpr std::uint64_t pack(std::uint64_t incarnation, std::uint64_t accesses) {
     return (incarnation << kIncarnationShift) |
-           (static_cast<std::uint64_t>(accesses) << kProgressShift);
+           (std::min(accesses, kProgressMask) << kProgressShift);
   }
   static bool reached(std::uint64_t value, std::uint64_t incarnation, std::uint32_t accesses) {
     const std::uint64_t progress = value >> kProgressShift & kProgressMask;

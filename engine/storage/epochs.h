@@ -7,6 +7,7 @@
 
 #include "machine/seeded_fault.h"
 #include "machine/shared.h"
+#include "storage/tid.h"
 
 namespace heddle {
 
@@ -20,6 +21,9 @@ namespace heddle {
 /// reused once every running worker announced r + 2: to get from r to r + 1 the retiring worker
 /// must itself have announced a boundary after it unlinked the block, and whoever reads r + 2 has
 /// synchronised with that announcement.
+///
+/// TID words have room for epochs up to tid::kLastEpoch: 497 days of the default period. The epoch
+/// then stands still, as if a worker held it back.
 template <class M>
 class Epochs {
  public:
@@ -28,13 +32,26 @@ class Epochs {
   static constexpr std::uint64_t kEpochsPerSnapshot = 16;
   static constexpr std::uint64_t kIdle = 0;
 
-  explicit Epochs(int workers)
-      : workers_(workers), slots_(new Slot[static_cast<std::size_t>(workers)]) {}
+  /// @param last the epoch that is never left
+  explicit Epochs(int workers, std::uint64_t last = tid::kLastEpoch)
+      : workers_(workers), last_epoch_(last), slots_(new Slot[static_cast<std::size_t>(workers)]) {}
 
   [[nodiscard]] std::uint64_t current() const noexcept {
     // seq_cst: a commit reads its epoch after it locked its write set, and Silo's argument needs
     // the two in one order with every other worker's.
     return global_.load(std::memory_order_seq_cst);
+  }
+
+  /// The same without an order to anything, and not charged for: for what decides rarely.
+  [[nodiscard]] std::uint64_t peek() const noexcept { return global_.peek(); }
+
+  /// Whether the last epoch has begun.
+  [[nodiscard]] bool used_up() const noexcept { return peek() >= last_epoch_; }
+
+  /// Starts over from a later epoch. No worker may be running.
+  void skip_to(std::uint64_t epoch) noexcept {
+    // relaxed: nobody runs.
+    global_.store(std::max(epoch, global_.peek()), std::memory_order_relaxed);
   }
 
   /// How long an epoch lasts, in microseconds. No worker may be running.
@@ -80,7 +97,7 @@ class Epochs {
   /// Moves the epoch on if every running worker has reached it, due or not.
   bool advance(typename M::Ticks now) noexcept {
     std::uint64_t epoch = global_.load(std::memory_order_seq_cst);
-    if (oldest_announced() < epoch) return false;
+    if (oldest_announced() < epoch || epoch >= last_epoch_) return false;
     last_advance_.store(now, std::memory_order_relaxed);  // relaxed: a hint
     // acq_rel: passes on what the announcements published; see the class comment.
     return global_.compare_exchange(epoch, epoch + 1, std::memory_order_seq_cst);
@@ -130,6 +147,7 @@ class Epochs {
   }
 
   int workers_;
+  std::uint64_t last_epoch_;
   std::unique_ptr<Slot[]> slots_;
   typename M::Ticks period_ = M::ticks(kPeriodUs);
   alignas(64) Shared<M, std::uint64_t> global_{2};

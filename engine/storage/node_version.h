@@ -43,8 +43,9 @@ struct InsertResult {
 /// and loads the word again: had any payload load seen a writer's (*release*) store, it would have
 /// brought that writer's lock bit with it, and the second load would differ. So no fence is needed.
 /// The count only grows, and only when the node's keys change, which is what makes an observed
-/// value fit for a transaction's node set. A node taken out of the index counts one change and is
-/// never locked again: who still holds its last value fails at the next check.
+/// value fit for a transaction's node set. It has 63 bits, 292 years of a change each nanosecond,
+/// so nothing is done about its end. A node taken out of the index counts one change and is never
+/// locked again: who still holds its last value fails at the next check.
 template <class M>
 class VersionLock {
  public:

@@ -14,6 +14,10 @@ namespace heddle {
 /// §4.4: a unique id for uncommitted versions): whoever read the first of two uncommitted versions
 /// of one writer sees that the one committed is another. `absent` marks a record that does not
 /// exist (not yet, or no longer); `dead` one that has left its index and must not be used again.
+///
+/// Neither counter carries into the next. A sequence that has run out is an abort (AbortReason
+/// epoch_full), or a wait where timestamps are taken, until the epoch moves on; an epoch lasts for
+/// kVersionsPerEpoch commits that build on each other. The last epoch, kLastEpoch, is never left.
 namespace tid {
 
 inline constexpr std::uint64_t kLock = 1;
@@ -25,6 +29,10 @@ inline constexpr int kSequenceShift = 7;
 inline constexpr int kEpochShift = 32;
 inline constexpr std::uint64_t kStep = std::uint64_t{1} << kSequenceShift;
 inline constexpr std::uint64_t kVersionMask = ~(kStep - 1);
+inline constexpr std::uint64_t kVersionsPerEpoch = std::uint64_t{1}
+                                                   << (kEpochShift - kSequenceShift);
+/// One below the greatest that fits: timestamps run ahead by as many as there are workers.
+inline constexpr std::uint64_t kLastEpoch = (std::uint64_t{1} << (64 - kEpochShift)) - 2;
 
 /// What populating a table leaves behind: epoch 1, before any transaction.
 inline constexpr std::uint64_t kLoaded = std::uint64_t{1} << kEpochShift;

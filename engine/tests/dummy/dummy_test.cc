@@ -14,6 +14,7 @@
 #include "machine/threads.h"
 #include "protocol/registry.h"
 #include "protocol/silo.h"
+#include "storage/tid.h"
 #if !defined(__SANITIZE_THREAD__)
 #include "machine/virtual.h"
 #endif
@@ -123,6 +124,30 @@ TEST(DummyProtocol, ChecksAsOftenAsItIsSetTo) {
   EXPECT_NE(commits("1"), commits("1000"));
 }
 #endif
+
+/// Epochs of 1 us, of which three are left.
+template <class M>
+struct LastEpochs {
+  using Opened = WorkloadDatabase<M, Dummy<M>, Registry<DummyProtocol, Silo>>;
+
+  std::shared_ptr<Opened> database = std::make_shared<Opened>(OptionMap{{"accounts", "5"}}, 4);
+  std::unique_ptr<Session> session =
+      make_session<M>(database, {}, 4, 1, {.kind = std::string(M::kKind)});
+
+  LastEpochs() { database->storage().epochs().skip_to(tid::kLastEpoch - 3); }
+};
+
+TYPED_TEST(DummyOn, RunsOnInTheLastEpochAndThenBeginsNoOther) {
+  for (const char* protocol : {"dummy", "silo"}) {
+    SCOPED_TRACE(protocol);
+    const LastEpochs<TypeParam> last;
+    const RunOptions options{.protocol = protocol, .seconds = this->kSeconds, .epoch_us = 1};
+    EXPECT_GT(session_runs::run(*last.session, options).commits, 0U);
+    EXPECT_EQ(last.database->storage().epochs().current(), tid::kLastEpoch);
+    EXPECT_TRUE(last.session->check().empty());
+    EXPECT_THROW((void)session_runs::run(*last.session, options), std::runtime_error);
+  }
+}
 
 }  // namespace
 }  // namespace heddle
