@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "check/contradictions.h"
 #include "check/key_groups.h"
 #include "check/lives.h"
 #include "check/row_tree.h"
@@ -107,6 +108,7 @@ class Check {
   Report run() {
     Report report;
     count(report);
+    find_contradictions(history_, findings_);
     for (const Place& at : keys_.broken()) {
       findings_.add("broken", findings_.words().operation(operation(at)), {at.node()});
     }
@@ -122,6 +124,7 @@ class Check {
     look_at_ranges();
     keys_.forget_operations();
     serialization_.find_cycles();
+    if (findings_.empty()) serialization_.find_reversed();
     report.edges = serialization_.edges();
     report.choices = lives_.choices();
     report.open_choices = serialization_.open_choices();

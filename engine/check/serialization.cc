@@ -31,6 +31,33 @@ std::uint32_t Serialization::add_node() {
   return nodes_++;
 }
 
+void Serialization::find_reversed() {
+  // Nodes come in no order: memory is asked for them ahead of time.
+  constexpr std::size_t kAhead = 12;
+  const auto is_one = [this](std::uint32_t node) { return node < transactions_.size(); };
+  for (std::size_t at = 0; at < edges_.size() && !findings_.full(); ++at) {
+    if (at + 2 * kAhead < edges_.size()) {
+      const Edge& later = edges_[at + 2 * kAhead];
+      if (is_one(later.from())) transactions_.prefetch_node(later.from());
+      if (is_one(later.to())) transactions_.prefetch_node(later.to());
+    }
+    if (at + kAhead < edges_.size()) {
+      const Edge& later = edges_[at + kAhead];
+      if (is_one(later.from())) transactions_.prefetch_attempt(later.from());
+      if (is_one(later.to())) transactions_.prefetch_attempt(later.to());
+    }
+    const Edge& edge = edges_[at];
+    if (edge.why() > Why::wr || !is_one(edge.from()) || !is_one(edge.to())) continue;
+    if (transactions_.attempt(edge.from()).began <= transactions_.attempt(edge.to()).ended)
+      continue;
+    const Words& words = findings_.words();
+    findings_.add("contradiction",
+                  words.name(edge.to()) + " rests on " + words.name(edge.from()) +
+                      ", which began when it had ended\n" + words.cycle({edge}),
+                  {edge.from(), edge.to()});
+  }
+}
+
 void Serialization::find_cycles() {
   for (int round = 0; round < kRounds; ++round) {
     const Graph graph(nodes_, edges_);

@@ -31,6 +31,10 @@ class Serialization {
   /// One of the two holds, and nothing so far tells which.
   void add_choice(const Edge& one, const Edge& other) { choices_.push_back({one, other}); }
 
+  /// Finds dependencies on what came later: on a version whose writer began when the transaction
+  /// that read or overwrote it had ended. An order may explain them, but no run.
+  void find_reversed();
+
   /// Finds the cycles. A choice is made when its alternative would close one; so no order is
   /// refused that is possible, and what is refused comes with its cycles.
   void find_cycles();

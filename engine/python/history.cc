@@ -92,9 +92,14 @@ py::array_t<OperationRow> operations_of(const HistoryHandle& handle) {
   throw std::invalid_argument("attempt " + std::to_string(row) + ": " + what);
 }
 
-check::Operation operation_of(const OperationRow& row, std::size_t attempt) {
+check::Operation operation_of(const OperationRow& row, std::size_t attempt, std::size_t tables) {
   if (row.kind > static_cast<std::uint8_t>(check::Kind::broken)) refuse(attempt, "operation kind");
   if (row.flags > 15) refuse(attempt, "operation flags");
+  if (row.table >= tables) refuse(attempt, "table " + std::to_string(row.table));
+  const bool broken = row.kind == static_cast<std::uint8_t>(check::Kind::broken);
+  if (broken && row.version >= static_cast<std::uint64_t>(check::Fault::count_)) {
+    refuse(attempt, "fault " + std::to_string(row.version));
+  }
   check::Operation one;
   one.key = row.key;
   one.version = row.version;
@@ -125,6 +130,7 @@ HistoryHandle history_from(const py::array_t<AttemptRow>& attempts,
   for (std::size_t at = 0; at < rows; ++at, ++row) {
     if (row->worker >= kMostWorkers) refuse(at, "worker " + std::to_string(row->worker));
     if (row->end > static_cast<std::uint8_t>(check::End::aborted)) refuse(at, "end");
+    if (row->type >= history->types.size()) refuse(at, "type " + std::to_string(row->type));
     if (available - used < row->operations) refuse(at, "more operations than there are");
     if (row->worker >= history->workers.size()) history->workers.resize(row->worker + 1);
     check::WorkerLog& log = history->workers[row->worker];
@@ -140,7 +146,7 @@ HistoryHandle history_from(const py::array_t<AttemptRow>& attempts,
     attempt.reason = row->reason;
     log.attempts.push_back(attempt);
     for (std::uint32_t i = 0; i < row->operations; ++i) {
-      log.operations.push_back(operation_of(*operation++, at));
+      log.operations.push_back(operation_of(*operation++, at, history->tables.size()));
     }
     used += row->operations;
   }

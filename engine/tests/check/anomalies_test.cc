@@ -567,5 +567,85 @@ TEST(Corpus, WhatAReaderOfThePastReadTellsWhenItWas) {
   expect_anomaly(story(1), "impossible", {"rows/7", "missed though it was there all the time"});
 }
 
+// ---- what no run can have written ---------------------------------------------------------------
+
+TEST(Contradiction, EndsBeforeItBegins) {
+  expect_anomaly(Story().commit(1, {write(kX, 1)}, {5, 4}), "contradiction",
+                 {"w1:0 ended before it began"});
+  expect_serializable(Story().commit(1, {write(kX, 1)}, {5, 5}));
+}
+
+TEST(Contradiction, AttemptsOfAWorkerInAnotherOrder) {
+  Story story;
+  story.commit(1, {write(kX, 1)}, {5, 6}).commit(1, {write(kY, 2)}, {1, 4});
+  expect_anomaly(story, "contradiction", {"w1:1 ended before an earlier one of its worker began"});
+  // Clocks of cores differ a little, so that attempts one after the other may seem to overlap.
+  expect_serializable(Story().commit(1, {read(kX, 0)}, {5, 9}).commit(1, {read(kY, 0)}, {4, 12}));
+}
+
+TEST(Contradiction, RestsOnWhatCameLater) {
+  const auto story = [](Time writer, Time reader) {
+    return Story().commit(1, {write(kX, 1)}, writer).commit(2, {read(kX, 1)}, reader);
+  };
+  expect_serializable(story({5, 8}, {1, 5}));
+  expect_anomaly(story({5, 8}, {1, 4}), "contradiction",
+                 {"w2:0 rests on w1:0, which began when it had ended", "w1:0 --wr rows/1--> w2:0"});
+  expect_anomaly(Story().commit(1, {write(kX, 1)}, {5, 8}).commit(2, {write(kX, 2)}, {1, 4}),
+                 "contradiction", {"w1:0 --ww rows/1--> w2:0"});
+  // A stale read is no contradiction: the order is the reverse of the clock's, and an order.
+  expect_serializable(Story().commit(1, {write(kX, 1)}, {1, 4}).commit(2, {read(kX, 0)}, {5, 8}));
+}
+
+TEST(Contradiction, OperationsOfAnAbortedAttempt) {
+  History history = Story().commit(1, {read(kX, 0)}).history();
+  history.workers[1].attempts[0].end = End::aborted;
+  const Report report = check_history(history);
+  ASSERT_EQ(report.anomalies.size(), 1U);
+  EXPECT_EQ(report.anomalies[0].text,
+            "contradiction: w1:0 was aborted, and has operations that were kept\n");
+}
+
+TEST(Contradiction, WritesThatARollbackKept) {
+  expect_serializable(Story().roll_back(1, {read(kX, 0), taken_back(kX)}));
+  expect_anomaly(Story().roll_back(1, {write(kX, 1)}), "contradiction",
+                 {"w1:0 has write rows/1 = version 2.1, which a rollback takes back"});
+}
+
+TEST(Contradiction, WritesOfAReaderOfThePast) {
+  expect_anomaly(Story().read_the_past(1, {write(kX, 1)}), "contradiction",
+                 {"though it read the past, where nobody writes"});
+}
+
+TEST(Contradiction, VersionsFromBeforeTheRun) {
+  expect_anomaly(Story().commit(1, {write(kX, 0)}), "contradiction",
+                 {"a version from before the run"});
+}
+
+TEST(Contradiction, RangesWithoutTheirRows) {
+  Step rows = range(1, 3, {read(kX, 0), read(kY, 0)});
+  expect_serializable(Story().commit(1, {rows}));
+  Step fewer = rows;
+  fewer.pop_back();
+  expect_anomaly(Story().commit(1, {fewer}), "contradiction", {"of 2 rows, and 1 follow"});
+  Step outside = rows;
+  outside[2].key = 9;
+  expect_anomaly(Story().commit(1, {outside}), "contradiction",
+                 {"of a range that is not before it, or not around it"});
+  expect_anomaly(Story().commit(1, {Step{rows[1]}}), "contradiction",
+                 {"of a range that is not before it"});
+}
+
+TEST(Contradiction, FlagsThatDoNotGoWithTheOperation) {
+  Step step = write(kX, 1);
+  step[0].flags = flag::kUncommitted;
+  expect_anomaly(Story().commit(1, {step}), "contradiction", {"can't be of an uncommitted"});
+  step = read(kX, 0);
+  step[0].flags = flag::kInserted;
+  expect_anomaly(Story().commit(1, {step}), "contradiction", {"which can't insert"});
+  step = miss(kNew);
+  step[0].flags = flag::kOwn;
+  expect_anomaly(Story().commit(1, {step}), "contradiction", {"which can't be its own"});
+}
+
 }  // namespace
 }  // namespace heddle::check

@@ -20,7 +20,8 @@ namespace heddle::check {
 /// records, the one that comes first must have been able to end before the other began, and a row
 /// cannot be missed while the clock says it was there. (Within a record versions tell the order,
 /// and the clock is not asked.) A reader of the past looked at some time after whoever wrote what
-/// it read began, and before whoever overwrote it ended.
+/// it read began, and before whoever overwrote it ended. And nobody reads or overwrites what was
+/// written by a transaction that had not begun.
 class BruteForce {
  public:
   explicit BruteForce(const History& history) : history_(history) {
@@ -43,7 +44,7 @@ class BruteForce {
     State state;
     state.rows.resize(rows_.size());
     state.installed.resize(records_.size());
-    if (!begin(state)) return false;
+    if (!begin(state) || !fits_the_clock()) return false;
     std::vector<bool> done(transactions_.size(), false);
     return extend(state, done, transactions_.size());
   }
@@ -162,6 +163,33 @@ class BruteForce {
         }
       }
     }
+  }
+
+  [[nodiscard]] bool fits_the_clock() const {
+    const auto before = [this](std::size_t writer, const Attempt& later) {
+      return transactions_[writer].attempt.began <= later.ended;
+    };
+    for (const Record& record : records_) {
+      for (std::size_t at = 1; at < record.versions.size(); ++at) {
+        const std::size_t by = record.versions[at].by;
+        if (by != record.versions[at - 1].by &&
+            !before(record.versions[at - 1].by, transactions_[by].attempt)) {
+          return false;
+        }
+      }
+    }
+    for (const Transaction& reader : transactions_) {
+      for (const Operation& read : reader.operations) {
+        if (read.kind != Kind::read || read.is(flag::kOwn) || read.is(flag::kUncommitted) ||
+            record_of(read) == kNone) {
+          continue;
+        }
+        for (const Made& made : records_[record_of(read)].versions) {
+          if (made.number == read.version && !before(made.by, reader.attempt)) return false;
+        }
+      }
+    }
+    return true;
   }
 
   // ---- a serial run ----------------------------------------------------------------------------

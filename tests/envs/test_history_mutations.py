@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from envs.history import History
+from tests.envs.history_mutations import MUTATIONS, WORKLOADS, Noticed, notice, record
+from tests.scale import scaled
+
+COUNT = scaled(12)
+MOST_MISSED = {
+    "read of another version of the row": 0.1,
+    "content of a read": 0.5,
+    "content of a write": 0.6,
+    "read turned into a miss": 0.35,
+    "row of a range dropped, and counted less": 0.5,
+    "write dropped": 0.6,
+    "delete dropped": 0.4,
+    "insert turned into a write": 0.8,
+    "writer aborted": 0.2,
+    "uncommitted read of another writer": 0.35,
+}
+"""Of kinds that some order may explain; every change of another kind is reported. A change goes
+unnoticed where nobody else saw what was changed: the content of a row that was read once."""
+
+
+@pytest.fixture(scope="module")
+def noticed() -> dict[str, Noticed]:
+    histories: list[History] = [
+        record(workload, protocol, 1) for workload in WORKLOADS for protocol in ("silo", "mvto")
+    ]
+    return notice(histories, COUNT)
+
+
+@pytest.mark.parametrize("kind", MUTATIONS)
+def test_a_changed_history_is_reported(kind: str, noticed: dict[str, Noticed]) -> None:
+    assert noticed[kind].changed >= COUNT
+    assert noticed[kind].missed <= MOST_MISSED.get(kind, 0)
