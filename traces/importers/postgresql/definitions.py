@@ -49,6 +49,10 @@ _TRIGGER = re.compile(
     rf"execute\s+(?:function|procedure)\s+(?P<function>{_NAME})",
     re.IGNORECASE | re.DOTALL,
 )
+_MATERIALIZED = re.compile(
+    rf"\s*create\s+materialized\s+view\s+(?:if\s+not\s+exists\s+)?(?P<name>{_NAME})",
+    re.IGNORECASE,
+)
 _OPTIONS_OF_A_VIEW = re.compile(r"\)?\s*with\s*\([^()]*\)\s*(?=as\b)", re.IGNORECASE)
 _CHECK_OPTION = re.compile(r"\s+with\s+(?:(?:local|cascaded)\s+)?check\s+option\s*$", re.IGNORECASE)
 _UNREADABLE_TYPES = (
@@ -180,6 +184,10 @@ class _Script:
             self._table(_parsed(sql))
 
     def _view(self, sql: str) -> None:
+        stored = _MATERIALIZED.match(sql)
+        if stored is not None:  # a table of its own, that nobody writes a row of
+            self.tables.setdefault(_name(stored["name"]), TableDefinition())
+            return
         plain = _CHECK_OPTION.sub("", _OPTIONS_OF_A_VIEW.sub(_kept_parenthesis, sql))
         statement = _parsed(plain)
         target = statement.this
@@ -187,9 +195,6 @@ class _Script:
         if not isinstance(table, exp.Table) or not isinstance(statement.expression, exp.Query):
             return
         name = table_name(table)
-        if "materialized" in sql.lower().split(" as", 1)[0]:
-            self.tables.setdefault(name, TableDefinition())
-            return
         columns = target.expressions if isinstance(target, exp.Schema) else ()
         names = tuple(folded(one.find(exp.Identifier) or one) for one in columns)
         self._views[name] = View(mark_values(statement.expression), names)

@@ -43,6 +43,7 @@ class PostgresqlImporter(FileImporter):
         timezone: the server's `log_timezone`, where its abbreviations leave it open.
         database: whose statements to read; None: those of all.
         encoding: of the log: the server's.
+        search_path: where the database or a role sets one: `schema, …`, or `role=schema, …`.
 
     Raises:
         TraceError: an option or a source can't be used.
@@ -57,11 +58,12 @@ class PostgresqlImporter(FileImporter):
         timezone: str | None = None,
         database: str | None = None,
         encoding: str = "utf-8",
+        search_path: tuple[str, ...] = (),
     ) -> None:
         super().__init__(sources, left_out, "the .csv files of the server's log_directory")
         self._names = _read_names(type_names) if type_names is not None else {}
         catalog = read_definitions(schema, left_out) if schema is not None else Catalog()
-        templates = Templates(TableKeys(catalog))
+        templates = Templates(TableKeys(catalog), search_path)
         self._types = Types(templates, self._names)
         self._reader = LogReader(
             templates, self._types, left_out, LogTimes(_zone(timezone)), database, _codec(encoding)
@@ -154,6 +156,12 @@ POSTGRESQL = Format(
             ["--timezone"],
             metavar="ZONE",
             help="The server's log_timezone, if its times are not in UTC.",
+        ),
+        click.Option(
+            ["--search-path"],
+            multiple=True,
+            metavar="[ROLE=]SCHEMA,...",
+            help="The search_path that the database, or a role, sets.",
         ),
         click.Option(["--database"], metavar="NAME", help="Read this database's statements only."),
         click.Option(

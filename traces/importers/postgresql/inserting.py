@@ -26,14 +26,18 @@ class Inserting:
     Args:
         keys: of the tables.
         table: the one that is inserted into.
+        called: where it is inserted into a view, what the view's columns are in the table.
 
     Attributes:
         reasons: why something is left out or guessed, of `accesses`.
         guessed: whether the key was to be guessed, and could not yet be.
     """
 
-    def __init__(self, keys: TableKeys, table: str) -> None:
+    def __init__(
+        self, keys: TableKeys, table: str, called: Mapping[str, str] | None = None
+    ) -> None:
         self._keys = keys
+        self._called = called or {}
         self._table = table
         self._definition = keys.definition(table)
         self.reasons: list[str] = []
@@ -77,7 +81,8 @@ class Inserting:
         nodes = [one.this for one in conflict.args.get("conflict_keys") or ()]
         if not all(isinstance(node, exp.Column) for node in nodes):
             return tuple(node.sql() for node in nodes)
-        return tuple(folded(node.this) for node in nodes)
+        names = [folded(node.this) for node in nodes]
+        return tuple(self._called.get(name, name) for name in names)
 
     def _of_other_columns(self, kind: str, columns: tuple[str, ...], values: Values) -> Access:
         """An upsert by a unique constraint that is not the primary key."""

@@ -22,6 +22,7 @@ from traces.importers.postgresql.entries import (
     SEVERITY,
     STATE,
     TAG,
+    USER,
     VIRTUAL_ID,
     Statement,
     parameters_in_context,
@@ -41,6 +42,7 @@ from traces.importers.postgresql.transaction_types import TYPES_MAX, Types
 
 NO_ACCESS = "transaction without an access to a table"
 OTHER_DATABASE = "statement of another database"
+SECOND_DATABASE = "statement of a second database: its tables as those of the first (--database)"
 MISSING = "entries of a session that are missing"
 NOT_EXACT = "entry that is not of the encoding"
 TOO_MANY_TYPES = f"transaction of a type beyond the first {TYPES_MAX}"
@@ -84,6 +86,7 @@ class LogReader:
         encoding: str = "utf-8",
     ) -> None:
         self._types = types
+        self._paths = templates.paths
         self._left_out = left_out
         self._times = times
         self._database = database
@@ -93,6 +96,7 @@ class LogReader:
             templates, self._ended, self._unread, self._guessed, self._skipped
         )
         self._sessions: dict[str, Session] = {}
+        self._first_database: str | None = None
         self._path = Path()
         self._line = 0
         self.statements = 0
@@ -161,9 +165,17 @@ class LogReader:
         if self._database is not None and fields[DATABASE] != self._database:
             self._skipped(OTHER_DATABASE)
             return
+        self._judge_database(fields[DATABASE], message)
         self.statements += 1
         entry = Entry(self._times.us(fields[0]), virtual, fields[TAG])
         self._grouping.statement(session, statement, entry)
+
+    def _judge_database(self, database: str, message: str) -> None:
+        """Where several databases are read, tables of one name are taken as one."""
+        if self._first_database is None:
+            self._first_database = database
+        elif database != self._first_database:
+            self._guessed(SECOND_DATABASE, message)
 
     def _error(self, session: Session, fields: list[str], virtual: str) -> None:
         if self._database is None or fields[DATABASE] == self._database:
@@ -182,7 +194,9 @@ class LogReader:
         if session is None or session.name != name:
             if session is not None:
                 self._grouping.end(session)
-            session = self._sessions[place] = new_session(name)
+            role = fields[USER]
+            path = self._paths.of_role(role)
+            session = self._sessions[place] = new_session(name, role, path)
             session.whole = line == 1 or fields[TAG] == _COMING
         elif line != session.line + 1:
             self._unread(MISSING, f"entry {line} of session {name} follows entry {session.line}")

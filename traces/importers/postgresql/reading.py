@@ -199,8 +199,8 @@ class _Reading:
         target = tree.this
         node = _named_table(target.this if isinstance(target, exp.Schema) else target)
         columns = [folded(c) for c in target.expressions] if isinstance(target, exp.Schema) else []
-        name, columns = self._inserted_into(node, columns)
-        inserting = Inserting(self._keys, name)
+        name, columns, called = self._inserted_into(node, columns)
+        inserting = Inserting(self._keys, name, called)
         source = Source(name, "insert")
         conflict = tree.args.get("conflict")
         rows = tree.expression
@@ -219,21 +219,28 @@ class _Reading:
         if not self._is_of_the_system(name):
             self._sources.append(source)
 
-    def _inserted_into(self, node: exp.Table, columns: list[str]) -> tuple[str, list[str]]:
-        """The table that rows are inserted into, through views, and its columns."""
+    def _inserted_into(
+        self, node: exp.Table, columns: list[str]
+    ) -> tuple[str, list[str], dict[str, str]]:
+        """The table that rows are inserted into, through views, and its columns.
+
+        Returns:
+            Its name, the columns that get values, and what columns of the view are called there.
+        """
         name = self._resolved(node)
+        called: dict[str, str] = {}
         while (view := self._keys.catalog.views.get(name)) is not None:
             if not _is_simple(view):
                 self._say(VIEW_WRITTEN)
-                return name, columns
-            stands_for = _projected(view)
-            named = columns or list(stands_for)
-            columns = [
-                folded(one.this) if isinstance(one := stands_for.get(column), exp.Column) else ""
-                for column in named
-            ]
+                break
+            below = {
+                column: folded(one.this) if isinstance(one, exp.Column) else ""
+                for column, one in _projected(view).items()
+            }
+            columns = [below.get(column, "") for column in columns or below]
+            called = {top: below.get(at, "") for top, at in called.items()} if called else below
             name = self._resolved(view.query.args["from_"].this)
-        return name, columns
+        return name, columns, called
 
     def _values(
         self, columns: list[str], rows: exp.Expr, frame: Frame

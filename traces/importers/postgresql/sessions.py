@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from traces.importers.postgresql.accesses import KEY_NOT_NAMED
+from traces.importers.postgresql.catalog import PUBLIC
 from traces.importers.postgresql.entries import Statement
 from traces.importers.postgresql.key_values import (
     KEYS_OF_ONE_STATEMENT_MAX,
@@ -16,8 +17,11 @@ from traces.importers.postgresql.key_values import (
     keys_of,
     literal_text,
 )
+from traces.importers.postgresql.names import path_of
+from traces.importers.postgresql.search_path import PathSetting, SearchPath
 from traces.importers.postgresql.statement_kinds import Control
-from traces.importers.postgresql.templates import Planned, Templates
+from traces.importers.postgresql.templates import Planned, Template, Templates
+from traces.importers.postgresql.temporary_tables import TEMPORARY
 
 COMMITTED, ROLLED_BACK, ABORTED = range(3)
 """How a transaction ended: places in `traces.schema.OUTCOMES`."""
@@ -54,6 +58,8 @@ class Transaction:
         failed: the state of the error that made it fail; empty: none.
         ending: how it ends, unless the statement that ends it fails.
         chained: whether another begins at its end.
+        path: the search path, where the transaction has set it.
+        kept_path: the one that stays, if the transaction commits.
         current: the statement whose success is not known yet.
         before_current: how many accesses were made before it.
     """
@@ -67,6 +73,8 @@ class Transaction:
     failed: str = ""
     ending: int | None = None
     chained: bool = False
+    path: SearchPath | None = None
+    kept_path: SearchPath | None = None
     current: str | None = None
     before_current: int = 0
 
@@ -87,6 +95,10 @@ class Session:
         whole: whether the log has it from a place between two transactions.
         begun_us: when its last transaction began.
         transaction: the one it is in.
+        role: whose.
+        first_path: the search path that it began with.
+        path: the search path outside of a transaction.
+        temporary: the names of its temporary tables.
     """
 
     name: str
@@ -95,6 +107,16 @@ class Session:
     whole: bool = True
     begun_us: int = 0
     transaction: Transaction | None = None
+    role: str = ""
+    first_path: SearchPath = (PUBLIC,)
+    path: SearchPath = (PUBLIC,)
+    temporary: set[str] = field(default_factory=set)
+
+    @property
+    def search_path(self) -> SearchPath:
+        """The one that is in force."""
+        within = self.transaction.path if self.transaction is not None else None
+        return self.path if within is None else within
 
     def begin(self, begin_us: int, virtual: str) -> Transaction:
         """Begin a transaction, which is no earlier than the last."""
@@ -131,14 +153,20 @@ Skipped = Callable[[str], None]
 """Told of what is no transaction by its nature: the reason."""
 
 
-def new_session(name: str) -> Session:
+def new_session(name: str, role: str = "", path: SearchPath = (PUBLIC,)) -> Session:
     """A session by its id, which is its start and its process in hexadecimal digits.
+
+    Args:
+        name: the id.
+        role: whose it is.
+        path: its search path.
 
     Raises:
         ValueError: this is no session id.
     """
     start, _, process = name.partition(".")
-    return Session(name, (int(start, 16) << 24 | int(process, 16)) & ((1 << 63) - 1))
+    number = (int(start, 16) << 24 | int(process, 16)) & ((1 << 63) - 1)
+    return Session(name, number, role=role, first_path=path, path=path)
 
 
 class Grouping:
@@ -171,14 +199,22 @@ class Grouping:
 
     def statement(self, session: Session, statement: Statement, entry: Entry) -> None:
         """A statement that is about to run, or has run."""
-        parts, plans = self._templates.statements(statement.sql)
+        path = session.search_path
+        parts, plans = self._templates.statements(statement.sql, path)
         before = session.transaction
         # Most statements go on with the transaction that the one before was in.
         if before is not None and (before.ending is not None or entry.virtual != before.virtual):
             self._go_on(session, entry, bool(plans) and plans[0].template.ends)
+            if session.search_path != path:
+                path = session.search_path
+                parts, plans = self._templates.statements(statement.sql, path)
         begin_us = entry.at_us - (statement.took_us or 0)
         last = len(plans) - 1
-        for place, planned in enumerate(plans):
+        for place in range(len(plans)):
+            if session.search_path != path:  # set by a statement before, of the same text
+                path = session.search_path
+                _, plans = self._templates.statements(statement.sql, path)
+            planned = plans[place]
             control = planned.template.control
             transaction = session.transaction
             if transaction is None:
@@ -192,6 +228,8 @@ class Grouping:
                     self._finish_ending(session, entry)
             elif not transaction.failed:
                 self._touch(session, transaction, planned, parts, statement.parameters)
+                if planned.path is not None:
+                    self._set_path(session, transaction, planned.path, parts, statement.parameters)
         transaction = session.transaction
         if transaction is None:
             return
@@ -331,6 +369,8 @@ class Grouping:
         session.transaction = None
         if transaction is None:
             return
+        if outcome == COMMITTED and transaction.kept_path is not None:
+            session.path = transaction.kept_path
         if not transaction.whole:
             self._skipped(NO_BEGIN)
         else:
@@ -344,6 +384,14 @@ class Grouping:
         parts: list[str],
         parameters: list[str] | None,
     ) -> None:
+        template = planned.template
+        if template.temporary is not None:
+            session.temporary.add(template.temporary)
+        elif session.temporary:
+            self._forget_temporary(session, template)
+        if session.temporary and template.codes and self._is_temporary(session, template):
+            self._skipped(TEMPORARY)
+            return
         for reason in planned.template.accesses.faults:
             self._unread(reason, planned.template.text)
         for reason in planned.template.accesses.guesses:
@@ -353,6 +401,8 @@ class Grouping:
             return
         try:
             for step in planned.steps:
+                if session.temporary and _bare(step.access.table) in session.temporary:
+                    continue
                 if step.place:
                     text = literal_text(step.place, parts, parameters)
                     if text is None:
@@ -368,6 +418,36 @@ class Grouping:
         except UnknownValueError:
             del transaction.codes[len(transaction.keys) :]
             self._unread(NO_VALUE, planned.template.text)
+
+    def _forget_temporary(self, session: Session, template: Template) -> None:
+        if template.dropped is None:
+            session.temporary.clear()
+        else:
+            session.temporary -= template.dropped
+
+    def _is_temporary(self, session: Session, template: Template) -> bool:
+        """Whether a statement touches nothing but temporary tables of its session."""
+        made = template.accesses.made
+        return all(_bare(one.table) in session.temporary for one in made)
+
+    def _set_path(
+        self,
+        session: Session,
+        transaction: Transaction,
+        setting: PathSetting,
+        parts: list[str],
+        parameters: list[str] | None,
+    ) -> None:
+        try:
+            schemas = setting.schemas(parts, parameters)
+        except LookupError:
+            return
+        path = session.first_path
+        if schemas is not None:
+            path = path_of(schemas, session.role, self._templates.keys.catalog)
+        transaction.path = path
+        if not setting.local:
+            transaction.kept_path = path
 
     def _keys(
         self,
@@ -386,3 +466,8 @@ class Grouping:
         if len(keys) == KEYS_OF_ONE_STATEMENT_MAX:
             self._unread(KEY_NOT_NAMED, step.access.table)
         return keys
+
+
+def _bare(table: str) -> str:
+    """A table's name without its schema."""
+    return table.rpartition(".")[2]

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from traces.importers.postgresql import literals
 from traces.importers.postgresql.accesses import Access, Accesses
+from traces.importers.postgresql.catalog import PUBLIC
 from traces.importers.postgresql.key_values import Step
+from traces.importers.postgresql.names import Names
 from traces.importers.postgresql.reading import accesses_of
+from traces.importers.postgresql.search_path import (
+    PathSetting,
+    SearchPath,
+    SearchPaths,
+    path_setting,
+)
 from traces.importers.postgresql.shapes import Shape, shapes_of
 from traces.importers.postgresql.statement_kinds import (
     UNREAD,
@@ -17,6 +26,7 @@ from traces.importers.postgresql.statement_kinds import (
     query_of,
 )
 from traces.importers.postgresql.table_keys import TableKeys
+from traces.importers.postgresql.temporary_tables import dropped, made_temporary
 
 TEMPLATES_MAX = 100_000
 """So many templates are told apart."""
@@ -46,6 +56,8 @@ class Template:
         accesses: what it touches.
         codes: of its accesses, numbers that no access of another template has.
         ends: whether it ends its transaction.
+        temporary: the temporary table that it makes.
+        dropped: the tables that it drops; None: all that are temporary.
     """
 
     text: str
@@ -54,6 +66,8 @@ class Template:
     accesses: Accesses = field(default_factory=Accesses)
     codes: tuple[int, ...] = ()
     ends: bool = False
+    temporary: str | None = None
+    dropped: frozenset[str] | None = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +85,24 @@ class Planned:
 
     template: Template
     steps: tuple[Step, ...] = ()
+    path: PathSetting | None = None
+
+
+@dataclass
+class _Along:
+    """What texts do along one search path.
+
+    Attributes:
+        names: what tables are called.
+        by_text: templates, by their texts.
+        plans: by the gaps of a text.
+        of_text: by whole texts: those that come again as they are, for they have no values.
+    """
+
+    names: Names
+    by_text: dict[str, Template] = field(default_factory=dict)
+    plans: dict[str, tuple[Planned, ...]] = field(default_factory=dict)
+    of_text: dict[str, tuple[list[str], tuple[Planned, ...]]] = field(default_factory=dict)
 
 
 @dataclass
@@ -79,37 +111,50 @@ class Templates:
 
     Attributes:
         keys: of the tables.
+        search_path: what sessions of a role begin with is given by options: `--search-path`.
         coded: the accesses of all templates, by code.
     """
 
     keys: TableKeys
+    search_path: Sequence[str] = ()
     coded: list[CodedAccess] = field(default_factory=list)
-    _by_text: dict[str, Template] = field(default_factory=dict)
-    _plans: dict[str, tuple[Planned, ...]] = field(default_factory=dict)
-    """By the gaps of a text."""
-    _of_text: dict[str, tuple[list[str], tuple[Planned, ...]]] = field(default_factory=dict)
-    """By whole texts: those that come again as they are, for they have no values."""
-    _guessing: list[Template] = field(default_factory=list)
+    _along: dict[SearchPath, _Along] = field(default_factory=dict)
+    _templates: dict[tuple[str, Accesses], Template] = field(default_factory=dict)
+    """Of all search paths: where these make no difference, a template is one."""
+    _guessing: list[tuple[Template, Names]] = field(default_factory=list)
     _cached_characters: int = 0
 
-    def statements(self, text: str) -> tuple[list[str], tuple[Planned, ...]]:
+    def __post_init__(self) -> None:
+        """Read the search paths that are given."""
+        self.paths = SearchPaths(self.search_path, self.keys.catalog)
+
+    def statements(
+        self, text: str, path: SearchPath = (PUBLIC,)
+    ) -> tuple[list[str], tuple[Planned, ...]]:
         """The statements of a text, which may be several between semicolons.
+
+        Args:
+            text: of one or more statements.
+            path: the search path of the session.
 
         Returns:
             The text's parts, see `traces.importers.postgresql.literals.split`, and its statements.
         """
-        found = self._of_text.get(text)
+        along = self._along.get(path)
+        if along is None:
+            along = self._along.setdefault(path, _Along(Names(self.keys.catalog, path)))
+        found = along.of_text.get(text)
         if found is not None:
             return found
         parts = literals.split(text)
         gaps = "\0".join(parts[::2])
-        plans = self._plans.get(gaps)
+        plans = along.plans.get(gaps)
         if plans is None:
-            plans = tuple(self._plan(shape) for shape in shapes_of(parts))
-            self._plans[gaps] = plans
+            plans = tuple(self._plan(shape, along) for shape in shapes_of(parts))
+            along.plans[gaps] = plans
             self._remember(gaps)
         if all(literal[0] == "$" for literal in parts[1::2]):
-            self._of_text[text] = parts, plans
+            along.of_text[text] = parts, plans
             self._remember(text)
         return parts, plans
 
@@ -120,51 +165,61 @@ class Templates:
             self._forget()
 
     def _forget(self) -> None:
-        self._plans.clear()
-        self._of_text.clear()
+        for along in self._along.values():
+            along.plans.clear()
+            along.of_text.clear()
         self._cached_characters = 0
 
-    def _plan(self, shape: Shape) -> Planned:
+    def _plan(self, shape: Shape, along: _Along) -> Planned:
         control = control_of(shape.text)
         if control is not Control.NONE:
             return Planned(Template(shape.text, control, ends=control in _ENDING))
+        path = path_setting(shape)
         query = query_of(shape)
+        made, gone = made_temporary(shape.text), dropped(shape.text)
         if not isinstance(query, Query):
-            faults = (UNREAD[query],) if query is not None else ()
-            return Planned(Template(shape.text, accesses=Accesses(faults=faults)))
-        template = self._by_text.get(query.text)
-        if template is None:
-            if len(self._by_text) >= TEMPLATES_MAX:
+            faults = Accesses(faults=(UNREAD[query],) if query is not None else ())
+            unread = Template(shape.text, accesses=faults, temporary=made, dropped=gone)
+            return Planned(unread, path=path)
+        known = along.by_text.get(query.text)
+        if known is None:
+            if len(self._templates) >= TEMPLATES_MAX:
                 return Planned(Template(shape.text, accesses=Accesses(faults=(TOO_MANY,))))
-            template = self._by_text[query.text] = self._read(query)
-        made = zip(template.codes, template.accesses.made, strict=True)
-        return Planned(template, tuple(_step(code, access, shape) for code, access in made))
+            known = along.by_text[query.text] = self._read(query, along.names)
+        if made is not None:
+            known.temporary = made
+        accesses = zip(known.codes, known.accesses.made, strict=True)
+        return Planned(known, tuple(_step(*coded, shape) for coded in accesses), path)
 
-    def _read(self, query: Query) -> Template:
+    def _read(self, query: Query, names: Names) -> Template:
         """Find out what a template touches, and what is now known better of earlier ones."""
-        template = Template(query.text, sql=query.sql)
-        template.accesses = accesses_of(query.sql, self.keys)
+        accesses = accesses_of(query.sql, self.keys, names)
+        same = self._templates.get((query.text, accesses))
+        if same is not None:
+            return same
+        template = Template(query.text, sql=query.sql, accesses=accesses)
+        self._templates[query.text, accesses] = template
         first = len(self.coded)
         template.codes = tuple(range(first, first + len(template.accesses.made)))
         self.coded += [
             CodedAccess(template, place, access)
             for place, access in enumerate(template.accesses.made)
         ]
-        self._guess_again(template)
+        self._guess_again(template, names)
         return template
 
-    def _guess_again(self, newest: Template) -> None:
+    def _guess_again(self, newest: Template, names: Names) -> None:
         """Give the inserts into a table the key that others now turn out to ask by."""
         if newest.accesses.guessed:
-            self._guessing.append(newest)
-        for earlier in self._guessing:
+            self._guessing.append((newest, names))
+        for earlier, along in self._guessing:
             if all(self.keys.asked_by(table) is None for table in earlier.accesses.guessed):
                 continue
-            earlier.accesses = accesses_of(earlier.sql, self.keys)
+            earlier.accesses = accesses_of(earlier.sql, self.keys, along)
             for code, access in zip(earlier.codes, earlier.accesses.made, strict=True):
                 self.coded[code] = replace(self.coded[code], access=access)
             self._forget()
-        self._guessing = [one for one in self._guessing if one.accesses.guessed]
+        self._guessing = [one for one in self._guessing if one[0].accesses.guessed]
 
 
 def _step(code: int, access: Access, shape: Shape) -> Step:

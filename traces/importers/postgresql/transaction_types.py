@@ -116,5 +116,11 @@ def _readable(accesses: Iterable[Access]) -> str:
 
 
 def _digest(accesses: Iterable[CodedAccess]) -> str:
-    whole = "\n".join(f"{one.template.text}|{one.place}" for one in accesses)
+    whole = "\n".join(f"{one.template.text}|{one.place}{_schema(one)}" for one in accesses)
     return blake2b(whole.encode("utf-8", "replace"), digest_size=8).hexdigest()[:_DIGITS]
+
+
+def _schema(one: CodedAccess) -> str:
+    """The schema that the search path has led to, which the text does not name."""
+    schema, dot, _ = one.access.table.rpartition(".")
+    return f"|{schema}" if dot and schema.lower() not in one.template.text.lower() else ""

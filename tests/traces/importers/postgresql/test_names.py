@@ -1,0 +1,286 @@
+"""Names of tables mean what the database takes them for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.traces.importers.postgresql.imported import Access, Imported, imported
+from tests.traces.importers.postgresql.logs import Said, write_log
+from traces.errors import TraceError
+from traces.importers.base import LeftOut
+from traces.importers.postgresql.accesses import (
+    CASCADE,
+    FUNCTION,
+    KEY_NOT_NAMED,
+    NO_DEFINITION,
+    OF_SEVERAL,
+    OFF_THE_PATH,
+    TRIGGER,
+    VIEW_WRITTEN,
+)
+from traces.importers.postgresql.catalog import Catalog
+from traces.importers.postgresql.definitions import read_definitions
+from traces.importers.postgresql.log import SECOND_DATABASE
+from traces.importers.postgresql.search_path import SearchPaths, listed
+from traces.importers.postgresql.temporary_tables import TEMPORARY
+
+SCHEMA = """
+CREATE TABLE public.item (id integer NOT NULL, name text);
+ALTER TABLE ONLY public.item ADD CONSTRAINT item_pkey PRIMARY KEY (id);
+CREATE TABLE one.orders (id bigint PRIMARY KEY, item integer);
+CREATE TABLE two.orders (id bigint PRIMARY KEY, item integer);
+CREATE TABLE two.parcel (id bigint PRIMARY KEY);
+CREATE TABLE app.note (id bigint PRIMARY KEY);
+CREATE TABLE public.event (id bigint NOT NULL, day date NOT NULL) PARTITION BY RANGE (day);
+CREATE TABLE public.event_2026 (id bigint NOT NULL, day date NOT NULL);
+CREATE TABLE public.event_2027 PARTITION OF public.event
+    FOR VALUES FROM ('2027-01-01') TO ('2028-01-01') PARTITION BY RANGE (day);
+CREATE TABLE public.event_2027_01 PARTITION OF public.event_2027 DEFAULT;
+ALTER TABLE ONLY public.event ATTACH PARTITION public.event_2026
+    FOR VALUES FROM ('2026-01-01') TO ('2027-01-01');
+ALTER TABLE ONLY public.event ADD CONSTRAINT event_pkey PRIMARY KEY (id, day);
+CREATE TABLE public.reading (id bigint, at timestamptz);
+CREATE TABLE public.reading_2026 (CHECK (at < '2027-01-01')) INHERITS (public.reading);
+ALTER TABLE ONLY public.reading_2026 ADD CONSTRAINT reading_pkey PRIMARY KEY (id);
+CREATE VIEW public.cheap AS SELECT item.id AS number, item.name FROM public.item
+    WHERE (item.name <> 'x'::text);
+CREATE VIEW public.cheapest (n) WITH (security_barrier='true') AS
+    SELECT cheap.number FROM public.cheap;
+CREATE VIEW public.seventh AS SELECT item.name FROM public.item WHERE (item.id = 7);
+CREATE VIEW public.sold AS SELECT i.id, o.id AS orders FROM public.item i
+    JOIN one.orders o ON ((o.item = i.id));
+CREATE MATERIALIZED VIEW public.totals AS SELECT 1 AS n WITH NO DATA;
+"""
+
+
+def read(tmp_path: Path, *said: Said | str, schema: str = SCHEMA, **options: object) -> Imported:
+    script = tmp_path / "schema.sql"
+    script.write_text(schema)
+    told = [(1, one) if isinstance(one, str) else one for one in said]
+    log = write_log(tmp_path / "log.csv", told)
+    return imported(log, schema=script, **options)
+
+
+def touched(trace: Imported) -> list[Access]:
+    return [one for _, made in trace.accesses() for one in made]
+
+
+@pytest.mark.parametrize(
+    ("setting", "tables"),
+    [
+        ([], ["two.orders", "item"]),
+        (["SET search_path TO one, public"], ["one.orders", "item"]),
+        (["SET search_path = 'two', 'public'"], ["two.orders", "item"]),
+        (['SET SESSION search_path = "one", public'], ["one.orders", "item"]),
+        (["SET SCHEMA 'one'"], ["one.orders", "item"]),
+        (["SELECT set_config('search_path', 'one, public', false)"], ["one.orders", "item"]),
+        (["SELECT pg_catalog.set_config('search_path', 'one', true)"], ["two.orders", "item"]),
+        (["SELECT set_config('work_mem', '1MB', false)"], ["two.orders", "item"]),
+        (["SET LOCAL search_path TO one"], ["two.orders", "item"]),
+        (["SET search_path TO one", "SET search_path TO DEFAULT"], ["two.orders", "item"]),
+        (["SET search_path TO one", "RESET search_path"], ["two.orders", "item"]),
+        (["SET search_path TO one", "DISCARD ALL"], ["two.orders", "item"]),
+        (["BEGIN", "SET search_path TO one", "COMMIT"], ["one.orders", "item"]),
+        (["BEGIN", "SET search_path TO one", "ROLLBACK"], ["two.orders", "item"]),
+        (["BEGIN", "SET LOCAL search_path TO one", "COMMIT"], ["two.orders", "item"]),
+    ],
+)
+def test_search_paths(tmp_path: Path, setting: list[str], tables: list[str]) -> None:
+    statements = [*setting, "UPDATE orders SET item = 1 WHERE id = 5", "SELECT 1 FROM item"]
+    trace = read(tmp_path, *statements, search_path=("two, public",))
+    assert [table for _, table, _ in touched(trace)] == tables
+    assert NO_DEFINITION not in trace.left_out.guessed
+
+
+def test_a_search_path_is_of_its_session(tmp_path: Path) -> None:
+    update = "UPDATE orders SET item = 1 WHERE id = 5"
+    trace = read(
+        tmp_path,
+        (1, "SET search_path TO one"),
+        (2, "SET search_path TO two"),
+        (1, update),
+        (2, update),
+        (1, f"SET search_path TO two; {update}; SET search_path TO one; {update}"),
+        (2, "BEGIN"),
+        (2, "SET LOCAL search_path TO one"),
+        (2, update),
+        (2, "COMMIT"),
+        (2, update),
+    )
+    tables = [table for _, table, _ in touched(trace)]
+    assert tables == [f"{one}.orders" for one in ("one", "two", "two", "one", "one", "two")]
+    assert len({one.name for one in trace.types}) == len(trace.types)
+    assert not trace.left_out.guessed
+
+
+def test_a_statement_that_no_path_changes_is_one(tmp_path: Path) -> None:
+    update = "UPDATE public.item SET name = 'a' WHERE id = 5"
+    trace = read(tmp_path, update, "SET search_path TO one", update, "SELECT 1 FROM public.item")
+    assert [len(one.accesses) for one in trace.types] == [1, 1]
+
+
+def test_a_path_of_a_role_is_an_option(tmp_path: Path) -> None:
+    options = ("two", "app=one", "other=public")
+    trace = read(tmp_path, "UPDATE orders SET item = 1 WHERE id = 5", search_path=options)
+    assert [table for _, table, _ in touched(trace)] == ["one.orders"]
+    # The schema of the role's name, where there is one.
+    trace = read(tmp_path, "SELECT 1 FROM note")
+    assert [table for _, table, _ in touched(trace)] == ["app.note"]
+    assert not trace.left_out.guessed
+
+
+@pytest.mark.parametrize(
+    ("sql", "table", "reason"),
+    [
+        ("SELECT 1 FROM parcel WHERE id = 1", "two.parcel", OFF_THE_PATH),
+        ("SELECT 1 FROM orders WHERE id = 1", "one.orders", OF_SEVERAL),
+        ("SELECT 1 FROM nowhere WHERE id = 1", "app.nowhere", NO_DEFINITION),
+    ],
+)
+def test_what_the_path_does_not_lead_to(tmp_path: Path, sql: str, table: str, reason: str) -> None:
+    trace = read(tmp_path, sql)
+    assert touched(trace) == [("read", table, 1)]
+    assert trace.left_out.guessed == {reason: 1}
+
+
+@pytest.mark.parametrize("given", ["", "app=", "=app", " , "])
+def test_paths_that_are_none(given: str) -> None:
+    with pytest.raises(TraceError, match=r"must be schemas such as 'app, public'"):
+        SearchPaths([given], Catalog())
+
+
+def test_names_of_a_path_are_quoted_as_in_sql() -> None:
+    assert listed('App, "My, ""own""" ,public') == ("app", 'My, "own"', "public")
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT 1 FROM event WHERE id = 5 AND day = '2026-11-26'", "event"),
+        ("SELECT 1 FROM event_2026 WHERE id = 5 AND day = '20261126'", "event"),
+        ("SELECT 1 FROM event_2027_01 WHERE id = 5 AND day = '2027-01-01'", "event"),
+        ("SELECT 1 FROM reading WHERE id = 5", "reading"),
+        ("SELECT 1 FROM ONLY reading_2026 WHERE id = 5", "reading"),
+    ],
+)
+def test_the_root_is_the_table(tmp_path: Path, sql: str, expected: str) -> None:
+    (access,) = touched(read(tmp_path, sql))
+    assert access[:2] == ("read", expected)
+
+
+def test_a_row_of_a_partition_is_the_root_s(tmp_path: Path) -> None:
+    where = "WHERE id = 5 AND day = '2026-11-26'"
+    (one, other) = touched(
+        read(tmp_path, *(f"DELETE FROM {t} {where}" for t in ("event", "event_2026")))
+    )
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT * FROM cheap WHERE number = 5", ("read", "item", 5)),
+        ("SELECT * FROM cheap c WHERE c.number = 5 FOR UPDATE", ("update", "item", 5)),
+        ("UPDATE cheap SET name = 'a' WHERE number = 5", ("update", "item", 5)),
+        ("DELETE FROM cheapest WHERE n = 5", ("delete", "item", 5)),
+        ("UPDATE seventh SET name = 'a'", ("update", "item", 7)),
+        ("INSERT INTO cheap (name, number) VALUES ('a', 5)", ("insert", "item", 5)),
+        ("INSERT INTO cheapest VALUES (5)", ("insert", "item", 5)),
+        (
+            "INSERT INTO cheap VALUES (5, 'a') ON CONFLICT (number) DO UPDATE SET name = 'b'",
+            ("update", "item", 5),
+        ),
+    ],
+)
+def test_views_of_one_table(tmp_path: Path, sql: str, expected: Access) -> None:
+    trace = read(tmp_path, sql)
+    assert touched(trace) == [expected]
+    assert not trace.left_out.counts
+    assert not trace.left_out.guessed
+
+
+def test_views_of_several_tables(tmp_path: Path) -> None:
+    trace = read(tmp_path, "SELECT * FROM sold WHERE id = 5 AND orders = 6")
+    assert touched(trace) == [("read", "item", 5), ("read", "one.orders", 6)]
+    trace = read(tmp_path, "DELETE FROM sold WHERE id = 5", "SELECT 1 FROM sold WHERE id = 5")
+    assert trace.left_out.counts == {VIEW_WRITTEN: 1}
+
+
+def test_temporary_tables_are_of_their_session(tmp_path: Path) -> None:
+    trace = read(
+        tmp_path,
+        (1, "CREATE TEMP TABLE item (id int)"),
+        (1, "INSERT INTO item VALUES (5)"),
+        (2, "INSERT INTO item VALUES (6)"),
+        (1, "SELECT name FROM item JOIN one.orders o ON o.id = 7"),
+        (1, "DROP TABLE item"),
+        (1, "INSERT INTO item VALUES (8)"),
+        (2, "SELECT 1 AS id INTO TEMPORARY item"),
+        (2, "SELECT 1 FROM item"),
+        (2, "DISCARD TEMP"),
+        (2, "DELETE FROM item WHERE id = 9"),
+    )
+    assert touched(trace) == [
+        ("insert", "item", 6),
+        ("read", "one.orders", 7),
+        ("insert", "item", 8),
+        ("delete", "item", 9),
+    ]
+    assert trace.left_out.counts[TEMPORARY] == 2
+
+
+def test_tables_of_two_databases_are_not_told_apart(tmp_path: Path) -> None:
+    logs = [
+        write_log(tmp_path / f"{name}.csv", [(number, "SELECT 1")], database=name)
+        for number, name in enumerate(("bench", "other"), 1)
+    ]
+    assert imported(*logs).left_out.guessed == {SECOND_DATABASE: 1}
+
+
+FOLLOWED = """
+CREATE TABLE item (id integer PRIMARY KEY, name text, seen timestamptz);
+CREATE TABLE part (id integer PRIMARY KEY, item integer);
+CREATE FUNCTION public.log_item() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN INSERT INTO part VALUES (NEW.id, NEW.id); RETURN NEW; END $$;
+CREATE FUNCTION public.stamp() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN NEW.seen := now(); RETURN NEW; END $$;
+CREATE FUNCTION app.price(integer) RETURNS integer LANGUAGE sql AS $$ SELECT 1 $$;
+CREATE FUNCTION app.double(integer) RETURNS integer LANGUAGE sql AS 'return $1 * 2';
+CREATE TRIGGER a AFTER UPDATE ON public.item FOR EACH ROW EXECUTE FUNCTION public.log_item();
+CREATE TRIGGER b BEFORE INSERT ON part FOR EACH ROW EXECUTE PROCEDURE stamp();
+ALTER TABLE ONLY part ADD CONSTRAINT part_item_fkey FOREIGN KEY (item) REFERENCES item(id)
+    ON UPDATE CASCADE ON DELETE CASCADE;
+"""
+
+
+@pytest.mark.parametrize(
+    ("sql", "reasons"),
+    [
+        ("UPDATE item SET name = 'a' WHERE id = 1", {TRIGGER}),
+        ("SELECT * FROM item WHERE id = 1", set()),
+        ("SELECT * FROM item WHERE id = 1 FOR UPDATE", set()),
+        ("INSERT INTO part VALUES (1, 1)", set()),
+        ("DELETE FROM item WHERE id = 1", {TRIGGER, CASCADE}),
+        ("DELETE FROM part WHERE id = 1", set()),
+        ("SELECT app.price(id) FROM item WHERE id = 1", {FUNCTION}),
+        ("SELECT app.double(id) FROM item WHERE id = 1", set()),
+        ("UPDATE part SET item = app.price(1) WHERE id = 1", {FUNCTION}),
+        ("INSERT INTO part SELECT * FROM part", {KEY_NOT_NAMED}),
+    ],
+)
+def test_what_the_database_does_by_itself(tmp_path: Path, sql: str, reasons: set[str]) -> None:
+    trace = read(tmp_path, sql, schema=FOLLOWED)
+    assert set(trace.left_out.counts) == reasons
+
+
+def test_definitions_that_other_definitions_change(tmp_path: Path) -> None:
+    path = tmp_path / "schema.sql"
+    path.write_text(SCHEMA)
+    catalog = read_definitions(path, LeftOut(strict=True))
+    assert catalog.root("event_2027_01") == "event"
+    assert catalog.tables["reading"].key == ("id",)
+    assert catalog.tables["totals"].key == ()
+    assert set(catalog.views) == {"cheap", "cheapest", "seventh", "sold"}
+    assert Catalog(parents={"a": "b", "b": "a"}).root("a") in ("a", "b")

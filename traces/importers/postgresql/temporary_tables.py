@@ -1,0 +1,31 @@
+"""Temporary tables: each session has its own, so that they are in nobody's way."""
+
+from __future__ import annotations
+
+import re
+
+TEMPORARY = "access to a temporary table"
+
+_NAME = r'(?:pg_temp \. )?("[^"]*"|[\w$]+)'
+_CREATE = re.compile(rf"create (?:local |global )?temp(?:orary)? table (?:if not exists )?{_NAME}")
+_INTO = re.compile(rf"select .* into temp(?:orary)? (?:table )?{_NAME}")
+_DROP = re.compile(r"drop table (?:if exists )?(?P<names>.+?)(?: cascade| restrict)?")
+_DISCARD = re.compile(r"discard (?:all|temp|temporary)")
+
+
+def made_temporary(text: str) -> str | None:
+    """The temporary table that a statement makes, by the text of its shape."""
+    if "temp" not in text:
+        return None
+    found = _CREATE.match(text) or _INTO.match(text)
+    return found[1].strip('"') if found is not None else None
+
+
+def dropped(text: str) -> frozenset[str] | None:
+    """The tables that a statement drops; None: all that are temporary."""
+    if _DISCARD.fullmatch(text):
+        return None
+    found = _DROP.fullmatch(text)
+    if found is None:
+        return frozenset()
+    return frozenset(one.rpartition(" . ")[2].strip('"') for one in found["names"].split(" , "))
