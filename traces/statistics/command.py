@@ -16,7 +16,6 @@ from traces.output_file import refuse_bad_output, write_json
 from traces.reader import open_trace
 from traces.statistics.days import Day
 from traces.statistics.document import peaks_document, predict_document, stats_document
-from traces.statistics.hours import WINDOW_MINUTES, WINDOWS_MINUTES
 from traces.statistics.measure import TraceStatistics, days_between, measure
 from traces.statistics.pictures.calendar import draw_calendar
 from traces.statistics.pictures.figure import ENDINGS, write_figure
@@ -31,6 +30,7 @@ from traces.statistics.tables import (
     stats_table,
     stats_words,
 )
+from traces.statistics.windows import WINDOW_MINUTES, WINDOWS_MINUTES
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -28,14 +28,10 @@ from tempfile import TemporaryDirectory
 import duckdb
 
 from traces.schema import WRITE_KINDS
+from traces.statistics.windows import WINDOW_MINUTES, WINDOWS_MINUTES
 from traces.trace_files import start_of
 
 HOURS = 24
-WINDOW_MINUTES = 5
-"""The paper's n."""
-
-WINDOWS_MINUTES = tuple(n for n in range(1, 61) if 60 % n == 0)
-"""What an hour can be split into evenly."""
 
 MEMORY_LIMIT = "2GB"
 """What a day's join may hold; the rest goes to a temporary folder."""

@@ -11,7 +11,8 @@ import duckdb
 from traces.errors import TraceError
 from traces.reader import Trace
 from traces.statistics.days import Day, judged, valid
-from traces.statistics.hours import WINDOW_MINUTES, HourCounter, OtherDayError
+from traces.statistics.hours import HourCounter, OtherDayError
+from traces.statistics.windows import WINDOW_MINUTES
 
 
 @dataclass(frozen=True)

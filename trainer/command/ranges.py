@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from envs.option_specs import OptionSpec, engine_specs, shown_number
-from traces.statistics.hours import WINDOWS_MINUTES
+from traces.statistics.windows import WINDOWS_MINUTES
 from trainer.command.errors import UsageError
 from trainer.config import MachineConfig, VirtualConfig
 

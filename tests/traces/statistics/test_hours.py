@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from tests.scale import scaled
 from tests.traces.statistics.naive import HOUR_US, MINUTE_US, Request, conflict_rate
 from traces.schema import ACCESS_KINDS, TRANSACTION
-from traces.statistics.hours import WINDOWS_MINUTES, HourCounter, OtherDayError
+from traces.statistics.hours import HourCounter, OtherDayError
+from traces.statistics.windows import WINDOWS_MINUTES
 
 DAY = date(2026, 11, 21)
 MIDNIGHT_US = int(datetime(2026, 11, 21, tzinfo=UTC).timestamp()) * 1_000_000
