@@ -1,5 +1,6 @@
-"""Lengths of the windows that an hour is split into, apart from what reads traces: every command
-checks its settings against them.
+"""Lengths of the windows that an hour is split into.
+
+They stand apart from what reads traces, because every command checks its settings against them.
 """
 
 from __future__ import annotations
