@@ -20,6 +20,7 @@ from envs.errors import Interrupted, MeasuringError
 from envs.evaluator import THREADS, Evaluation, Evaluator
 from envs.policy_watcher import Event, PolicyWatcher, Switched
 from envs.published_policy import Missing, PublishedFile, PublishedPolicy, Refused
+from envs.ratio_interval import RatioInterval, ratio_interval
 from envs.registration import register
 from envs.result import Arrivals, Latency, Machine, Result, TypeResult
 from envs.round import Outcome, Run, RunRound, finished, run_in_turns
@@ -51,6 +52,7 @@ __all__ = [
     "PolicyWatcher",
     "PublishedFile",
     "PublishedPolicy",
+    "RatioInterval",
     "Refused",
     "Reloaded",
     "Report",
@@ -70,6 +72,7 @@ __all__ = [
     "machine_words",
     "of_policy",
     "policy_names",
+    "ratio_interval",
     "register",
     "run_in_turns",
     "scheduled",

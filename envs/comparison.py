@@ -22,13 +22,26 @@ class ComparisonPlan:
 
     Attributes:
         seconds: length of one run.
-        repeats: runs of each policy.
+        repeats: runs of each policy, at least.
         warmup: unmeasured seconds before each run.
+        repeats_max: at most, where it is asked whether there are enough; 0 = `repeats`.
     """
 
     seconds: float
     repeats: int
     warmup: float
+    repeats_max: int = 0
+
+    @property
+    def analyses(self) -> tuple[int, ...]:
+        """After how many repeats it is asked whether there are enough: doubled each time.
+
+        A single repeat is not gone on with: whoever asks for one wants no more.
+        """
+        found = [self.repeats]
+        while 1 < found[-1] < self.repeats_max:
+            found.append(min(2 * found[-1], self.repeats_max))
+        return tuple(found)
 
 
 @dataclass
@@ -60,8 +73,10 @@ class Row:
         return first, third
 
     @property
-    def spread(self) -> float:
-        """Half the distance between the quartiles, relative to the median."""
+    def spread(self) -> float | None:
+        """Half the distance between the quartiles, relative to the median; None of one run."""
+        if len(self.repeats) == 1:
+            return None
         low, high = self.quartiles
         return (high - low) / 2 / self.throughput if self.throughput else 0.0
 
@@ -184,15 +199,17 @@ class Comparison:
 
     def scores(self, name: str) -> dict[str, float]:
         """A policy's throughput relative to each other one: the median over shared repeats."""
+        found = self.ratios(name)
+        return {other: statistics.median(ratios) for other, ratios in found.items()}
+
+    def ratios(self, name: str) -> dict[str, list[float]]:
+        """A policy's throughput ÷ each other one's, by repeat; of none that committed nothing."""
         mine = self.row(name)
         if mine is None:
             return {}
-        scores = {}
-        for row in self.rows:
-            ratios = paired_ratios(mine, row)
-            if row is not mine and ratios:
-                scores[row.subject.name] = statistics.median(ratios)
-        return scores
+        others = [row for row in self.rows if row is not mine]
+        found = {row.subject.name: paired_ratios(mine, row) for row in others}
+        return {other: ratios for other, ratios in found.items() if ratios}
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Comparison:
@@ -233,15 +250,16 @@ def compare(
     plan: ComparisonPlan,
     seed: int,
     on_slice: Callable[[Subject, Result], None] = lambda subject, result: None,
+    enough: Callable[[Comparison], bool] = lambda comparison: True,
 ) -> Comparison:
     """Measure policies in turns: every repeat runs all of them once, in a new order.
 
     A repeat's runs share their inputs, and ratios are taken within a repeat, so that drift of the
     machine falls on all alike. Ctrl-C ends the comparison and keeps what was measured; a run that
     was cut short counts only for a policy that has no other. A policy that fails after it has run
-    takes part no longer, and keeps its runs. Consistency is checked in the last repeat, and so not
-    in a comparison that was cut short; that a policy failed, and so was not checked, counts as a
-    violation.
+    takes part no longer, and keeps its runs. Consistency is checked in every repeat that may be the
+    last one, and so not in a comparison that was cut short; that a policy failed, and so was not
+    checked, counts as a violation. After one there are no further repeats.
 
     Args:
         run_round: measures the subjects of a repeat.
@@ -249,6 +267,7 @@ def compare(
         plan: how much to measure.
         seed: of the inputs and of the order.
         on_slice: called after every run.
+        enough: whether what was measured by one of `plan.analyses` is; the last always is.
 
     Raises:
         MeasuringError: a policy can't run, not even once.
@@ -259,11 +278,11 @@ def compare(
     interrupted = False
     failed: set[int] = set()
     try:
-        for repeat in range(plan.repeats):
+        for repeat in range(plan.analyses[-1]):
             shuffled = [row for row in order.sample(rows, len(rows)) if id(row) not in failed]
             if not shuffled:
                 break
-            last = repeat == plan.repeats - 1
+            last = repeat + 1 in plan.analyses
             for row, outcome in _repeat(run_round, shuffled, plan, seed + repeat, check=last):
                 if isinstance(outcome, MeasuringError) and row.repeats:
                     # Hours of the others and its own are worth keeping, perhaps there was no room
@@ -276,8 +295,14 @@ def compare(
                 violations += _blamed(row.subject, result)
                 row.repeats.append(replace(result, violations=[]))
                 on_slice(row.subject, result)
+            if last and (violations or enough(_summed_up(rows, interrupted, violations))):
+                break
     except KeyboardInterrupt:
         interrupted = True
+    return _summed_up(rows, interrupted, violations)
+
+
+def _summed_up(rows: Sequence[Row], interrupted: bool, violations: list[str]) -> Comparison:
     for row in rows:
         row.ratios = paired_ratios(row, rows[0])
     return Comparison([row for row in rows if row.repeats], interrupted, violations)

@@ -41,7 +41,7 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
         table.add_row(
             _label(row),
             f"{row.throughput:,.0f}",
-            f"± {row.spread:.1%}",
+            "–" if row.spread is None else f"± {row.spread:.1%}",
             "–" if row.ratio is None else f"{row.ratio:.3f}",
             f"{row.abort_rate:.1%}",
             *(_keeping_up(row) if open_loop else ()),
@@ -92,7 +92,7 @@ def _caption(comparison: Comparison) -> str:
         f"median of {count} interleaved runs of {seconds:.2g} s each; spread: half the distance "
         "between the quartiles"
         if max(repeats) > 1
-        else f"one run of {seconds:.2g} s each"
+        else f"one run of {seconds:.2g} s each, which has no spread"
     ]
     arrivals = comparison.rows[0].arrivals
     if arrivals is not None:

@@ -16,6 +16,7 @@ from trainer.config import MlflowConfig
 from trainer.mlflow_store import MlflowStore, reason_of, sqlite_file
 from trainer.policy_registry import Registered, register_candidate
 from trainer.record_label import RunLabel
+from trainer.verdict import Verdict
 
 BATCH_MAX = 100
 """MLflow takes so many settings at a time."""
@@ -36,6 +37,9 @@ TAG_MAX = 5000
 
 NAME_MAX = 240
 """So much of a figure's name is kept: MLflow takes 250, and a number may follow."""
+
+TAG_MAX = 5000
+"""Characters of a tag that MLflow keeps."""
 
 _NOT_IN_NAMES = re.compile(r"[^\w.\-/ :]")
 
@@ -177,6 +181,16 @@ class Record:
         if self.run_id is not None:
             with self._tolerant("record the description"):
                 self._client.set_tag(self.run_id, DESCRIPTION, text[:DESCRIPTION_MAX])
+
+    def verdict(self, name: str, verdict: Verdict) -> None:
+        """Tag the run with what a comparison shows, by a name; its figures are metrics."""
+        if self.run_id is None:
+            return
+        with self._tolerant(f"record {name}"):
+            self._client.set_tag(self.run_id, f"heddle.{name}", verdict.kind.value)
+            self._client.set_tag(self.run_id, f"heddle.{name}.words", verdict.line[:TAG_MAX])
+        figures = {"ratio": verdict.ratio, "low": verdict.low, "high": verdict.high}
+        self.scores({f"{name}/{what}": one for what, one in figures.items() if one is not None})
 
     def artifacts(self, root: Path, *paths: Path) -> None:
         """Keep files below a folder with the record, under the same names."""

@@ -46,7 +46,12 @@ from trainer.classifier.document import read_classifier
 from trainer.config import RunConfig, TrainConfig
 from trainer.evaluation import Backend, Ledger, Race
 from trainer.evaluation.backend import check_backend, rounds_of
-from trainer.evaluation.measure import Counter, compare_shown, settle_looks, tune_silo
+from trainer.evaluation.measure import (
+    Counter,
+    compare_until,
+    settle_looks,
+    tune_silo,
+)
 from trainer.evaluation.objective import OBJECTIVES, check_objective
 from trainer.evaluation.race import check_race
 from trainer.member import Member, alone
@@ -59,6 +64,7 @@ from trainer.run_version import heddle_version
 from trainer.search import Candidate, Search, build_search, warm_start
 from trainer.search.space import Space, space_of
 from trainer.table_check import TableCheck
+from trainer.verdict import Verdict, judge, same_as_known
 
 LEARNED = "learned"
 """How tables call the policy that the run learned."""
@@ -87,11 +93,15 @@ class Closing:
         member: where.
         comparison: it and the baselines, measured side by side.
         validation: the same on real cores, after a search on virtual ones; None if there was none.
+        verdict: what the comparison shows; None if nothing was to compare with.
+        validated: what the validation shows, likewise.
     """
 
     member: Member
     comparison: Comparison
     validation: Comparison | None = None
+    verdict: Verdict | None = None
+    validated: Verdict | None = None
 
 
 @dataclass(frozen=True)
@@ -103,35 +113,38 @@ class Outcome:
         closings: how it compares, by member; those that Ctrl-C came before are left out.
         scores: its throughput relative to each baseline, paired; what the objective makes of those
             in several members. Empty if Ctrl-C left a member out.
+        verdict: what the comparisons on the machine that was trained on show together; None if
+            there was nothing to compare with, or Ctrl-C left a member out.
     """
 
     champion: Candidate
     closings: list[Closing]
     scores: dict[str, float]
+    verdict: Verdict | None = None
 
     @property
-    def comparisons(self) -> list[tuple[Member, Comparison]]:
+    def comparisons(self) -> list[tuple[Member, Comparison, Verdict | None]]:
         """All that were made: on the machine that was trained on, then on real cores.
 
         Members that share the latter have it once.
         """
-        found = [(one.member, one.comparison) for one in self.closings]
+        found = [(one.member, one.comparison, one.verdict) for one in self.closings]
         for one in self.closings:
-            if one.validation is not None and all(one.validation is not c for _, c in found):
-                found.append((one.member, one.validation))
+            if one.validation is not None and all(one.validation is not c for _, c, _ in found):
+                found.append((one.member, one.validation, one.validated))
         return found
 
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C cut one of them short."""
-        return any(comparison.interrupted for _, comparison in self.comparisons)
+        return any(comparison.interrupted for _, comparison, _ in self.comparisons)
 
     @property
     def violations(self) -> list[str]:
         """Consistency violations found by any of them."""
         return [
             f"{member.prefix}{one}"
-            for member, comparison in self.comparisons
+            for member, comparison, _ in self.comparisons
             for one in comparison.violations
         ]
 
@@ -284,7 +297,10 @@ class Training:
             closings = self._validated(champion, closings)
         if any(one.validation is not None for one in closings):
             self._keep_scores(champion, closings, "score_on_threads", lambda one: one.validation)
-        return Outcome(champion, closings, self._scores([one.comparison for one in closings]))
+        found = [one.comparison for one in closings]
+        outcome = Outcome(champion, closings, self._scores(found), self._verdict(champion, found))
+        self._keep_verdicts(outcome)
+        return outcome
 
     def learn(self) -> tuple[Candidate, list[float]]:
         """Train to the end of the budget and choose the champion: `run` without the comparison.
@@ -563,20 +579,73 @@ class Training:
         return [*baselines, of_policy(LEARNED, policy)]
 
     def _compare(
-        self, run_round: RunRound, subjects: Sequence[Subject], much: RunConfig, member: Member
-    ) -> Comparison:
-        plan = ComparisonPlan(much.seconds, much.repeats, much.warmup)
-        seed = (self._config.seed + 2) * SEED_STRIDE
-        phase = f"{member.prefix}compare"
-        return compare_shown(run_round, subjects, plan, seed, self._display, phase)
+        self, run_round: RunRound, champion: Candidate, us: float, much: RunConfig, member: Member
+    ) -> tuple[Comparison, Verdict | None]:
+        sure, same_as = self._config.verdict, self._same_as(champion)
+        plan = ComparisonPlan(much.seconds, much.repeats, much.warmup, sure.repeats_max or 0)
+
+        def verdict(found: Comparison) -> Verdict | None:
+            return self._judge(found.ratios(LEARNED), plan, same_as)
+
+        def decided(found: Comparison) -> bool:
+            one = verdict(found)
+            return one is None or one.is_decided(sure.equal_within)
+
+        comparison = compare_until(
+            run_round,
+            self._subjects(champion, us),
+            plan,
+            (self._config.seed + 2) * SEED_STRIDE,
+            self._display,
+            decided,
+            sure,
+            f"{member.prefix}compare",
+        )
+        return comparison, verdict(comparison)
+
+    def _judge(
+        self, ratios: Mapping[str, Sequence[float]], plan: ComparisonPlan, same_as: str | None
+    ) -> Verdict | None:
+        confidence = self._config.verdict.confidence
+        return judge(ratios, confidence, analyses=len(plan.analyses), same_as=same_as)
+
+    def _same_as(self, champion: Candidate) -> str | None:
+        return same_as_known(self._encoding.decode(champion.vector, LEARNED))
+
+    def _verdict(self, champion: Candidate, comparisons: Sequence[Comparison]) -> Verdict | None:
+        """What comparisons in all members show together: of the objective, repeat by repeat."""
+        if len(comparisons) < len(self._members):
+            return None
+        found = [one.ratios(LEARNED) for one in comparisons]
+        together = {
+            name: [
+                self._objective.fitness(taken)
+                for taken in zip(*(ratios[name] for ratios in found), strict=False)
+            ]
+            for name in found[0]
+            if all(name in ratios for ratios in found)
+        }
+        run, most = self._config.run, self._config.verdict.repeats_max
+        plan = ComparisonPlan(run.seconds, run.repeats, run.warmup, most or 0)
+        return self._judge(together, plan, self._same_as(champion))
+
+    def _keep_verdicts(self, outcome: Outcome) -> None:
+        """Tell the record: of the run, and of each member, on both machines."""
+        found = {"verdict": outcome.verdict}
+        for one in outcome.closings:
+            place = f".{one.member.name}" if len(self._members) > 1 else ""
+            found |= {f"verdict{place}": one.verdict} if place else {}
+            found[f"verdict_on_threads{place}"] = one.validated
+        for name, verdict in found.items():
+            if verdict is not None:
+                self._record.verdict(name, verdict)
 
     def _compare_in_each(self, champion: Candidate, tuned_us: Sequence[float]) -> list[Closing]:
         """The closing comparisons, up to the one that Ctrl-C cuts short."""
         closings: list[Closing] = []
         for member, run_round, us in zip(self._members, self._rounds, tuned_us, strict=True):
-            subjects = self._subjects(champion, us)
-            comparison = self._compare(run_round, subjects, self._config.run, member)
-            closings.append(Closing(member, comparison))
+            comparison, verdict = self._compare(run_round, champion, us, self._config.run, member)
+            closings.append(Closing(member, comparison, verdict=verdict))
             if comparison.interrupted:
                 break
         return closings
@@ -589,18 +658,21 @@ class Training:
         if self._config.machine.kind == THREADS["kind"] or not self._config.validation.enabled:
             return list(closings)
         self._backend.close()  # its databases are not needed any more, and its cores are
-        made: dict[str, Comparison | None] = {}
+        made: dict[str, tuple[Comparison | None, Verdict | None]] = {}
         validated = []
         for closing in closings:
             workload = str(sorted(closing.member.workload.items()))
-            cut_short = any(one is not None and one.interrupted for one in made.values())
+            cut_short = any(one is not None and one.interrupted for one, _ in made.values())
             if workload not in made and not cut_short:
                 made[workload] = self._validate(champion, closing.member)
-            validated.append(replace(closing, validation=made.get(workload)))
+            validation, verdict = made.get(workload, (None, None))
+            validated.append(replace(closing, validation=validation, validated=verdict))
         return validated
 
-    def _validate(self, champion: Candidate, member: Member) -> Comparison | None:
-        """The comparison on real cores; None where it can't be made."""
+    def _validate(
+        self, champion: Candidate, member: Member
+    ) -> tuple[Comparison | None, Verdict | None]:
+        """The comparison on real cores, and what it shows; None where it can't be made."""
         config, much = self._config, self._config.validation
         evaluator = Evaluator(member.workload, much.cores, seed=config.seed)
         try:
@@ -608,13 +680,12 @@ class Training:
             tuned_us = tune_silo(
                 evaluator.run_round, much.tuning, config.seed, self._display, member.prefix
             )
-            subjects = self._subjects(champion, tuned_us)
-            return self._compare(evaluator.run_round, subjects, much, member)
+            return self._compare(evaluator.run_round, champion, tuned_us, much, member)
         except KeyboardInterrupt:
-            return Comparison([], interrupted=True)
+            return Comparison([], interrupted=True), None
         except MeasuringError as error:
             self._display.say(f"{member.prefix}there is no validation on real cores: {error}")
-            return None
+            return None, None
         finally:
             evaluator.close()
 

@@ -27,6 +27,7 @@ from trainer.config import (
     TrainConfig,
     TuningConfig,
     ValidationConfig,
+    VerdictConfig,
 )
 from trainer.evaluation import MachineSpec, build_backend
 from trainer.member import Member, alone
@@ -49,6 +50,7 @@ def settings(generations: int | None, **changed: Any) -> TrainConfig:
         "tuning": TuningConfig(rounds=1, finalists=2, final_rounds=2),
         "champion": ChampionConfig(rounds=4),
         "run": RunConfig(seconds=0.1, repeats=3, warmup=0.0),
+        "verdict": VerdictConfig(repeats_max=None),
         "mlflow": MlflowConfig(enabled=False),
         "seed": 3,
     }

@@ -25,6 +25,7 @@ QUICK = [
     "champion.rounds=2",
     "run.repeats=2",
     "run.seconds=0.1",
+    "verdict.repeats_max=null",
 ]
 
 EVOLUTION = ["search=evolution", "search.children=2"]
@@ -168,7 +169,7 @@ def test_train_leaves_a_policy_a_table_and_a_picture() -> None:
     for name in ("policy.json", "comparison.json", "comparison.txt", "fitness.png", "config.yaml"):
         assert (folder / name).stat().st_size > 0
     assert str(folder / "policy.json") in done.output
-    assert "× the best baseline" in done.output
+    assert "verdict on 2 real cores: " in done.output
     evaluated = run("evaluate", f"policy=silo,{folder}/policy.json", "run.repeats=1")
     assert evaluated.exit_code == 0
     assert folder.name in evaluated.output
@@ -372,10 +373,10 @@ def test_train_on_virtual_cores_leaves_a_comparison_of_each_machine() -> None:
         assert all(row["machine"] == machine for row in results)
         title = (folder / f"{name}.txt").read_text().strip().splitlines()[0].strip()
         assert title.endswith(words)
-        shown += [done.output.index(title), done.output.index(f", on {words} (median")]
+        shown += [done.output.index(title), done.output.index(f"verdict on {words}: ")]
     # Each table with what it comes to below it, and one after the other.
     assert shown == sorted(shown)
-    assert done.output.count("× the best baseline") == 2
+    assert done.output.count("verdict on ") == 2
 
 
 @pytest.mark.parametrize(
@@ -386,7 +387,7 @@ def test_train_without_a_validation_has_no_files_of_it(settings: list[str]) -> N
     assert done.exit_code == 0, done.output
     assert not list(only_run().glob("validation*"))
     assert (only_run() / "comparison.json").exists()
-    assert done.output.count("× the best baseline") == 1
+    assert done.output.count("verdict on ") == 1
 
 
 def test_train_interrupted_in_the_validation_shows_and_keeps_the_comparison(

@@ -103,7 +103,7 @@ def test_with_the_disk_full_at_the_end_what_was_found_is_shown(folder: Path, nam
         done = run("train", f"resume={folder}", "search.generations=2")
     assert done.exit_code == 1
     _has_a_cure(done.output, folder, name)
-    assert done.output.count("× the best baseline") == 2
+    assert done.output.count("verdict on ") == 2
     assert contents(folder)[name] == before[name]
     assert load(folder / "policy.json").provenance["scores"]
 

@@ -190,8 +190,8 @@ def test_after_a_search_on_virtual_cores_it_is_compared_on_real_ones(
     outcome = train(virtual_settings(2), tmp_path / "run")
     (closing,) = outcome.closings
     assert closing.validation is not None
-    assert [one for _, one in outcome.comparisons] == [closing.comparison, closing.validation]
-    for (_, comparison), kind, cores in zip(
+    assert [one for _, one, _ in outcome.comparisons] == [closing.comparison, closing.validation]
+    for (_, comparison, _), kind, cores in zip(
         outcome.comparisons, ("virtual", "threads"), (4, 3), strict=True
     ):
         names = [row.subject.name for row in comparison.rows]
@@ -209,7 +209,7 @@ def test_after_a_search_on_virtual_cores_it_is_compared_on_real_ones(
 def test_both_comparisons_run_the_same_policy(fake_engine: ModuleType, tmp_path: Path) -> None:
     outcome = train(virtual_settings(2), tmp_path / "run")
     saved = json.loads(_text(tmp_path / "run"))
-    for _, comparison in outcome.comparisons:
+    for _, comparison, _ in outcome.comparisons:
         row = comparison.row("learned")
         assert row is not None
         compared = json.loads(row.subject.policy or "")
@@ -221,7 +221,7 @@ def test_each_machine_has_the_constant_that_suits_it(
 ) -> None:
     monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
     outcome = train(virtual_settings(1), tmp_path / "run")
-    rows = [comparison.row("silo_tuned") for _, comparison in outcome.comparisons]
+    rows = [comparison.row("silo_tuned") for _, comparison, _ in outcome.comparisons]
     assert [row and row.subject.backoff_us for row in rows] == [2.0, 4.0]
     assert Checkpoint.load(tmp_path / "run").tuned_us == [2.0]
 
@@ -235,7 +235,7 @@ def test_without_a_search_on_virtual_cores_or_when_it_is_off_there_is_no_validat
     outcome = train(config, tmp_path / "run")
     (closing,) = outcome.closings
     assert closing.validation is None
-    assert [one for _, one in outcome.comparisons] == [closing.comparison]
+    assert [one for _, one, _ in outcome.comparisons] == [closing.comparison]
     assert "scores_on_threads" not in load(tmp_path / "run" / "policy.json").provenance
 
 

@@ -12,6 +12,8 @@ import click
 
 BAD_INPUT = 2
 FAILED = 1
+NOT_BETTER = 3
+"""A learned policy was to be better than every baseline, and was not shown to be."""
 INTERRUPTED = 130
 LONGEST = 60
 """So much of a name that is too long is said again."""

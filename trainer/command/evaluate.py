@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -16,14 +16,15 @@ from envs import (
     comparison_table,
     is_tuned,
     machine_words,
+    policy_names,
     scheduled,
     subject_of,
     with_constant,
 )
 from envs.engine_interface import load_engine
-from policies import Signature
+from policies import Signature, from_json, is_seed
 from trainer.checkpoint import write_atomically
-from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
+from trainer.command.errors import FAILED, INTERRUPTED, NOT_BETTER, UsageError, one_message
 from trainer.command.evaluator import open_evaluator
 from trainer.command.output import (
     make_progress_console,
@@ -33,16 +34,18 @@ from trainer.command.output import (
 )
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import EvaluateConfig, ScheduleConfig, workload_options
-from trainer.evaluation.measure import compare_shown, tune_silo
+from trainer.evaluation.measure import compare_until, tune_silo
 from trainer.progress import Display, make_display
 from trainer.run_version import heddle_version
+from trainer.verdict import Kind, Verdict, judge, same_as_known
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@click.option("--fail-unless-better", is_flag=True, help=f"Exit {NOT_BETTER} without a sure gain.")
 @one_message
-def evaluate(settings: tuple[str, ...], show: bool) -> None:
+def evaluate(settings: tuple[str, ...], show: bool, fail_unless_better: bool) -> None:
     r"""Measure protocols and policies side by side, in interleaved repeats.
 
     policy= takes names and paths, separated by commas: silo, silo_tuned, two_phase_locking,
@@ -50,6 +53,9 @@ def evaluate(settings: tuple[str, ...], show: bool) -> None:
     table of heddle library list, or the path of a policy file. An admission policy may follow, such
     as silo+smf: fifo, smf, tsdefer or partition; schedule.policy= is that of all others. Ratios are
     taken to the first. Ctrl-C shows what was measured so far.
+
+    A policy of a file, of the library or of a registry gets a verdict against the best of the
+    others. verdict.repeats_max=20 has repeats go on until it is decided.
 
     \b
     Examples:
@@ -63,29 +69,76 @@ def evaluate(settings: tuple[str, ...], show: bool) -> None:
         click.echo(settings_text("evaluate", overrides), nl=False)
         return
     config = evaluate_settings(settings)
+    if fail_unless_better and not any(map(_is_learned, config.policy)):
+        raise UsageError(
+            "--fail-unless-better: policy= names no policy of a file, of the library or of a "
+            "registry, such as policy=silo,runs/RUN/policy.json"
+        )
     comparison = measure(config)
     title = f"{_workload_words(config)}, {_where(comparison)}"
-    write_and_show(lambda: _write(config, comparison), lambda: _show(comparison, title))
+    verdicts = _verdicts(config, comparison)
+    write_and_show(
+        lambda: _write(config, comparison, verdicts), lambda: _show(comparison, title, verdicts)
+    )
     if comparison.interrupted:
         raise SystemExit(INTERRUPTED)
     if comparison.violations:
         raise SystemExit(FAILED)
+    better = verdicts and all(one.kind is Kind.BETTER for one in verdicts.values())
+    if fail_unless_better and not better:
+        raise SystemExit(NOT_BETTER)
 
 
-def _write(config: EvaluateConfig, comparison: Comparison) -> list[str]:
+def _is_learned(name: str) -> bool:
+    """Whether a name is that of a table, and of no known algorithm's."""
+    return name.partition("+")[0] not in policy_names() and not is_seed(name.partition("+")[0])
+
+
+def _verdicts(config: EvaluateConfig, comparison: Comparison) -> dict[str, Verdict]:
+    """What the comparison shows of each learned policy, beside those that are not."""
+    learned = {row.subject.name for row in comparison.rows if _is_learned(row.subject.name)}
+    found = {name: _verdict(config, comparison, name, learned) for name in sorted(learned)}
+    return {name: verdict for name, verdict in found.items() if verdict is not None}
+
+
+def _verdict(
+    config: EvaluateConfig, comparison: Comparison, name: str, learned: Container[str]
+) -> Verdict | None:
+    row = comparison.row(name)
+    assert row is not None
+    ratios = comparison.ratios(name)
+    return judge(
+        {other: taken for other, taken in ratios.items() if other not in learned},
+        config.verdict.confidence,
+        analyses=len(_plan(config).analyses),
+        same_as=same_as_known(from_json(row.subject.policy)) if row.subject.policy else None,
+    )
+
+
+def _plan(config: EvaluateConfig) -> ComparisonPlan:
+    run, most = config.run, config.verdict.repeats_max
+    return ComparisonPlan(run.seconds, run.repeats, run.warmup, most or 0)
+
+
+def _write(
+    config: EvaluateConfig, comparison: Comparison, verdicts: Mapping[str, Verdict]
+) -> list[str]:
     if config.output is None or not comparison.rows:
         return []
     document = comparison.as_dict(
         workload=workload_options(config.workload),
         seed=config.seed,
         version=heddle_version(),
+        verdicts={name: one.as_dict() for name, one in verdicts.items()},
     )
     write_atomically(Path(config.output), json.dumps(document, indent=1) + "\n")
     return [f"results: {config.output}"]
 
 
-def _show(comparison: Comparison, title: str) -> None:
+def _show(comparison: Comparison, title: str, verdicts: Mapping[str, Verdict]) -> None:
     print_table(comparison_table(comparison, title))
+    for name, verdict in verdicts.items():
+        click.echo(f"{name}: {verdict.line}")
     for violation in comparison.violations:
         click.echo(f"consistency violated: {violation}", err=True)
 
@@ -172,8 +225,14 @@ def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> 
     subjects: Sequence[Subject] = [scheduled(subject, schedule) for subject in named]
     if any(is_tuned(subject.name) for subject in subjects):
         subjects = with_constant(subjects, tuned_us())
-    plan = ComparisonPlan(config.run.seconds, config.run.repeats, config.run.warmup)
-    return compare_shown(evaluator.run_round, subjects, plan, config.seed, display)
+
+    def decided(comparison: Comparison) -> bool:
+        found = _verdicts(config, comparison).values()
+        return all(one.is_decided(config.verdict.equal_within) for one in found)
+
+    return compare_until(
+        evaluator.run_round, subjects, _plan(config), config.seed, display, decided, config.verdict
+    )
 
 
 def _workload_words(config: EvaluateConfig) -> str:

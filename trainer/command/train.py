@@ -21,7 +21,7 @@ from trainer.checkpoint import (
     remove_unfinished,
     write_atomically,
 )
-from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
+from trainer.command.errors import FAILED, INTERRUPTED, NOT_BETTER, UsageError, one_message
 from trainer.command.kept_settings import with_kept_search
 from trainer.command.members import as_trained, common_signature, compose_members
 from trainer.command.members_table import members_table
@@ -46,18 +46,20 @@ from trainer.policy_registry import CHAMPION, Registered, default_store, read_fr
 from trainer.progress import Display, make_display
 from trainer.record import Record
 from trainer.record_label import description, label_of, throughputs
-from trainer.run import LEARNED, Outcome, Training, check_settings, measuring_settings
+from trainer.run import Outcome, Training, check_settings, measuring_settings
 from trainer.run_folder import RunFolder, find_run_folder, new_run_folder
 from trainer.run_version import heddle_version
 from trainer.sweep_folder import Sweep
+from trainer.verdict import Kind, Verdict
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option("-m", "--multirun", is_flag=True, help="A run for every combination of values.")
 @click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@click.option("--fail-unless-better", is_flag=True, help=f"Exit {NOT_BETTER} without a sure gain.")
 @one_message
-def train(settings: tuple[str, ...], multirun: bool, show: bool) -> None:
+def train(settings: tuple[str, ...], multirun: bool, show: bool, fail_unless_better: bool) -> None:
     r"""Learn a policy, choose the best by measuring anew, compare it with the baselines.
 
     Everything is kept in a folder under runs_dir: the policy, the settings, the comparison, a
@@ -81,11 +83,15 @@ def train(settings: tuple[str, ...], multirun: bool, show: bool) -> None:
         click.echo(settings_text("train", first), nl=False)
         return
     if multirun:
+        if fail_unless_better:
+            raise UsageError("--fail-unless-better is of one run; leave out -m")
         train_many(settings)
         return
     ended = train_once(*with_resume(settings))
     if ended.code:
         raise SystemExit(ended.code)
+    if fail_unless_better and not ended.better:
+        raise SystemExit(NOT_BETTER)
 
 
 @dataclass(frozen=True)
@@ -110,10 +116,12 @@ class Ended:
     Attributes:
         folder: of the run.
         code: the command's exit code.
+        better: whether what was learned is better than every baseline, for sure.
     """
 
     folder: RunFolder
     code: int
+    better: bool
 
 
 def checked(
@@ -197,7 +205,8 @@ def train_once(
         raise _with_cure(made.lost, go_on)
     if made.without_page:
         code = code or INTERRUPTED
-    return Ended(folder, code)
+    verdict = None if outcome is None else outcome.verdict
+    return Ended(folder, code, verdict is not None and verdict.kind is Kind.BETTER)
 
 
 def _as_yaml(config: TrainConfig) -> str:
@@ -274,7 +283,7 @@ def _show_registered(registered: Registered, uri: str) -> None:
         typed = ["heddle", "policy", "promote", f"registry:{model}/{version}"]
         # What is typed later looks in the environment, and not where this run was recorded.
         typed += ["--uri", uri] if uri != default_store().uri else []
-        click.echo(f"use it:  {shlex.join(typed)}")
+        click.echo(f"promote: {shlex.join(typed)}")
 
 
 def _with_cure(error: WritingError, go_on: str) -> WritingError:
@@ -285,20 +294,36 @@ def _write_files(
     folder: RunFolder, members: Sequence[Member], outcome: Outcome, training: Training
 ) -> None:
     for one, kept in zip(outcome.closings, folder.members(len(members)), strict=False):
-        _write_comparison(one.member, one.comparison, kept.comparison, kept.comparison_text)
+        _write_comparison(
+            one.member, one.comparison, one.verdict, kept.comparison, kept.comparison_text
+        )
         if one.validation is not None:
-            _write_comparison(one.member, one.validation, kept.validation, kept.validation_text)
+            _write_comparison(
+                one.member, one.validation, one.validated, kept.validation, kept.validation_text
+            )
     if training.history:
         plot_history(training.history, training.reference_name, folder.plot)
 
 
-def _write_comparison(member: Member, comparison: Comparison, document: Path, table: Path) -> None:
+def _write_comparison(
+    member: Member,
+    comparison: Comparison,
+    verdict: Verdict | None,
+    document: Path,
+    table: Path,
+) -> None:
     content = comparison.as_dict(
-        workload=member.workload, seed=member.config.seed, version=heddle_version()
+        workload=member.workload,
+        seed=member.config.seed,
+        version=heddle_version(),
+        verdict=verdict.as_dict() if verdict is not None else None,
     )
     write_atomically(document, json.dumps(content, indent=1) + "\n")
     if comparison.rows:
-        write_atomically(table, as_text(comparison_table(comparison, _title(member, comparison))))
+        text = as_text(comparison_table(comparison, _title(member, comparison)))
+        if verdict is not None:
+            text += f"\n{verdict_line(verdict, comparison)}\n"
+        write_atomically(table, text)
 
 
 def _report(
@@ -310,10 +335,12 @@ def _report(
         if folder.policy.exists():
             click.echo(f"best policy so far: {folder.policy}")
         return INTERRUPTED
-    for member, comparison in outcome.comparisons:
-        _show(member, comparison)
+    for member, comparison, verdict in outcome.comparisons:
+        _show(member, comparison, verdict)
     if len(outcome.closings) > 1 and outcome.scores:
         print_table(members_table(outcome, objective))
+        if outcome.verdict is not None:
+            click.echo(f"\nverdict by the {objective}: {outcome.verdict.line}")
         click.echo()
     click.echo(f"policy:  {folder.policy}")
     click.echo(f"read it: heddle policy show {folder.policy}")
@@ -329,18 +356,17 @@ def _report(
     return FAILED if outcome.violations else 0
 
 
-def _show(member: Member, comparison: Comparison) -> None:
+def _show(member: Member, comparison: Comparison, verdict: Verdict | None) -> None:
     """A comparison's table, and what it comes to."""
     click.echo()
     print_table(comparison_table(comparison, _title(member, comparison)))
-    scores = comparison.scores(LEARNED)
-    if scores:
-        best = min(scores, key=lambda name: scores[name])
-        click.echo(
-            f"\n{LEARNED}: {scores[best]:.3f} × the best baseline, {best}, on "
-            f"{machine_words(comparison.rows[0].machine)} (median of the ratios within each "
-            "repeat)\n"
-        )
+    if verdict is not None:
+        click.echo(f"\n{verdict_line(verdict, comparison)}\n")
+
+
+def verdict_line(verdict: Verdict, comparison: Comparison) -> str:
+    """A verdict under its comparison's table: on which machine, what to use, and why."""
+    return f"verdict on {machine_words(comparison.rows[0].machine)}: {verdict.line}"
 
 
 def _title(member: Member, comparison: Comparison) -> str:

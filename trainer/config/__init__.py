@@ -13,6 +13,7 @@ from trainer.config.measuring import (
     TableCheckConfig,
     TuningConfig,
     ValidationConfig,
+    VerdictConfig,
 )
 from trainer.config.nightly import ConflictConfig, HeldOutConfig, NightConfig, NightlyConfig
 from trainer.config.place import (
@@ -70,6 +71,7 @@ __all__ = [
     "TransferConfig",
     "TuningConfig",
     "ValidationConfig",
+    "VerdictConfig",
     "VirtualConfig",
     "register_schemas",
     "workload_options",

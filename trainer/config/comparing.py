@@ -6,13 +6,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from envs import BASELINES, TUNED
-from trainer.config.measuring import BackendConfig, RunConfig, TuningConfig, ValidationConfig
+from trainer.config.measuring import (
+    BackendConfig,
+    RunConfig,
+    TuningConfig,
+    ValidationConfig,
+    VerdictConfig,
+)
 from trainer.config.place import PlaceConfig, ScheduleConfig
 
 
 @dataclass
-class EvaluateConfig(PlaceConfig):
-    """`heddle evaluate`.
+class ComparingConfig(PlaceConfig):
+    """What evaluate and transfer share.
 
     Attributes:
         policy: what to compare, the first being what ratios are taken to.
@@ -30,7 +36,18 @@ class EvaluateConfig(PlaceConfig):
 
 
 @dataclass
-class TransferConfig(EvaluateConfig):
+class EvaluateConfig(ComparingConfig):
+    """`heddle evaluate`.
+
+    Attributes:
+        verdict: how sure the comparison must be, where a learned policy takes part.
+    """
+
+    verdict: VerdictConfig = field(default_factory=VerdictConfig)
+
+
+@dataclass
+class TransferConfig(ComparingConfig):
     """`heddle transfer`: as `heddle evaluate`, in several places; `output` is a folder.
 
     Attributes:

@@ -97,6 +97,25 @@ class RunConfig:
 
 
 @dataclass
+class VerdictConfig:
+    """How sure the closing comparison must be (`trainer.verdict`).
+
+    Attributes:
+        confidence: of the interval of the ratio to the best baseline, 0 to 1.
+        equal_within: a ratio whose interval is no farther from 1 than this is one of equals.
+        repeats_max: repeats go on, doubled each time, until the interval decides, or to so many;
+            null = there are as many as were asked for.
+        seconds: no further repeats begin if they would go on for longer than this since the
+            comparison began, as far as can be told by those before; null = no bound.
+    """
+
+    confidence: float = 0.95
+    equal_within: float = 0.01
+    repeats_max: int | None = 20
+    seconds: float | None = 120.0
+
+
+@dataclass
 class ValidationConfig(RunConfig):
     """What follows a search on virtual cores: the same comparison on real ones.
 

@@ -19,6 +19,7 @@ from trainer.config.measuring import (
     TableCheckConfig,
     TuningConfig,
     ValidationConfig,
+    VerdictConfig,
 )
 from trainer.config.place import PlaceConfig
 
@@ -129,6 +130,7 @@ class TrainConfig(TrainingConfig):
     Attributes:
         robust: the members, if one table is trained for several workloads.
         validation: after a search on virtual cores, the comparison on real ones.
+        verdict: how sure these comparisons must be.
         registered_model: the model in MLflow's registry that the policy becomes a version of;
             null = none.
         resume: a run to go on with: its name in `runs_dir`, or its folder.
@@ -139,6 +141,7 @@ class TrainConfig(TrainingConfig):
 
     robust: RobustConfig = field(default_factory=RobustConfig)
     validation: ValidationConfig = field(default_factory=ValidationConfig)
+    verdict: VerdictConfig = field(default_factory=VerdictConfig)
     registered_model: str | None = None
     resume: str | None = None
     sweep: str | None = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 from envs import (
     TUNED,
@@ -15,7 +16,7 @@ from envs import (
     compare,
     sweep_static_backoff,
 )
-from trainer.config import EvaluationConfig, TuningConfig
+from trainer.config import EvaluationConfig, TuningConfig, VerdictConfig
 from trainer.evaluation.horizon import find_horizon, lengths
 from trainer.progress import Display
 
@@ -107,6 +108,7 @@ def compare_shown(
     seed: int,
     display: Display,
     phase: str = "compare",
+    enough: Callable[[Comparison], bool] = lambda comparison: True,
 ) -> Comparison:
     """Compare subjects, as `compare` does, under a name for what is shown."""
     counter = Counter(display, phase, len(subjects) * plan.repeats)
@@ -114,4 +116,61 @@ def compare_shown(
     def on_slice(subject: Subject, result: Result) -> None:
         counter.step(f"{subject.name} {result.throughput:,.0f}/s")
 
-    return compare(run_round, subjects, plan, seed, on_slice)
+    def ends(comparison: Comparison) -> bool:
+        nonlocal counter
+        if enough(comparison):
+            return True
+        counter = Counter(display, phase, len(subjects) * _further(comparison, plan))
+        return False
+
+    return compare(run_round, subjects, plan, seed, on_slice, ends)
+
+
+def compare_until(
+    run_round: RunRound,
+    subjects: Sequence[Subject],
+    plan: ComparisonPlan,
+    seed: int,
+    display: Display,
+    decided: Callable[[Comparison], bool],
+    sure: VerdictConfig,
+    phase: str = "compare",
+) -> Comparison:
+    """Compare subjects until that is decided, or what may be spent on it is.
+
+    Args:
+        run_round: measures.
+        subjects: what to compare.
+        plan: the fewest repeats, and the most.
+        seed: of the inputs and of the order.
+        display: shows.
+        decided: whether further repeats would change nothing.
+        sure: how long this may take.
+        phase: a name for what is shown.
+
+    Raises:
+        MeasuringError: a policy can't run, not even once.
+    """
+    begun = time.monotonic()
+
+    def enough(comparison: Comparison) -> bool:
+        further = _further(comparison, plan)
+        if not further or decided(comparison):
+            return True
+        spent = (time.monotonic() - begun) * (1 + further / _made(comparison))
+        too_long = sure.seconds is not None and spent > sure.seconds
+        why = f" would end after verdict.seconds={sure.seconds:g}" if too_long else ""
+        display.say(f"{phase}: not decided yet; {further} further repeats{why}")
+        return too_long
+
+    return compare_shown(run_round, subjects, plan, seed, display, phase, enough)
+
+
+def _made(comparison: Comparison) -> int:
+    return max(len(row.repeats) for row in comparison.rows)
+
+
+def _further(comparison: Comparison, plan: ComparisonPlan) -> int:
+    """How many repeats are made until it is asked again whether there are enough."""
+    made = _made(comparison)
+    return next((count for count in plan.analyses if count > made), made) - made

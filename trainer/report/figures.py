@@ -9,6 +9,7 @@ from envs import Comparison, Row, machine_words
 from policies import Signature
 from policies.in_words import access_words, policy_words, type_words
 from trainer.run import LEARNED
+from trainer.verdict import Verdict
 
 PARTS = {
     "useful": "work that was committed",
@@ -62,6 +63,7 @@ class ComparisonView:
         types: the columns of latency.
         rows: the learned policy first, then by throughput.
         violations: of the database's consistency.
+        verdict: what it shows, in a line; empty if nothing was to compare with.
     """
 
     machine: str
@@ -69,6 +71,7 @@ class ComparisonView:
     types: list[str]
     rows: list[ComparedView]
     violations: list[str]
+    verdict: str
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,9 @@ class Place:
     amount: str
 
 
-def comparison_view(comparison: Comparison, label: str = "") -> ComparisonView | None:
+def comparison_view(
+    comparison: Comparison, label: str = "", verdict: Verdict | None = None
+) -> ComparisonView | None:
     """A comparison's rows, in the member of that label; None if nothing was measured."""
     rows = comparison.rows
     if not rows:
@@ -105,6 +110,7 @@ def comparison_view(comparison: Comparison, label: str = "") -> ComparisonView |
         [type_words(name) for name in rows[0].types],
         [_compared(row, most, scores) for row in ordered],
         comparison.violations,
+        verdict.line if verdict is not None else "",
     )
 
 

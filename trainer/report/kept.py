@@ -16,11 +16,13 @@ from envs.result import Machine
 from policies import PolicyDocument, load
 from policies.errors import why_not_written
 from trainer.checkpoint import Checkpoint, OtherVersionError
+from trainer.config import VerdictConfig
 from trainer.evaluation.objective import OBJECTIVES
 from trainer.lock import HeldError, held
 from trainer.member import combined, label_of
 from trainer.run import LEARNED
 from trainer.run_folder import RunFolder
+from trainer.verdict import Verdict, judge, same_as_known
 
 PARTS = ("workload", "machine", "search", "validation", "robust")
 """The groups of settings that a page tells of."""
@@ -54,12 +56,16 @@ class KeptMember:
         settings: of a training for it.
         comparison: the closing one.
         validation: the one on real cores, after a search on virtual ones.
+        verdict: what the closing comparison shows; None if there is none, or nothing to compare.
+        validated: what the one on real cores shows, likewise.
     """
 
     label: str
     settings: Mapping[str, Any]
     comparison: Comparison | None
     validation: Comparison | None
+    verdict: Verdict | None = None
+    validated: Verdict | None = None
 
     @property
     def finished(self) -> bool:
@@ -207,7 +213,9 @@ def read_run(folder: RunFolder, by_us: bool = False) -> KeptRun:
     members = []
     for label, kept in zip(labels, folder.members(len(labels)), strict=True):
         own = settings if kept is folder else _settings(kept.config, missing)
-        member = KeptMember(label, own, _comparison(kept.comparison), _comparison(kept.validation))
+        comparison, verdict = _comparison(kept.comparison, policy)
+        validation, validated = _comparison(kept.validation, policy)
+        member = KeptMember(label, own, comparison, validation, verdict, validated)
         missing += _not_compared(member, resume)
         members.append(member)
     return KeptRun(
@@ -264,14 +272,24 @@ def _settings(path: Path, missing: list[Missing]) -> Mapping[str, Any]:
     return found
 
 
-def _comparison(path: Path) -> Comparison | None:
+def _comparison(
+    path: Path, policy: PolicyDocument | None
+) -> tuple[Comparison | None, Verdict | None]:
+    """A comparison and its verdict, which earlier versions did not write: come to here, then."""
     text = _text(path)
     if text is None:
-        return None
+        return None, None
     try:
-        return Comparison.from_dict(json.loads(text))
+        document = json.loads(text)
+        comparison = Comparison.from_dict(document)
+        written = document.get("verdict")
+        if written is not None:
+            return comparison, Verdict.from_dict(written)
     except (ValueError, RecursionError) as error:
         raise _damaged(path, error) from error
+    same_as = same_as_known(policy) if policy is not None else None
+    ratios = comparison.ratios(LEARNED)
+    return comparison, judge(ratios, VerdictConfig().confidence, same_as=same_as)
 
 
 def _text(path: Path) -> str | None:

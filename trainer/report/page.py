@@ -34,12 +34,13 @@ from trainer.report.figures import (
     waited_by_state,
     waiting_places,
 )
-from trainer.report.kept import KeptMember, KeptRun, Missing, best_of
+from trainer.report.kept import KeptMember, KeptRun, Missing
 from trainer.report.kept_sweep import SEED, KeptSweep, SweptKind
 from trainer.report.table import TableView, table_view
 from trainer.report.window import Drawn, NoWindowError, draw_windows
 from trainer.run import LEARNED
 from trainer.run_version import heddle_version
+from trainer.verdict import Verdict
 
 TEMPLATE = "page.html.j2"
 STYLE = "style.css"
@@ -65,6 +66,7 @@ class Headline:
     score: float
     baseline: str
     where: str
+    verdict: str
     measured_on_real: bool = False
 
 
@@ -322,9 +324,10 @@ def _run_view(run: KeptRun, config: ReportConfig, number: int, with_windows: boo
         list(run.missing),
     )
     _add_curve(view, run, number)
-    compared = [(one.comparison, one.label) for one in run.members]
-    for comparison, label in compared + [(one.validation, one.label) for one in run.members]:
-        shown = comparison_view(comparison, label) if comparison is not None else None
+    compared = [(one.comparison, one.label, one.verdict) for one in run.members]
+    compared += [(one.validation, one.label, one.validated) for one in run.members]
+    for comparison, label, verdict in compared:
+        shown = comparison_view(comparison, label, verdict) if comparison is not None else None
         if shown is not None:
             view.comparisons.append(shown)
     if run.policy is not None:
@@ -338,17 +341,20 @@ def _run_view(run: KeptRun, config: ReportConfig, number: int, with_windows: boo
 
 
 def _headlines(run: KeptRun) -> list[Headline]:
-    found = []
+    found = [
+        _headline(one.verdict, f"{one.machine}{_in(one)}")
+        for one in run.members
+        if one.verdict is not None
+    ]
     for one in run.members:
-        where = f"{one.machine}{_in(one)}"
-        if one.best is not None:
-            found.append(Headline(one.best[1], policy_words(one.best[0]), where))
-    for one in run.members:
-        best = best_of(one.validation)
-        if best is not None and one.validation is not None:
+        if one.validated is not None and one.validation is not None:
             where = f"{machine_words(one.validation.rows[0].machine)}{_in(one)}"
-            found.append(Headline(best[1], policy_words(best[0]), where, True))
+            found.append(replace(_headline(one.validated, where), measured_on_real=True))
     return found
+
+
+def _headline(verdict: Verdict, where: str) -> Headline:
+    return Headline(verdict.ratio, policy_words(verdict.baseline), where, verdict.short)
 
 
 def _in(member: KeptMember) -> str:

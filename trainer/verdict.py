@@ -1,0 +1,173 @@
+"""Whether a learned policy is worth using: what a comparison with the baselines comes to.
+
+The policy is better if its interval is above 1 against every baseline. That needs no correction for
+the number of baselines (an intersection-union test). Where repeats go on until the interval
+decides, it is asked several times whether it does, and each time is as sure as all of them together
+have to be (Bonferroni).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from envs.ratio_interval import RatioInterval, ratio_interval
+from policies import SEEDS, PolicyDocument
+from policies.in_words import explain, policy_words
+
+TIE = 1e-9
+"""Repeats that are all equal, and this near to 1, are those of the same decisions."""
+
+
+class Kind(StrEnum):
+    """What a comparison shows of the learned policy."""
+
+    BETTER = "better"
+    NO_DIFFERENCE = "no difference"
+    WORSE = "worse"
+    UNCHANGED = "unchanged"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A learned policy against the best baseline.
+
+    Attributes:
+        kind: what was shown.
+        baseline: the best one, or another that it was not shown to beat.
+        ratio: the learned policy's throughput ÷ its: the geometric mean over the repeats.
+        low: end of the interval of the ratio; None if there is none …
+        high: … and the other end.
+        repeats: how many.
+        confidence: of the interval, 0 to 1, however often it was asked whether it decides.
+        same_as: what the policy does exactly as, in words; None if it does something of its own.
+    """
+
+    kind: Kind
+    baseline: str
+    ratio: float
+    low: float | None
+    high: float | None
+    repeats: int
+    confidence: float
+    same_as: str | None = None
+
+    @property
+    def line(self) -> str:
+        """The verdict in a line: what to use, and why."""
+        times = f"{self.ratio:.3f} × {self.baseline}{self._interval}"
+        match self.kind:
+            case Kind.BETTER:
+                return f"use it: {times}"
+            case Kind.NO_DIFFERENCE:
+                return f"no gain: use {self.baseline}; {times}, no significant difference"
+            case Kind.WORSE:
+                return f"worse: use {self.baseline}; {times}"
+            case Kind.UNCHANGED:
+                return (
+                    f"no gain: use {self.baseline}; what was learned is {self.same_as} unchanged, "
+                    f"{times}"
+                )
+            case Kind.UNDECIDED:
+                why = (
+                    "one repeat has no interval"
+                    if self.repeats == 1
+                    else f"all {self.repeats} repeats are the same run, which has no interval"
+                )
+                return f"not decided: {times}; {why}"
+
+    @property
+    def short(self) -> str:
+        """What was shown, in a few words."""
+        if self.kind is Kind.UNCHANGED:
+            return f"{self.same_as} unchanged"
+        return "not decided" if self.kind is Kind.UNDECIDED else self.kind.value
+
+    @property
+    def _interval(self) -> str:
+        if self.low is None or self.high is None:
+            return ""
+        return (
+            f" ({self.confidence:.0%} interval {self.low:.3f} to {self.high:.3f}, "
+            f"{self.repeats} repeats)"
+        )
+
+    def is_decided(self, equal_within: float) -> bool:
+        """Whether further repeats would change nothing.
+
+        Args:
+            equal_within: a ratio whose interval is no farther from 1 than this is one of equals.
+        """
+        if self.kind is not Kind.NO_DIFFERENCE or self.low is None or self.high is None:
+            return True
+        return self.low >= 1 - equal_within and self.high <= 1 + equal_within
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON values, with the line."""
+        return asdict(self) | {"line": self.line}
+
+    @classmethod
+    def from_dict(cls, source: Mapping[str, Any]) -> Verdict:
+        """Read what `as_dict` gives.
+
+        Raises:
+            ValueError: it is not of that form.
+        """
+        try:
+            values = {name: source[name] for name in cls.__dataclass_fields__}
+            return replace(cls(**values), kind=Kind(values["kind"]))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"no verdict: {type(error).__name__}: {error}") from error
+
+
+def judge(
+    ratios: Mapping[str, Sequence[float]],
+    confidence: float,
+    *,
+    analyses: int = 1,
+    same_as: str | None = None,
+) -> Verdict | None:
+    """Come to a verdict; None if there is no baseline to compare with.
+
+    Args:
+        ratios: the learned policy's throughput ÷ each baseline's, by repeat.
+        confidence: of the interval, 0 to 1.
+        analyses: how often it is asked at most.
+        same_as: what the policy does exactly as (`same_as_known`).
+    """
+    each = 1 - (1 - confidence) / analyses
+    found = {name: ratio_interval(taken, each) for name, taken in ratios.items() if taken}
+    if not found:
+        return None
+    best = min(found, key=lambda name: found[name].ratio)
+    unbeaten = [name for name, one in found.items() if one.low is None or one.low <= 1]
+    if unbeaten and best not in unbeaten:
+        best = min(unbeaten, key=lambda name: found[name].ratio)
+    one = found[best]
+    kind = Kind.UNCHANGED if same_as is not None else _kind(one)
+    return Verdict(kind, best, one.ratio, one.low, one.high, one.repeats, confidence, same_as)
+
+
+def _kind(one: RatioInterval) -> Kind:
+    if one.low is None or one.high is None:
+        tied = one.repeats > 1 and abs(one.ratio - 1) < TIE
+        return Kind.NO_DIFFERENCE if tied else Kind.UNDECIDED
+    return Kind.BETTER if one.low > 1 else Kind.WORSE if one.high < 1 else Kind.NO_DIFFERENCE
+
+
+def same_as_known(document: PolicyDocument) -> str | None:
+    """The known algorithm that a table does exactly as, in words; None if it is none.
+
+    Cells that have no effect do not count. OCC under a constant backoff is known as well: it is
+    `silo_tuned`.
+    """
+    known = {policy_words(name): build(document.signature) for name, build in SEEDS.items()}
+    backoffs = list(document.backoff.values())
+    first = backoffs[0]
+    if all(one == first for one in backoffs) and not any((*first.abort, *first.commit)):
+        words = f"{policy_words('occ')} under a constant backoff of {first.initial_us:g} µs"
+        known[words] = replace(SEEDS["occ"](document.signature), backoff=document.backoff)
+    return next((words for words, one in known.items() if not explain(one, document).cells), None)
