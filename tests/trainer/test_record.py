@@ -15,6 +15,7 @@ from trainer.config import MlflowConfig
 from trainer.mlflow_store import MlflowStore
 from trainer.record import PARENT, Record
 from trainer.record_label import RunLabel
+from trainer.verdict import judge
 
 RECORD = GenerationRecord(1, 40, 100, 12.5, 1.1, 0.9, 0.2, "occ")
 
@@ -45,6 +46,10 @@ def test_a_run_is_recorded_and_gone_on_with(tmp_path: Path) -> None:
     record.start("a run", {"seed": 1, "search": {"name": "evolution"}}, None)
     record.generation(RECORD)
     record.scores({"score/silo": 1.2})
+    ratios = {"silo": [1.19, 1.2, 1.21]}
+    verdict = judge(ratios, 0.95)
+    assert verdict is not None
+    record.verdict("verdict", verdict)
     (tmp_path / "policy.json").write_text("{}")
     record.artifacts(tmp_path, tmp_path / "policy.json", tmp_path / "missing.txt")
     record.end("KILLED")
@@ -67,6 +72,9 @@ def test_a_run_is_recorded_and_gone_on_with(tmp_path: Path) -> None:
     history = client.get_metric_history(record.run_id, "fitness/best")
     assert [(metric.step, metric.value) for metric in history] == [(40, 1.1), (80, 1.2)]
     assert run.data.metrics["fitness/median"] == 1.0
+    assert run.data.tags["heddle.verdict"] == "better"
+    assert run.data.tags["heddle.verdict.words"] == verdict.line
+    assert run.data.metrics["verdict/low"] == verdict.low
     assert run.data.metrics["fitness/best_so_far"] == 1.2
     assert run.data.metrics["score/silo"] == 1.2
     assert [file.path for file in client.list_artifacts(record.run_id)] == ["policy.json"]
