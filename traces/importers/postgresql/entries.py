@@ -12,6 +12,9 @@ USER, DATABASE, SESSION, SESSION_LINE, TAG, VIRTUAL_ID = 1, 2, 5, 6, 7, 9
 SEVERITY, STATE, MESSAGE, DETAIL, CONTEXT, QUERY, BACKEND = 11, 12, 13, 14, 18, 19, 23
 """Columns of csvlog (PostgreSQL manual, section 20.8.4)."""
 
+CLIENT = "client backend"
+"""The type of a process that serves a session."""
+
 _PARAMETER = re.compile(r"= (NULL|'[^']*(?:''[^']*)*')")
 _EXECUTE = re.compile(r"\s*execute\s+(?:\"[^\"]*\"|[\w$]+)\s*(?:\((.*)\))?\s*;?\s*$", re.I | re.S)
 
@@ -23,11 +26,13 @@ class Statement(NamedTuple):
         sql: its text.
         parameters: the values of `$1` and so on, as literals; None where they are not known.
         took_us: how long it took, where the entry was written after it; None: before it.
+        extended: whether it may have been sent together with others, to be one transaction.
     """
 
     sql: str
     parameters: list[str] | None = None
     took_us: int | None = None
+    extended: bool = False
 
 
 def statement_of(message: str, detail: str) -> Statement | None:
@@ -68,7 +73,7 @@ def _extended(message: str, detail: str, took_us: int | None) -> Statement | Non
     name, _, sql = message.partition(": ")
     if name.startswith("fetch from "):
         return None  # more rows of a statement that was logged
-    return Statement(sql, _parameters(detail), took_us)
+    return Statement(sql, _parameters(detail), took_us, extended=True)
 
 
 def _simple(sql: str, detail: str, took_us: int | None) -> Statement:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -18,13 +17,13 @@ from traces.importers.byte_order import read_text
 from traces.importers.file_importer import FileImporter
 from traces.importers.postgresql.catalog import Catalog
 from traces.importers.postgresql.definitions import read_definitions
+from traces.importers.postgresql.line_prefix import LinePrefix
 from traces.importers.postgresql.log import LogReader
-from traces.importers.postgresql.records import RECORD_BYTES_MAX
+from traces.importers.postgresql.log_forms import LogForms
 from traces.importers.postgresql.table_keys import TableKeys
 from traces.importers.postgresql.templates import Templates
 from traces.importers.postgresql.times import LogTimes
 from traces.importers.postgresql.transaction_types import Types
-from traces.importers.source_file import SourceFile
 from traces.manifest import TransactionType
 
 UNUSED_NAME = "name for a transaction type that is not in the log"
@@ -33,7 +32,7 @@ _ASCII = bytes(range(0x20, 0x7F)) + b"\n"
 
 
 class PostgresqlImporter(FileImporter):
-    """Makes transactions of PostgreSQL's csvlog with logged statements.
+    """Makes transactions of PostgreSQL's log with logged statements.
 
     Args:
         sources: the log's files, in the order of time.
@@ -44,6 +43,7 @@ class PostgresqlImporter(FileImporter):
         database: whose statements to read; None: those of all.
         encoding: of the log: the server's.
         search_path: where the database or a role sets one: `schema, …`, or `role=schema, …`.
+        log_line_prefix: the server's, for a log in text form; None: one that is well known.
 
     Raises:
         TraceError: an option or a source can't be used.
@@ -59,24 +59,26 @@ class PostgresqlImporter(FileImporter):
         database: str | None = None,
         encoding: str = "utf-8",
         search_path: tuple[str, ...] = (),
+        log_line_prefix: str | None = None,
     ) -> None:
-        super().__init__(sources, left_out, "the .csv files of the server's log_directory")
+        super().__init__(sources, left_out, "the files of the server's log_directory")
+        prefix = None if log_line_prefix is None else LinePrefix(log_line_prefix)
+        forms = LogForms(_codec(encoding), prefix, database)
         self._names = _read_names(type_names) if type_names is not None else {}
         catalog = read_definitions(schema, left_out) if schema is not None else Catalog()
         templates = Templates(TableKeys(catalog), search_path)
         self._types = Types(templates, self._names)
-        self._reader = LogReader(
-            templates, self._types, left_out, LogTimes(_zone(timezone)), database, _codec(encoding)
-        )
+        times = LogTimes(_zone(timezone))
+        self._reader = LogReader(templates, self._types, left_out, times, forms, database)
 
     def tables(self) -> Iterator[pa.Table]:
         """Transactions, of all files.
 
         Raises:
-            TraceError: a file can't be read, is no csvlog, or there is no statement in any.
+            TraceError: a file can't be read, is no log, or there is no statement in any.
         """
         for file in self.files():
-            yield from self._reader.tables(file.path, _lines(file))
+            yield from self._reader.tables(file)
         yield self._reader.last_table()
         self._refuse_nothing()
         self.left_out.skip(UNUSED_NAME, len(set(self._names) - self._types.renamed))
@@ -91,10 +93,6 @@ class PostgresqlImporter(FileImporter):
                 f"{self.sources[0]}: no statement is logged: set log_statement = 'all' (and "
                 "lc_messages = 'C', if the messages are not English) and record anew"
             )
-
-
-def _lines(source: SourceFile) -> Iterator[bytes]:
-    return iter(partial(source.stream.readline, RECORD_BYTES_MAX), b"")
 
 
 def _read_names(path: Path) -> dict[str, str]:
@@ -137,7 +135,7 @@ def _codec(name: str) -> str:
 
 
 POSTGRESQL = Format(
-    "PostgreSQL's csvlog, with its statements logged",
+    "PostgreSQL's log (csvlog, jsonlog or text), with its statements logged",
     PostgresqlImporter,
     (
         click.Option(
@@ -164,6 +162,11 @@ POSTGRESQL = Format(
             help="The search_path that the database, or a role, sets.",
         ),
         click.Option(["--database"], metavar="NAME", help="Read this database's statements only."),
+        click.Option(
+            ["--log-line-prefix"],
+            metavar="PREFIX",
+            help="The server's log_line_prefix, for a log in text form.",
+        ),
         click.Option(
             ["--encoding"],
             default="utf-8",

@@ -1,8 +1,8 @@
-"""A csvlog with statements, read entry by entry into transactions."""
+"""A log with statements, read entry by entry into transactions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ from traces.importers.base import LeftOut
 from traces.importers.postgresql.columns import Columns
 from traces.importers.postgresql.entries import (
     BACKEND,
+    CLIENT,
     CONTEXT,
     DATABASE,
     DETAIL,
@@ -28,7 +29,8 @@ from traces.importers.postgresql.entries import (
     parameters_in_context,
     statement_of,
 )
-from traces.importers.postgresql.records import Damage, Record, read_records
+from traces.importers.postgresql.log_forms import LogForms
+from traces.importers.postgresql.records import Damage, Record
 from traces.importers.postgresql.sessions import (
     Entry,
     Grouping,
@@ -36,14 +38,20 @@ from traces.importers.postgresql.sessions import (
     Transaction,
     new_session,
 )
+from traces.importers.postgresql.stderr_log import UNKNOWN_VIRTUAL
 from traces.importers.postgresql.templates import Templates
 from traces.importers.postgresql.times import LogTimes, UnknownZoneError
 from traces.importers.postgresql.transaction_types import TYPES_MAX, Types
+from traces.importers.source_file import SourceFile
 
 NO_ACCESS = "transaction without an access to a table"
 OTHER_DATABASE = "statement of another database"
 SECOND_DATABASE = "statement of a second database: its tables as those of the first (--database)"
 MISSING = "entries of a session that are missing"
+REPEATED = "entry that was read before, or comes after later ones of its session"
+UNENDED = "last entry of a file, without the end of its line: taken to be whole"
+NO_FIRST_ENTRY = "session whose first entry is not told (%l): taken to begin where the log has it"
+ALONE = "statement without a transaction's id (%v): taken to be one of its own"
 NOT_EXACT = "entry that is not of the encoding"
 TOO_MANY_TYPES = f"transaction of a type beyond the first {TYPES_MAX}"
 
@@ -54,7 +62,9 @@ _ERRORS = frozenset(("ERROR", "FATAL", "PANIC"))
 _COMING = "authentication"
 """The command tag of a session that has not begun to work (`log_connections`)."""
 
-_CLIENT = "client backend"
+SESSIONS_MAX = 1 << 18
+"""Of so many sessions it is known which entries were read."""
+
 _RESTARTED = ("starting PostgreSQL", "database system was ")
 
 
@@ -69,8 +79,8 @@ class LogReader:
         types: filled with the log's.
         left_out: where to count what does not become a transaction.
         times: reads the times of
+        forms: reads files into entries.
         database: whose statements to read; None: those of all.
-        encoding: of the log.
 
     Attributes:
         statements: how many statements were read.
@@ -82,39 +92,37 @@ class LogReader:
         types: Types,
         left_out: LeftOut,
         times: LogTimes,
+        forms: LogForms,
         database: str | None = None,
-        encoding: str = "utf-8",
     ) -> None:
         self._types = types
         self._paths = templates.paths
         self._left_out = left_out
         self._times = times
         self._database = database
-        self._encoding = encoding
+        self._forms = forms
         self._columns = Columns(templates, types)
         self._grouping = Grouping(
             templates, self._ended, self._unread, self._guessed, self._skipped
         )
         self._sessions: dict[str, Session] = {}
         self._first_database: str | None = None
+        self._last_lines: dict[str, int] = {}
+        self._made_virtuals = 0
         self._path = Path()
         self._line = 0
         self.statements = 0
 
-    def tables(self, path: Path, lines: Iterable[bytes]) -> Iterator[pa.Table]:
+    def tables(self, source: SourceFile) -> Iterator[pa.Table]:
         """Read one file.
 
-        Args:
-            path: its name, for messages.
-            lines: its lines.
-
         Raises:
-            TraceError: it is no csvlog; or the first thing that can't be read, if that is asked.
+            TraceError: it is no log; or the first thing that can't be read, if that is asked.
         """
-        self._path = path
+        self._path = source.path
         well_formed = False
         damaged = 0
-        for record in read_records(lines, self._encoding):
+        for record in self._forms.records(source):
             self._line = record.line
             if isinstance(record, Damage):
                 damaged += 1
@@ -126,10 +134,12 @@ class LogReader:
             well_formed = True
             if not record.exact:
                 self._unread(NOT_EXACT, record.fields[MESSAGE])
+            if record.unended:
+                self._guessed(UNENDED, record.fields[MESSAGE])
             try:
                 self._entry(record)
             except UnknownZoneError as error:
-                raise TraceError(f"{path}:{record.line}: {error}") from None
+                raise TraceError(f"{source.path}:{record.line}: {error}") from None
             except TraceError:
                 raise
             except ValueError:
@@ -149,13 +159,17 @@ class LogReader:
     def _entry(self, record: Record) -> None:
         fields = record.fields
         message = fields[MESSAGE]
+        line = int(fields[SESSION_LINE] or 0)
+        if line and self._is_repeated(fields[SESSION], line, record):
+            return
         place, _, virtual = fields[VIRTUAL_ID].partition("/")
         if not virtual:
             self._outside(fields, message)
             return
-        if len(fields) > BACKEND and fields[BACKEND] != _CLIENT:
+        if len(fields) > BACKEND and fields[BACKEND] != CLIENT:
             return
-        session = self._session(place, fields)
+        session = self._session(place, fields, line)
+        session.line = line + record.numbers - 1 if line else session.line + 1
         if fields[SEVERITY] in _ERRORS:
             self._error(session, fields, virtual)
             return
@@ -167,6 +181,11 @@ class LogReader:
             return
         self._judge_database(fields[DATABASE], message)
         self.statements += 1
+        if not session.is_told:
+            session.is_told = True
+            self._guessed(NO_FIRST_ENTRY, statement.sql)
+        if virtual == UNKNOWN_VIRTUAL:
+            virtual = self._made_virtual(session, statement)
         entry = Entry(self._times.us(fields[0]), virtual, fields[TAG])
         self._grouping.statement(session, statement, entry)
 
@@ -182,14 +201,43 @@ class LogReader:
             statement = None
             if fields[QUERY]:
                 statement = Statement(fields[QUERY], parameters_in_context(fields[CONTEXT]))
+            if virtual == UNKNOWN_VIRTUAL:
+                virtual = self._made_virtual(session, None)
             entry = Entry(self._times.us(fields[0]), virtual, fields[TAG])
             self._grouping.error(session, fields[STATE], statement, entry)
         if fields[SEVERITY] != "ERROR":
             self._grouping.end(session, lost=True)
 
-    def _session(self, place: str, fields: list[str]) -> Session:
+    def _is_repeated(self, name: str, line: int, record: Record) -> bool:
+        """Whether files overlap, and this entry was read before."""
+        last = self._last_lines.get(name, 0)
+        if line <= last:
+            self._unread(REPEATED, f"entry {line} of session {name} follows entry {last}")
+            return True
+        self._last_lines[name] = line + record.numbers - 1
+        if len(self._last_lines) > SESSIONS_MAX:
+            del self._last_lines[next(iter(self._last_lines))]
+        return False
+
+    def _made_virtual(self, session: Session, statement: Statement | None) -> str:
+        """The id of a transaction, where the log has none.
+
+        Args:
+            session: whose.
+            statement: that is in it; None: an error is.
+        """
+        transaction = session.transaction
+        if transaction is not None and transaction.ending is None:
+            fails = statement is None and transaction.current is not None
+            if transaction.explicit or fails:
+                return transaction.virtual
+        if statement is not None and statement.extended:
+            self._guessed(ALONE, statement.sql)
+        self._made_virtuals += 1
+        return str(self._made_virtuals)
+
+    def _session(self, place: str, fields: list[str], line: int) -> Session:
         name = fields[SESSION]
-        line = int(fields[SESSION_LINE])
         session = self._sessions.get(place)
         if session is None or session.name != name:
             if session is not None:
@@ -197,10 +245,11 @@ class LogReader:
             role = fields[USER]
             path = self._paths.of_role(role)
             session = self._sessions[place] = new_session(name, role, path)
-            session.whole = line == 1 or fields[TAG] == _COMING
-        elif line != session.line + 1:
+            is_coming = fields[TAG] == _COMING
+            session.whole = line <= 1 or is_coming
+            session.is_told = line > 0 or is_coming
+        elif line and line != session.line + 1:
             self._unread(MISSING, f"entry {line} of session {name} follows entry {session.line}")
-        session.line = line
         return session
 
     def _outside(self, fields: list[str], message: str) -> None:
@@ -238,6 +287,7 @@ class LogReader:
 
     def _no_log(self, damage: Damage) -> TraceError:
         return TraceError(
-            f"{self._path}:{damage.line}: is no csvlog of PostgreSQL: {shown(damage.text)}; "
-            "set log_destination = 'csvlog' and name a .csv file of log_directory"
+            f"{self._path}:{damage.line}: is no log of PostgreSQL that is known: "
+            f"{shown(damage.text)}; name a .csv or .json file of log_directory, or what SHOW "
+            "log_line_prefix prints with --log-line-prefix"
         )

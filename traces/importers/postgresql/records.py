@@ -20,7 +20,7 @@ SHOWN_CHARACTERS = 200
 COLUMNS = (23, 24, 26)
 """Columns of a record, by version: up to 12, from 13 (backend_type), from 14 (query_id)."""
 
-_START = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} [^\s,\"]+,")
+START = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} [^\s,\"]+,")
 """How every record begins: its time, with the zone."""
 
 
@@ -31,11 +31,15 @@ class Record(NamedTuple):
         line: its first line in the file, from 1.
         fields: its columns, as text; at least as many as version 11 writes.
         exact: whether its bytes were all of the encoding; others are written out as `\xNN`.
+        numbers: how many of the session's line numbers it takes: in text form each line has one.
+        unended: whether it is the last of a file, and the end of its line is missing.
     """
 
     line: int
     fields: list[str]
     exact: bool = True
+    numbers: int = 1
+    unended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +106,8 @@ def read_records(lines: Iterable[bytes], encoding: str = "utf-8") -> Iterator[Re
             text, exact = whole.decode(encoding, errors="backslashreplace"), False
         fields = parser.fields(text)
         # The last of a file may lack its end, and is whole if it is as wide as those before it.
-        ended = whole[-1:] == b"\n" or (width in (0, len(fields)) and not _START.search(whole, 1))
-        if len(fields) in COLUMNS and ended and _START.match(whole):
+        ended = whole[-1:] == b"\n" or (width in (0, len(fields)) and not START.search(whole, 1))
+        if len(fields) in COLUMNS and ended and START.match(whole):
             width = len(fields)
             yield Record(number, fields, exact)
         elif fields:
@@ -144,13 +148,13 @@ def _until_closed(source: _Lines, first: bytes) -> bytes:
 
 def _from_next_start(damaged: bytes) -> list[bytes]:
     """The lines from where another record begins: after the damage, or right within its line."""
-    start = _START.search(damaged, 1)
+    start = START.search(damaged, 1)
     return re.findall(rb"[^\n]*\n|[^\n]+", damaged[start.start() :]) if start else []
 
 
 def _reason(whole: bytes, fields: list[str]) -> str:
-    if not _START.match(whole):
+    if not START.match(whole):
         return "no entry of a csvlog"
-    if whole.count(b'"') & 1 or whole[-1:] != b"\n" or _START.search(whole, 1):
+    if whole.count(b'"') & 1 or whole[-1:] != b"\n" or START.search(whole, 1):
         return "log entry cut short"
     return f"log entry of an unknown form ({len(fields)} columns)"

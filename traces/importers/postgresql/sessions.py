@@ -93,6 +93,7 @@ class Session:
         number: the same as an integer: its start and its process.
         line: the number of its last entry.
         whole: whether the log has it from a place between two transactions.
+        is_told: whether the log tells that, or whether it was counted as guessed.
         begun_us: when its last transaction began.
         transaction: the one it is in.
         role: whose.
@@ -105,6 +106,7 @@ class Session:
     number: int
     line: int = 0
     whole: bool = True
+    is_told: bool = True
     begun_us: int = 0
     transaction: Transaction | None = None
     role: str = ""

@@ -189,9 +189,9 @@ def test_parameters_that_are_not_in_the_log(postgresql: Server, schema: Path) ->
     ("content", "message"),
     [
         (b"", "no statement is logged: set log_statement = 'all'"),
-        (b"a,b,c\n" * 3, "is no csvlog of PostgreSQL: 'a,b,c"),
-        (b"\x00\xff" * 3000, "is no csvlog of PostgreSQL"),
-        (b'"' * 3001, "is no csvlog of PostgreSQL"),
+        (b"a,b,c\n" * 3, "is no log of PostgreSQL that is known: 'a,b,c"),
+        (b"\x00\xff" * 3000, "is no log of PostgreSQL"),
+        (b'"' * 3001, "is no log of PostgreSQL"),
     ],
 )
 def test_no_log(tmp_path: Path, content: bytes, message: str) -> None:

@@ -1,0 +1,55 @@
+"""The forms in which PostgreSQL writes its log, told by how a file begins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+
+from traces.importers.postgresql import jsonlog, records, stderr_log
+from traces.importers.postgresql.line_prefix import LinePrefix, known_prefix
+from traces.importers.postgresql.records import RECORD_BYTES_MAX, Damage, Record
+from traces.importers.source_file import SourceFile
+
+_CSV = re.compile(rb"^" + records.START.pattern, re.MULTILINE)
+
+
+class LogForms:
+    """Reads files, whatever form each is in.
+
+    Args:
+        encoding: of the log: the server's.
+        prefix: the server's `log_line_prefix`, for logs in text form; None: one of those that are
+            well known.
+        database: whose statements are wanted; None: those of all.
+    """
+
+    def __init__(self, encoding: str, prefix: LinePrefix | None, database: str | None) -> None:
+        self._encoding = encoding
+        self._prefix = prefix
+        self._database = database
+        self._sessions = stderr_log.Sessions()
+
+    def records(self, source: SourceFile) -> Iterator[Record | Damage]:
+        """The entries of a file of which nothing was read.
+
+        Raises:
+            TraceError: a log in text form does not tell databases apart, and one is wanted.
+        """
+        lines = iter(partial(source.stream.readline, RECORD_BYTES_MAX), b"")
+        begin = source.beginning
+        texts = begin.decode(self._encoding, errors="replace").splitlines()
+        prefix = self._prefix
+        if prefix is not None and any(map(prefix.fits, texts)):
+            return self._text(lines, prefix)
+        if begin.lstrip()[:1] == b"{":
+            return jsonlog.read_records(lines, self._encoding)
+        prefix = known_prefix(texts) if prefix is None else None
+        if prefix is not None and not _CSV.search(begin):
+            return self._text(lines, prefix)
+        return records.read_records(lines, self._encoding)
+
+    def _text(self, lines: Iterator[bytes], prefix: LinePrefix) -> Iterator[Record | Damage]:
+        return stderr_log.read_records(
+            lines, self._encoding, prefix, self._sessions, self._database
+        )
