@@ -1,11 +1,12 @@
 """Histories: what every transaction of a run read and wrote, as arrays and on disk.
 
 On disk a history is one Parquet file with a row for each attempt at a transaction; the columns are
-in `docs/histories.md`.
+in `docs/checking.md`.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,11 @@ from envs.engine_interface import load_engine
 from traces.atomic_file import replaced_atomically
 
 FORMAT = "heddle-history"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""In version 1 names had a line each, so that none could hold a line break."""
+
+NAMES = ("tables", "types", "reasons")
+"""What is numbered, and has its names in the file's metadata."""
 
 ENDS = ("committed", "rolled_back", "aborted")
 KINDS = ("read", "miss", "write", "remove", "range", "broken")
@@ -171,7 +176,7 @@ class History:
             "format": FORMAT,
             "schema_version": str(SCHEMA_VERSION),
             "first_version": str(self.first_version),
-            **{name: "\n".join(getattr(self, name)) for name in ("tables", "types", "reasons")},
+            **{name: json.dumps(getattr(self, name)) for name in NAMES},
         }
         return pa.table(columns).replace_schema_metadata(metadata)
 
@@ -180,12 +185,17 @@ class History:
         metadata = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
         if metadata.get("format") != FORMAT:
             raise ValueError(f"its metadata has no format={FORMAT}")
-        if metadata["schema_version"] != str(SCHEMA_VERSION):
+        version = metadata["schema_version"]
+        if version not in ("1", str(SCHEMA_VERSION)):
             raise ValueError(
-                f"its schema_version is {metadata['schema_version']}, this Heddle reads "
-                f"{SCHEMA_VERSION}"
+                f"its schema_version is {version}, this Heddle reads 1 and {SCHEMA_VERSION}"
             )
-        names = {name: tuple(metadata[name].split("\n")) for name in ("tables", "types", "reasons")}
+        names = {
+            name: tuple(
+                metadata[name].split("\n") if version == "1" else _name_list(metadata[name])
+            )
+            for name in NAMES
+        }
         lists = table["operations"].combine_chunks()
         inner = lists.flatten()
         attempts = np.zeros(table.num_rows, _ATTEMPT)
@@ -211,6 +221,13 @@ class History:
             names["reasons"],
             int(metadata["first_version"]),
         )
+
+
+def _name_list(text: str) -> list[str]:
+    names = json.loads(text)
+    if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
+        raise ValueError(f"its names are {text!r:.80}; they must be a JSON array of strings")
+    return names
 
 
 def _named(numbers: np.ndarray, names: Sequence[str]) -> pa.Array:

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from envs.comparison import Comparison, Row
 from envs.result import Arrivals, Machine
+from traces.spelling import visible
 
 FEW_ARRIVALS = 100
 """With fewer arrivals in a run than this, its figures say little."""
@@ -35,7 +36,7 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
     for name in ("of offered", "lag ms", "busy") if open_loop else ():
         table.add_column(name, justify="right", no_wrap=True)
     for name in shown or ["slowest type"]:
-        table.add_column(f"{name}\np50 / p99 µs", justify="right")
+        table.add_column(f"{visible(name)}\np50 / p99 µs", justify="right")
     best = max((row.throughput for row in rows), default=0.0)
     for row in rows:
         table.add_row(
@@ -60,12 +61,8 @@ def machine_words(machine: Machine) -> str:
 
 
 def _label(row: Row) -> str:
-    subject = row.subject
-    return (
-        f"{subject.name} ({subject.backoff_us:g} µs)"
-        if subject.backoff == "static"
-        else (subject.name)
-    )
+    subject, name = row.subject, visible(row.subject.name)
+    return f"{name} ({subject.backoff_us:g} µs)" if subject.backoff == "static" else name
 
 
 def _keeping_up(row: Row) -> list[str]:

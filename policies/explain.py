@@ -14,6 +14,7 @@ from policies.document import CcRow, PolicyDocument, WaitAction
 from policies.encoding import Cell, Choice, Encoding
 from policies.errors import PolicyFileError
 from policies.signature import Access, AccessKind, Signature
+from traces.spelling import visible
 
 KIND_MARKS: Mapping[AccessKind, str] = {
     "read": "r",
@@ -31,7 +32,7 @@ WAIT_COLUMNS = 4
 
 def access_label(access: Access) -> str:
     """A short name that tells the access apart: its state number, kind and table."""
-    return f"{access.state} {KIND_MARKS[access.kind]} {access.table}"
+    return f"{access.state} {KIND_MARKS[access.kind]} {visible(access.table)}"
 
 
 def wait_label(signature: Signature, wait: WaitAction) -> str:
@@ -45,7 +46,7 @@ def render(document: PolicyDocument) -> RenderableType:
     """The whole policy for a terminal: heading, CC table, backoff table, schedule, provenance."""
     signature = document.signature
     heading = Text.assemble(
-        (document.name, "bold"),
+        (visible(document.name), "bold"),
         f"  for {signature.workload}: {_counted(len(signature.types), 'type')}, "
         f"{_counted(signature.state_count, 'state')}",
     )
@@ -64,10 +65,10 @@ def _counted(number: int, what: str) -> str:
 def _plain(value: object) -> str:
     """A value of JSON without its brackets and quotes."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_plain(inner)}" for key, inner in value.items())
+        return ", ".join(f"{visible(key)} {_plain(inner)}" for key, inner in value.items())
     if isinstance(value, list):
         return "".join(f"\n    {_plain(inner)}" for inner in value)
-    return str(value)
+    return visible(str(value))
 
 
 def cc_table(document: PolicyDocument) -> Table:
@@ -78,15 +79,15 @@ def cc_table(document: PolicyDocument) -> Table:
     table.add_column("state", justify="right")
     table.add_column("access")
     table.add_column("on")
-    waits = [f"wait {name}" for name in signature.type_names] if wide else ["waits"]
+    waits = [f"wait {visible(name)}" for name in signature.type_names] if wide else ["waits"]
     for column in (*waits, "read", "write", "validate"):
         table.add_column(column)
     for row in document.cc:
         access = signature.accesses[row.state]
         table.add_row(
             str(row.state),
-            f"{row.type}.{row.access}",
-            f"{KIND_MARKS[access.kind]} {access.table}{' *' if access.loop else ''}",
+            visible(f"{row.type}.{row.access}"),
+            f"{KIND_MARKS[access.kind]} {visible(access.table)}{' *' if access.loop else ''}",
             *(_wait_cells(row, signature) if wide else [_wait_words(row, signature)]),
             (row.read_version or "").lower(),
             (row.write_visibility or "").lower(),
@@ -108,7 +109,7 @@ def backoff_table(document: PolicyDocument) -> Table:
         factors = [
             " ".join(f"{1 + alpha:g}" for alpha in cells) for cells in (row.abort, row.commit)
         ]
-        table.add_row(name, f"{row.initial_us:g} µs", *factors)
+        table.add_row(visible(name), f"{row.initial_us:g} µs", *factors)
     return table
 
 
@@ -167,7 +168,8 @@ def differences_table(one: PolicyDocument, other: PolicyDocument) -> Table:
     for column in ("where", "what", one.name, other.name):
         table.add_column(column)
     for difference in found:
-        table.add_row(difference.where, difference.what, difference.before, difference.after)
+        words = (difference.where, difference.what, difference.before, difference.after)
+        table.add_row(*map(visible, words))
     return table
 
 

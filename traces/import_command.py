@@ -39,6 +39,9 @@ class ImportCommand(click.Command):
         return [*super().get_params(context), *own]
 
 
+TYPES_SHOWN = 20
+"""Rows of the table of types at most; `heddle trace show` has all."""
+
 FORMAT = "traces.format"
 """Where the context has the name of the format."""
 
@@ -83,7 +86,7 @@ def import_trace(
 
 
 def _report(out: Path, made: Imported) -> None:
-    print_table(made.tally.table())
+    print_table(made.tally.table(TYPES_SHOWN))
     print_reasons(made.left_out.counts, made.left_out.guessed)
     _name_bad_rows(made.left_out)
     click.echo(f"{out}: {made.tally.transactions_text()}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
 from traces.atomic_file import replaced_atomically
 from traces.errors import TraceError, why
+from traces.result_file import file_text
 
 
 def refuse_bad_output(path: Path | None, option: str) -> None:
@@ -38,15 +39,16 @@ def refuse_bad_output(path: Path | None, option: str) -> None:
         ) from None
 
 
-def write_json(path: Path, document: dict[str, Any]) -> None:
-    """Write a document, whole or not at all.
+def write_results(
+    path: Path, document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write results, whole or not at all; see `file_text`.
 
     Raises:
         TraceError: it can't be written.
     """
     try:
         with replaced_atomically(path) as beside:
-            text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
-            beside.write_text(text + "\n", encoding="utf-8")
+            beside.write_text(file_text(path, document, rows), encoding="utf-8")
     except OSError as error:
         raise TraceError(f"{path}: can't be written: {why(error)}") from None

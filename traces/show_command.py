@@ -9,6 +9,7 @@ from traces.command import one_message
 from traces.manifest import RECORDER, Manifest
 from traces.output import bar, print_reasons, print_table
 from traces.reader import Trace, open_trace
+from traces.spelling import visible
 from traces.tally import COLUMNS, Tally
 
 EXAMPLES = """
@@ -63,5 +64,6 @@ def _types_table(manifest: Manifest) -> Table:
     for one in manifest.types:
         table.add_section()
         for made in one.accesses:
-            table.add_row(one.name, str(made.access), made.name, made.table, made.kind)
+            words = (one.name, str(made.access), made.name, made.table, made.kind)
+            table.add_row(*map(visible, words))
     return table

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from traces.order import begins_of
 from traces.output import counted, counts_table
+from traces.spelling import visible
 from traces.trace_files import DAY_US, day_of
 
 COLUMNS = ("begin", "type", "accesses")
@@ -58,12 +59,21 @@ class Tally:
             return f"{count} on {first} (UTC)"
         return f"{count} on {len(self.days)} days from {first} to {last} (UTC)"
 
-    def table(self) -> Table:
-        """A row a type, and one for all."""
+    def table(self, most: int | None = None) -> Table:
+        """A row a type, and one for all.
+
+        Args:
+            most: rows for types; with more types, those that are least frequent share one.
+        """
         table = counts_table("", "type", "transactions", "accesses", "accesses each")
-        for name, count in self.transactions.most_common():
-            if count:
-                table.add_row(*_cells(name, count, self.accesses[name]))
+        types = [(name, count) for name, count in self.transactions.most_common() if count]
+        shown = types if most is None or len(types) <= most else types[: most - 1]
+        for name, count in shown:
+            table.add_row(*_cells(name, count, self.accesses[name]))
+        if others := types[len(shown) :]:
+            accesses = sum(self.accesses[name] for name, _ in others)
+            transactions = sum(count for _, count in others)
+            table.add_row(*_cells(f"{len(others):,} other types", transactions, accesses))
         table.add_section()
         table.add_row(*_cells("all", self.transactions.total(), self.accesses.total()))
         return table
@@ -71,4 +81,4 @@ class Tally:
 
 def _cells(name: str, transactions: int, accesses: int) -> tuple[str, str, str, str]:
     each = f"{accesses / transactions:.1f}" if transactions else "-"
-    return name, f"{transactions:,}", f"{accesses:,}", each
+    return visible(name), f"{transactions:,}", f"{accesses:,}", each

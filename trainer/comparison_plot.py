@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from envs import Comparison
+from traces.spelling import visible
 from trainer.report.figures import PARTS, comparison_view
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def comparison_figure(comparison: Comparison) -> Figure:
     view = comparison_view(comparison)
     if view is None:
         raise ValueError("the comparison is empty: no policy finished a run")
-    rows, names = view.rows, [row.name for row in view.rows]
+    rows, names = view.rows, [visible(row.name) for row in view.rows]
     figure = Figure(figsize=(11, 1.7 + 0.36 * len(rows)), layout="constrained")
     FigureCanvasAgg(figure)
     speed, time = figure.subplots(1, 2, sharey=True)

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from traces.figure_texts import names_as_they_are
 from trainer.checkpoint import write_atomically
 
 if TYPE_CHECKING:
@@ -19,5 +20,6 @@ def write_figure(figure: Figure, path: Path) -> None:
         WritingError: it can't be written.
     """
     drawn = io.BytesIO()
-    figure.savefig(drawn, dpi=150, format=path.name.rpartition(".")[2])
+    with names_as_they_are(figure):
+        figure.savefig(drawn, dpi=150, format=path.name.rpartition(".")[2])
     write_atomically(path, drawn.getvalue())

@@ -7,6 +7,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from traces.figure_texts import legend_label
 from trainer.checkpoint import GenerationRecord
 from trainer.figure_file import write_figure
 
@@ -74,7 +75,7 @@ def histories_figure(histories: Mapping[str, Sequence[GenerationRecord]], refere
             color=colour,
             linewidth=2,
             marker=".",
-            label=name,
+            label=legend_label(name),
         )
     axes.legend(frameon=True, framealpha=0.85, edgecolor="none", loc="lower right")
     return figure
@@ -88,7 +89,7 @@ def _empty_figure(reference: str) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    axes.axhline(1.0, color="black", linewidth=0.8, linestyle=":", label=reference)
+    axes.axhline(1.0, color="black", linewidth=0.8, linestyle=":", label=legend_label(reference))
     axes.set_xlabel("evaluations")
     axes.set_ylabel(f"throughput ÷ {reference}")
     axes.grid(alpha=0.2)

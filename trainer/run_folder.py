@@ -6,7 +6,7 @@ import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -186,8 +186,8 @@ def new_run_folder(runs_dir: Path, words: str) -> RunFolder:
 
 
 def time_stamp() -> str:
-    """The time, as folders are named after it."""
-    return datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
+    """The time (UTC), as folders are named after it."""
+    return datetime.now(UTC).strftime("%Y-%m-%d_%H-%M-%S")
 
 
 def make_new_folder(place: Path, name: str) -> Path:

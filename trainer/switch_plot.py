@@ -7,6 +7,7 @@ from pathlib import Path
 
 from envs import Result
 from envs.hot_switch import split
+from traces.figure_texts import legend_label
 from trainer.figure_file import write_figure
 from trainer.plot import INK, MUTED, SERIES
 
@@ -35,7 +36,9 @@ def plot_switch(result: Result, policies: Sequence[str], title: str, path: Path)
     edges.append(last.start_s + last.seconds)
     for kind, colour in zip(result.types, SERIES[1:], strict=False):
         rates = [one.commits[kind] / one.seconds / 1000 for one in result.intervals]
-        axes.stairs(rates, edges, baseline=None, color=colour, linewidth=1, label=kind)
+        axes.stairs(
+            rates, edges, baseline=None, color=colour, linewidth=1, label=legend_label(kind)
+        )
     rates = [one.throughput / 1000 for one in result.intervals]
     axes.stairs(rates, edges, baseline=None, color=INK, linewidth=2, label="all")
     stretches = split(result.intervals, [one.at_s for one in result.switches])

@@ -18,6 +18,7 @@ from envs.trial_plan import REAL_SECONDS, REAL_WATCHDOG_S, VIRTUAL_SECONDS, VIRT
 from envs.trial_pool import TrialPool
 from trainer.evaluation import Backend
 from trainer.member import Member
+from trainer.shell_words import heddle_command
 from trainer.trial_folder import keep_trial
 
 PATIENCE_S = 900.0
@@ -106,7 +107,7 @@ class TableCheck:
             f"REFUSED: table {subject.name} fails the check: {reason}\n"
             "A table may be slow, never wrong: this is a fault of the engine. Its candidate counts "
             "as failed, and the training goes on without it.\n"
-            f"Look at it: heddle check replay={kept}"
+            f"Look at it: {heddle_command('check', f'replay={kept}')}"
         )
         return f"fails the check: {reason}"
 

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "check/printable.h"
+
 namespace heddle::check {
 
 namespace {
@@ -43,8 +45,8 @@ std::string Words::name(std::uint32_t node) const {
 
 std::string Words::row(std::uint8_t table, std::uint64_t key) const {
   const auto& tables = transactions_.history().tables;
-  return (table < tables.size() ? tables[table] : "table " + std::to_string(table)) + "/" +
-         std::to_string(key);
+  return (table < tables.size() ? printable(tables[table]) : "table " + std::to_string(table)) +
+         "/" + std::to_string(key);
 }
 
 std::string Words::version(const Operation& operation) const {
@@ -87,7 +89,8 @@ std::string Words::transaction(std::uint32_t node) const {
   const Attempt& attempt = transactions_.attempt(node);
   const auto& types = transactions_.history().types;
   std::string text = name(node) + " (";
-  text += attempt.type < types.size() ? types[attempt.type] : std::to_string(attempt.type);
+  text +=
+      attempt.type < types.size() ? printable(types[attempt.type]) : std::to_string(attempt.type);
   text += attempt.end == End::committed ? "" : ", rolled back";
   text += attempt.of_the_past ? ", reads the past" : "";
   text += "; from " + std::to_string(attempt.began) + " to " + std::to_string(attempt.ended) + "):";

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "check/checker.h"
+#include "check/printable.h"
 
 namespace heddle {
 
@@ -19,8 +20,8 @@ void look_for_starved(const Verdict& verdict, std::vector<std::string>& findings
   if (verdict.report.transactions < kEnoughForEachType * types.size()) return;
   for (std::size_t type = 0; type < types.size(); ++type) {
     if (verdict.report.committed_by_type[type] != 0) continue;
-    findings.push_back("starved: no transaction of type " + types[type].name + " ended, of " +
-                       std::to_string(verdict.report.transactions) + "\n");
+    findings.push_back("starved: no transaction of type " + check::printable(types[type].name) +
+                       " ended, of " + std::to_string(verdict.report.transactions) + "\n");
   }
 }
 

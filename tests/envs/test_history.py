@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from engine import RunOptions, run_trial
-from envs.history import History, HistoryFileError
+from envs.history import NAMES, History, HistoryFileError
 from envs.history_formats import FORMATS, FormatError, as_register, dbcop, elle_append
 from envs.trial import Trial
 
@@ -74,6 +75,65 @@ def test_what_is_no_history_is_refused(history: History, tmp_path: Path) -> None
         path.write_bytes(whole[:length])
         with pytest.raises(HistoryFileError, match=r"history\.parquet: is not a history"):
             History.load(path)
+
+
+def renamed(history: History, operations: np.ndarray | None = None) -> History:
+    """The same with names of all kinds of characters."""
+    odd = ["/pay\nnow", "", "a,b", "\x1b[2J", "\r", '"', "漢字", "$", "null", "[]", "\\n"]
+
+    def names(before: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(f"{odd[at % len(odd)]} {at}" for at in range(len(before)))
+
+    return History(
+        history.attempts,
+        history.operations if operations is None else operations,
+        names(history.tables),
+        names(history.types),
+        names(history.reasons),
+        history.first_version,
+    )
+
+
+def test_names_may_hold_any_character(history: History, tmp_path: Path) -> None:
+    path = tmp_path / "history.parquet"
+    odd = renamed(history)
+    odd.save(path)
+    again = History.load(path)
+    assert (again.tables, again.types, again.reasons) == (odd.tables, odd.types, odd.reasons)
+    assert np.array_equal(again.attempts["type"], history.attempts["type"])
+    assert again.check() == history.check()
+
+
+def test_names_break_no_line_of_a_finding(history: History) -> None:
+    operations = history.operations.copy()
+    reads = np.flatnonzero(
+        (operations["kind"] == 0)
+        & (operations["flags"] == 0)
+        & (operations["version"] >= history.first_version)
+    )
+    operations["version"][reads[len(reads) // 2]] += 1 << 20
+    (anomaly,) = renamed(history, operations).check()["anomalies"]
+    plain = History(
+        history.attempts,
+        operations,
+        history.tables,
+        history.types,
+        history.reasons,
+        history.first_version,
+    )
+    (expected,) = plain.check()["anomalies"]
+    assert anomaly["text"].count("\n") == expected["text"].count("\n")
+    assert all(line.isprintable() for line in anomaly["text"].splitlines())
+
+
+def test_a_history_of_the_first_version_is_read(history: History, tmp_path: Path) -> None:
+    path = tmp_path / "history.parquet"
+    history.save(path)
+    table = pq.read_table(path)
+    names = {name: "\n".join(getattr(history, name)) for name in NAMES}
+    older = {**table.schema.metadata, "schema_version": "1", **names}
+    pq.write_table(table.replace_schema_metadata(older), path)
+    assert History.load(path).types == history.types
 
 
 def test_as_reads_and_writes_of_rows(history: History) -> None:

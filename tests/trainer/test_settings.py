@@ -220,7 +220,7 @@ def test_every_workload_composes(name: str, workload: str) -> None:
         ("machine.costs.memory_ns=9", "with machine=threads; it is there with machine=virtual\n"),
         ("workload.warehouses=two", "must be a whole number, such as workload.warehouses=1"),
         ("workload.mix=3", "must be a word, such as workload.mix=read_write"),
-        ("evaluation.looks=3", "evaluation.looks=3: "),
+        ("evaluation.looks=three", "evaluation.looks=[three]: "),
         ("run=3", "set one of run.seconds, run.repeats, run.warmup"),
         ("seed", "written key=value"),
         ("seed=[1", "can't be read"),

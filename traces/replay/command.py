@@ -20,13 +20,14 @@ from traces.replay.likeness import (
 from traces.replay.part import choose_part
 from traces.replay.prepared import make_shown, prepared_program
 from traces.replay.program import read_program
+from traces.result_file import named_output
 
 EXAMPLES = """
 \b
 Examples:
   heddle trace replay shop
   heddle trace replay shop --day 2019-11-29 --hours peak
-  heddle trace replay shop --hours 9-12 --output morning.program
+  heddle trace replay shop --hours 9-12 output=morning.program
 """
 
 
@@ -40,14 +41,18 @@ Examples:
     metavar="FILE",
     help="Write the program there, for workload.program=FILE.",
 )
+@click.argument("words", nargs=-1, metavar="[output=FILE]")
 @one_message
-def replay(trace: Path, day: str | None, hours: str | None, output: Path | None) -> None:
+def replay(
+    trace: Path, day: str | None, hours: str | None, output: Path | None, words: tuple[str, ...]
+) -> None:
     """Make a part of a trace ready to be replayed, and say how much alike the two are.
 
     By default all of a trace of up to a million transactions, else the peak hour of its last day.
     workload=replay workload.trace=TRACE does the same by itself.
     """
-    refuse_bad_output(output, "--output")
+    output = named_output(words, output)
+    refuse_bad_output(output, "output")
     opened = open_trace(trace)
     part = choose_part(opened, day, hours)
     if output is None:

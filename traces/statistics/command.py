@@ -11,16 +11,17 @@ import click
 
 from traces.command import one_message
 from traces.errors import TraceError
-from traces.output import bar, print_table
-from traces.output_file import refuse_bad_output, write_json
+from traces.output import bar
 from traces.reader import open_trace
+from traces.result_file import with_format, with_output
 from traces.statistics.days import Day
 from traces.statistics.document import peaks_document, predict_document, stats_document
 from traces.statistics.measure import TraceStatistics, days_between, measure
 from traces.statistics.pictures.calendar import draw_calendar
-from traces.statistics.pictures.figure import ENDINGS, write_figure
+from traces.statistics.pictures.figure import ENDINGS
 from traces.statistics.pictures.forecast import draw_forecast
 from traces.statistics.prediction import RETRAINING_THRESHOLD, predictions_of
+from traces.statistics.results import Destination, Results
 from traces.statistics.tables import (
     days_words,
     hours_table,
@@ -38,7 +39,7 @@ STATS_EXAMPLES = """
 \b
 Examples:
   heddle trace stats shop
-  heddle trace stats shop --plot shop.png --json shop.json
+  heddle trace stats shop --plot shop.png output=shop.json
   heddle trace stats shop --day 2019-11-29
 """
 
@@ -77,13 +78,10 @@ def _measuring(command: Command) -> Command:
                 metavar="NAME",
                 help="Count this transaction type only; may be repeated. All by default.",
             ),
-            click.option(
-                "--json",
-                "json_file",
-                type=click.Path(path_type=Path),
-                metavar="FILE",
-                help="Write everything as JSON.",
-            ),
+            with_output,
+            with_format,
+            # What output= was called before.
+            click.option("--json", "json_file", type=click.Path(path_type=Path), hidden=True),
         )
     ):
         command = option(command)
@@ -111,6 +109,9 @@ def stats(
     trace: Path,
     window: str,
     types: tuple[str, ...],
+    words: tuple[str, ...],
+    output: Path | None,
+    form: str,
     json_file: Path | None,
     plot: Path | None,
     day: datetime | None,
@@ -120,37 +121,44 @@ def stats(
     Two transactions are in conflict if they are of different users, access the same row within
     the same minutes of --window, and at least one writes it.
     """
-    _refuse_bad_files(json_file, plot)
+    destination = Destination.of(words, output, json_file, form=form, plot=plot)
     found = _measure(trace, window, types)
-    if day is not None:
-        print_table(hours_table(found, _day_of(found, day.date())))
-    else:
-        print_table(stats_table(found))
-    click.echo(stats_words(found))
-    if json_file is not None:
-        write_json(json_file, stats_document(found))
-        click.echo(f"statistics: {json_file}")
-    if plot is not None:
-        write_figure(draw_calendar(found), plot)
-        click.echo(f"picture: {plot}")
+    table = stats_table(found) if day is None else hours_table(found, _day_of(found, day.date()))
+    document = stats_document(found)
+    rows = [
+        {"date": one["date"], "invalid": one["invalid"], **hour}
+        for one in document["days"]
+        for hour in one["hours"]
+    ]
+    destination.put(
+        Results(
+            "statistics", document, rows, table, stats_words(found), lambda: draw_calendar(found)
+        )
+    )
 
 
 @click.command(epilog=PEAKS_EXAMPLES)
 @_measuring
 @one_message
-def peaks(trace: Path, window: str, types: tuple[str, ...], json_file: Path | None) -> None:
+def peaks(
+    trace: Path,
+    window: str,
+    types: tuple[str, ...],
+    words: tuple[str, ...],
+    output: Path | None,
+    form: str,
+    json_file: Path | None,
+) -> None:
     """The peak hour of each day: the hour with most requests. Invalid days are left out.
 
     A day is invalid if it has no requests, fewer than half of what is usual, or lacks an hour that
     usually has 20 requests or more. Usual is the median of the four weeks around it.
     """
-    _refuse_bad_files(json_file, None)
+    destination = Destination.of(words, output, json_file, form=form)
     found = _measure(trace, window, types)
-    print_table(peaks_table(found))
-    click.echo(days_words(found))
-    if json_file is not None:
-        write_json(json_file, peaks_document(found))
-        click.echo(f"peaks: {json_file}")
+    document = peaks_document(found)
+    table = peaks_table(found)
+    destination.put(Results("peaks", document, document["peaks"], table, days_words(found)))
 
 
 @click.command(epilog=PREDICT_EXAMPLES)
@@ -168,6 +176,9 @@ def predict(
     trace: Path,
     window: str,
     types: tuple[str, ...],
+    words: tuple[str, ...],
+    output: Path | None,
+    form: str,
     json_file: Path | None,
     plot: Path | None,
     threshold: float,
@@ -176,27 +187,20 @@ def predict(
 
     The error of a prediction is abs((tomorrow - today) / today) of the conflict rate.
     """
-    _refuse_bad_files(json_file, plot)
+    destination = Destination.of(words, output, json_file, form=form, plot=plot)
     found = _measure(trace, window, types)
     predictions = predictions_of(_predictable(found), threshold)
-    print_table(predict_table(found, predictions))
-    click.echo(days_words(found))
-    click.echo(predict_words(predictions, threshold))
-    if json_file is not None:
-        write_json(json_file, predict_document(found, predictions, threshold))
-        click.echo(f"predictions: {json_file}")
-    if plot is not None:
-        write_figure(draw_forecast(found, predictions, threshold), plot)
-        click.echo(f"picture: {plot}")
-
-
-def _refuse_bad_files(json_file: Path | None, plot: Path | None) -> None:
-    refuse_bad_output(json_file, "--json")
-    refuse_bad_output(plot, "--plot")
-    if plot is not None and plot.suffix not in ENDINGS:
-        raise TraceError(f"--plot {plot}: must end in one of {', '.join(ENDINGS)}")
-    if plot is not None and json_file is not None and plot.resolve() == json_file.resolve():
-        raise TraceError(f"--plot {plot}: is also the file of --json; name another")
+    document = predict_document(found, predictions, threshold)
+    destination.put(
+        Results(
+            "predictions",
+            document,
+            document["predictions"],
+            predict_table(found, predictions),
+            f"{days_words(found)}\n{predict_words(predictions, threshold)}",
+            lambda: draw_forecast(found, predictions, threshold),
+        )
+    )
 
 
 def _measure(folder: Path, window: str, types: tuple[str, ...]) -> TraceStatistics:

@@ -9,30 +9,38 @@ from statistics import median
 from rich.table import Table
 
 from traces.output import counted, counts_table
+from traces.spelling import visible
 from traces.statistics.days import Day
 from traces.statistics.hours import Hour
 from traces.statistics.measure import TraceStatistics
 from traces.statistics.prediction import LARGE_ERROR, Prediction
+from traces.statistics.type_columns import TypeColumns
 
 UNKNOWN = "-"
 
 
 def heading(found: TraceStatistics) -> str:
     """The trace's name; one that was made up is never shown without saying so."""
-    return f"{found.name} (synthetic)" if found.synthetic else found.name
+    name = visible(found.name)
+    return f"{name} (synthetic)" if found.synthetic else name
 
 
 def stats_table(found: TraceStatistics) -> Table:
     """A row a day: requests by type, the peak hour, and whether the day is valid."""
     title = f"{heading(found)}: requests by day (UTC)"
+    columns = TypeColumns.of(found)
     table = counts_table(
-        title, "day", *found.types, "requests", "peak hour", "conflict rate in it", "invalid for"
+        title,
+        "day",
+        *columns.names,
+        "requests",
+        "peak hour",
+        "conflict rate in it",
+        "invalid for",
     )
     for day in found.days:
         peak = (UNKNOWN, UNKNOWN) if day.total == 0 else (clock(day.peak), rate(day.peak))
-        by_type = (sum(hour.requests.get(name, 0) for hour in day.hours) for name in found.types)
-        requests = (f"{count:,}" for count in (*by_type, day.total))
-        table.add_row(day_text(day.date), *requests, *peak, day.invalid)
+        table.add_row(day_text(day.date), *columns.cells(*day.hours), *peak, day.invalid)
     return table
 
 
@@ -40,19 +48,21 @@ def hours_table(found: TraceStatistics, day: Day) -> Table:
     """A row an hour of one day."""
     invalid = f"; invalid: {day.invalid}" if day.invalid else ""
     title = f"{heading(found)}: {day_text(day.date)} (UTC){invalid}"
-    table = counts_table(title, "hour", *found.types, "requests", "conflict rate")
+    columns = TypeColumns.of(found)
+    table = counts_table(title, "hour", *columns.names, "requests", "conflict rate")
     for hour in day.hours:
-        table.add_row(clock(hour), *_counts(found, hour), rate(hour))
+        table.add_row(clock(hour), *columns.cells(hour), rate(hour))
     return table
 
 
 def peaks_table(found: TraceStatistics) -> Table:
     """A row a valid day: its peak hour."""
     title = f"{heading(found)}: peak hour of each valid day (UTC)"
-    table = counts_table(title, "day", "hour", *found.types, "requests", "conflict rate")
+    columns = TypeColumns.of(found)
+    table = counts_table(title, "day", "hour", *columns.names, "requests", "conflict rate")
     for day in found.valid_days:
         peak = day.peak
-        table.add_row(day_text(day.date), clock(peak), *_counts(found, peak), rate(peak))
+        table.add_row(day_text(day.date), clock(peak), *columns.cells(peak), rate(peak))
     return table
 
 
@@ -123,8 +133,3 @@ def clock(hour: Hour) -> str:
 def rate(hour: Hour) -> str:
     """An hour's conflict rate."""
     return UNKNOWN if hour.conflict_rate is None else f"{hour.conflict_rate:.1%}"
-
-
-def _counts(found: TraceStatistics, hour: Hour) -> list[str]:
-    """An hour's requests, by type and in all."""
-    return [f"{hour.requests.get(name, 0):,}" for name in found.types] + [f"{hour.total:,}"]

@@ -37,6 +37,7 @@ from trainer.command.output import make_progress_console, print_table
 from trainer.command.settings import compose_settings, parse_overrides, settings_text
 from trainer.config import CheckConfig, workload_options
 from trainer.progress import make_display
+from trainer.shell_words import heddle_command
 from trainer.trial_folder import HISTORY_FILE, keep_trial
 
 
@@ -272,7 +273,7 @@ def _show(trial: Trial, verdict: Verdict, folder: Path, pool: TrialPool) -> None
     click.echo(f"trial: {kept} ({trial.subject.name}, {words})")
     if (folder / HISTORY_FILE).exists():
         click.echo(f"history: {folder / HISTORY_FILE}")
-    click.echo(f"again: heddle check replay={kept}")
+    click.echo(f"again: {heddle_command('check', f'replay={kept}')}")
 
 
 def _tell(findings: Sequence[str]) -> None:

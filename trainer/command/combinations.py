@@ -12,6 +12,7 @@ from hydra.errors import HydraException
 
 from trainer.command.errors import UsageError
 from trainer.command.settings import parse_overrides, swept_by_config
+from trainer.command.typed_values import unquoted
 
 SWEPT = ("workload", "machine", "schedule", "case")
 """The groups whose settings may have several values."""
@@ -103,5 +104,5 @@ def _values(override: Override) -> list[str]:
 
 def _words(override: Override, value: str) -> str:
     """`warehouses 4` for a setting; for a workload or a machine, its name alone."""
-    key = override.key_or_group
+    key, value = override.key_or_group, unquoted(value)
     return value if key in SWEPT else f"{key.replace('/', '.').rpartition('.')[2]} {value}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -26,6 +25,7 @@ from envs.result import Machine
 from policies import to_json
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import INTERRUPTED, UsageError, one_message
+from trainer.command.evaluate import as_list
 from trainer.command.kept_settings import settings_of
 from trainer.command.output import as_text, make_progress_console, print_table
 from trainer.command.settings import compose_settings, settings_text
@@ -44,6 +44,7 @@ from trainer.record import Record
 from trainer.run import SEED_STRIDE
 from trainer.run_folder import make_runs_dir
 from trainer.run_version import heddle_version
+from trainer.shell_words import heddle_command
 from trainer.sweep_folder import Sweep, find_sweep, sweep_names
 
 SCHEMA_VERSION = 2
@@ -69,12 +70,13 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
       heddle train -m experiment=search_contest sweep=contest
       heddle contest sweep=contest
       heddle contest sweep=contest threads.enabled=false seconds=0.02 rounds=3
-      heddle contest 'sweep=[short,long]' output=budgets
+      heddle contest sweep=short,long output=budgets
     """
     if show:
         click.echo(settings_text("contest", settings), nl=False)
         return
-    config = compose_settings("contest", settings, ContestConfig)
+    typed = [as_list(text, "sweep") if "," in text else text for text in settings]
+    config = compose_settings("contest", typed, ContestConfig)
     try:
         check_backend(config.evaluation)
     except ValueError as error:
@@ -89,7 +91,7 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
     if not entrants:
         raise UsageError(
             f"sweep={_typed(config)}: none of {runs} runs is finished; go on with: "
-            + ", ".join(f"heddle train -m sweep={sweep.path}" for sweep in sweeps)
+            + ", ".join(heddle_command("train", "-m", f"sweep={sweep.path}") for sweep in sweeps)
         )
     again = twice(entrants)
     if again is not None:
@@ -111,7 +113,7 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
         _write(config, sweeps, entrants, standing, on_real, folder)
     _show(standing, on_real, folder)
     if interrupted:
-        click.echo(f"interrupted on real cores; go on with: heddle contest {shlex.join(settings)}")
+        click.echo(f"interrupted on real cores; go on with: {heddle_command('contest', *settings)}")
         raise SystemExit(INTERRUPTED)
 
 
@@ -139,7 +141,7 @@ def _names(config: ContestConfig) -> list[str]:
 def _typed(config: ContestConfig) -> str:
     """The sweeps as they are typed."""
     names = _names(config)
-    return names[0] if len(names) == 1 else f"'[{','.join(names)}]'"
+    return ",".join(names)
 
 
 def _sweeps(config: ContestConfig) -> list[Sweep]:

@@ -12,6 +12,7 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from trainer.command.errors import UsageError
+from trainer.command.typed_values import unquoted
 from trainer.config import CostsConfig
 
 KEY = "machine/costs"
@@ -38,10 +39,11 @@ def with_costs_files(overrides: Sequence[str]) -> list[str]:
     written: list[str] = []
     for text in overrides:
         key, _, value = text.partition("=")
+        value = unquoted(value)
         if key != KEY or not value.endswith((".yaml", ".yml")):
             written.append(text)
             continue
-        costs = read_costs(Path(value.strip("'\"")))
+        costs = read_costs(Path(value))
         written += [f"machine.costs.{name}={cost}" for name, cost in costs.items()]
     return written
 

@@ -35,6 +35,7 @@ def one_message(command: Command) -> Command:
     def run(*args: Any, **kwargs: Any) -> Any:
         from envs import MeasuringError, UnknownPolicyError
         from policies import PolicyFileError
+        from traces.errors import TraceError
         from trainer.checkpoint import CheckpointError
         from trainer.lock import HeldError
         from trainer.run_folder import RunFolderError
@@ -46,6 +47,7 @@ def one_message(command: Command) -> Command:
             UsageError,
             UnknownPolicyError,
             PolicyFileError,
+            TraceError,
             CheckpointError,
             HeldError,
             RunFolderError,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -23,6 +23,7 @@ from envs import (
 )
 from envs.engine_interface import load_engine
 from policies import Signature, from_json, is_seed
+from traces.result_file import JSON, file_text, print_json, with_format
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import FAILED, INTERRUPTED, NOT_BETTER, UsageError, one_message
 from trainer.command.evaluator import open_evaluator
@@ -33,6 +34,7 @@ from trainer.command.output import (
     write_and_show,
 )
 from trainer.command.settings import compose_settings, settings_text
+from trainer.command.typed_values import list_text
 from trainer.config import EvaluateConfig, ScheduleConfig, workload_options
 from trainer.evaluation.measure import compare_until, tune_silo
 from trainer.progress import Display, make_display
@@ -44,8 +46,9 @@ from trainer.verdict import Kind, Verdict, judge, same_as_known
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
 @click.option("--fail-unless-better", is_flag=True, help=f"Exit {NOT_BETTER} without a sure gain.")
+@with_format
 @one_message
-def evaluate(settings: tuple[str, ...], show: bool, fail_unless_better: bool) -> None:
+def evaluate(settings: tuple[str, ...], show: bool, fail_unless_better: bool, form: str) -> None:
     r"""Measure protocols and policies side by side, in interleaved repeats.
 
     policy= takes names and paths, separated by commas: silo, silo_tuned, two_phase_locking,
@@ -56,6 +59,8 @@ def evaluate(settings: tuple[str, ...], show: bool, fail_unless_better: bool) ->
 
     A policy of a file, of the library or of a registry gets a verdict against the best of the
     others. verdict.repeats_max=20 has repeats go on until it is decided.
+
+    output= is a file for all of it: CSV if it ends in .csv, else JSON.
 
     \b
     Examples:
@@ -77,9 +82,15 @@ def evaluate(settings: tuple[str, ...], show: bool, fail_unless_better: bool) ->
     comparison = measure(config)
     title = f"{_workload_words(config)}, {_where(comparison)}"
     verdicts = _verdicts(config, comparison)
-    write_and_show(
-        lambda: _write(config, comparison, verdicts), lambda: _show(comparison, title, verdicts)
-    )
+    document = _document(config, comparison, verdicts)
+
+    def show_results() -> None:
+        if form == JSON:
+            print_json(document)
+        else:
+            _show(comparison, title, verdicts)
+
+    write_and_show(lambda: _write(config.output, document), show_results, as_json=form == JSON)
     if comparison.interrupted:
         raise SystemExit(INTERRUPTED)
     if comparison.violations:
@@ -120,19 +131,23 @@ def _plan(config: EvaluateConfig) -> ComparisonPlan:
     return ComparisonPlan(run.seconds, run.repeats, run.warmup, most or 0)
 
 
-def _write(
+def _document(
     config: EvaluateConfig, comparison: Comparison, verdicts: Mapping[str, Verdict]
-) -> list[str]:
-    if config.output is None or not comparison.rows:
-        return []
-    document = comparison.as_dict(
+) -> dict[str, Any]:
+    return comparison.as_dict(
         workload=workload_options(config.workload),
         seed=config.seed,
         version=heddle_version(),
         verdicts={name: one.as_dict() for name, one in verdicts.items()},
     )
-    write_atomically(Path(config.output), json.dumps(document, indent=1) + "\n")
-    return [f"results: {config.output}"]
+
+
+def _write(output: str | None, document: Mapping[str, Any]) -> list[str]:
+    if output is None or not document["results"]:
+        return []
+    path = Path(output)
+    write_atomically(path, file_text(path, document, document["results"]))
+    return [f"results: {output}"]
 
 
 def _show(comparison: Comparison, title: str, verdicts: Mapping[str, Verdict]) -> None:
@@ -166,11 +181,7 @@ def as_list(override: str, listed: str = "policy") -> str:
     key, equals, value = override.partition("=")
     if key != listed or not equals:
         return override
-    if value.startswith("[") and value.endswith("]"):
-        value = value[1:-1]
-    names = [name.strip().strip("'\"") for name in value.split(",")]
-    quoted = (f"'{name}'" for name in names if name)
-    return f"{listed}=[{','.join(quoted)}]"
+    return f"{listed}={list_text(value)}"
 
 
 def schedule_options(config: ScheduleConfig, signature: Signature) -> dict[str, str]:

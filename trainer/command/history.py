@@ -8,6 +8,7 @@ import click
 
 from envs.history import History, HistoryFileError
 from envs.history_formats import FORMATS, FormatError
+from traces.result_file import named_output
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import UsageError, one_message
 from trainer.command.output import refuse_bad_output
@@ -16,9 +17,10 @@ from trainer.command.output import refuse_bad_output
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--to", "name", type=click.Choice(sorted(FORMATS)), required=True, help="The format.")
-@click.option("--output", "-o", type=click.Path(path_type=Path), required=True, help="The file.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="The same as output=.")
+@click.argument("words", nargs=-1, metavar="output=FILE")
 @one_message
-def history(file: Path, name: str, output: Path) -> None:
+def history(file: Path, name: str, output: Path | None, words: tuple[str, ...]) -> None:
     r"""Write a recorded history as an outside checker reads it.
 
     FILE is a Parquet file of `heddle check`. dbcop: the JSON of `dbcop verify`. elle_register and
@@ -27,8 +29,11 @@ def history(file: Path, name: str, output: Path) -> None:
 
     \b
     Example:
-      heddle history counterexample/history.parquet --to dbcop -o history.json
+      heddle history counterexample/history.parquet --to dbcop output=history.json
     """
+    output = named_output(words, output)
+    if output is None:
+        raise UsageError("output= names no file; such as output=history.json")
     refuse_bad_output(str(output))
     try:
         recorded = History.load(file)

@@ -34,7 +34,9 @@ def make_progress_console() -> PlainConsole:
     return PlainConsole(file=sys.stderr)
 
 
-def write_and_show(write: Callable[[], list[str]], show: Callable[[], None]) -> None:
+def write_and_show(
+    write: Callable[[], list[str]], show: Callable[[], None], *, as_json: bool = False
+) -> None:
     """Write files before what they hold is shown: a closed pipe costs no file.
 
     And what can't be written is shown all the same.
@@ -42,6 +44,7 @@ def write_and_show(write: Callable[[], list[str]], show: Callable[[], None]) -> 
     Args:
         write: writes them; what it returns is shown last.
         show: shows.
+        as_json: whether what is shown is for programs: standard output has nothing else then.
 
     Raises:
         WritingError: as `write` does, once it is shown.
@@ -52,7 +55,7 @@ def write_and_show(write: Callable[[], list[str]], show: Callable[[], None]) -> 
     finally:
         show()
         for line in written:
-            click.echo(line)
+            click.echo(line, err=as_json)
 
 
 def refuse_bad_output(output: str | None, key: str = "output") -> None:

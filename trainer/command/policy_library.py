@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -20,6 +19,7 @@ from policies.errors import why_not_written
 from policies.policy_digest import policy_digest
 from policies.shipped import in_library, library_names, library_path
 from traces.lazy_group import HintingGroup
+from traces.result_file import JSON, OUTPUT, file_text, named_output, print_json, with_format
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import FAILED, INTERRUPTED, LONGEST, UsageError, one_message
 from trainer.command.groups import group_choices
@@ -115,7 +115,7 @@ def list_() -> None:
 
 
 @library.command(epilog=VERIFY_EXAMPLES)
-@click.argument("names", metavar="[TABLE|FILE]...", nargs=-1)
+@click.argument("names", metavar="[TABLE|FILE|output=FILE]...", nargs=-1)
 @click.option(
     "--tolerance",
     type=click.FloatRange(0.0, 1.0),
@@ -128,9 +128,20 @@ def list_() -> None:
     type=click.IntRange(0, 10**12),
     help="Measure on other inputs than those recorded.",
 )
-@click.option("--json", "output", metavar="FILE", help="Write the results to a file, too.")
+@click.option(
+    "--output", metavar="FILE", help="Write the results to a file, too: CSV if it ends in .csv."
+)
+@click.option("--json", "json_file", hidden=True)  # what --output was called before
+@with_format
 @one_message
-def verify(names: tuple[str, ...], tolerance: float, seed: int | None, output: str | None) -> None:
+def verify(
+    names: tuple[str, ...],
+    tolerance: float,
+    seed: int | None,
+    output: str | None,
+    json_file: str | None,
+    form: str,
+) -> None:
     """Measure tables again, as they were measured when they were added; all of them by default.
 
     A table holds if it is a valid policy for its workload, is the one that was measured, beats
@@ -139,7 +150,11 @@ def verify(names: tuple[str, ...], tolerance: float, seed: int | None, output: s
     """
     if math.isnan(tolerance):
         raise UsageError("--tolerance nan: must be from 0 to 1")
-    refuse_bad_output(output, "--json")
+    words = [name for name in names if name.startswith(OUTPUT)]
+    names = tuple(name for name in names if name not in words)
+    named = named_output(words, *(Path(one) for one in (output, json_file) if one is not None))
+    output = None if named is None else str(named)
+    refuse_bad_output(output)
     entries = [_read(name) for name in names or library_names()]
     verdicts: list[Verdict] = []
     interrupted = False
@@ -151,20 +166,28 @@ def verify(names: tuple[str, ...], tolerance: float, seed: int | None, output: s
         except KeyboardInterrupt:
             interrupted = True
 
-    def write() -> list[str]:
-        if output is None:
-            return []
-        document = {
-            "version": heddle_version(),
-            "tolerance": tolerance,
-            "seed": seed,
-            "interrupted": interrupted,
-            "tables": [verdict.as_dict() for verdict in verdicts],
-        }
-        write_atomically(Path(output), json.dumps(document, indent=1) + "\n")
-        return [f"results: {output}"]
+    tables = [verdict.as_dict() for verdict in verdicts]
+    document = {
+        "version": heddle_version(),
+        "tolerance": tolerance,
+        "seed": seed,
+        "interrupted": interrupted,
+        "tables": tables,
+    }
 
-    write_and_show(write, lambda: _show_verdicts(verdicts))
+    def write() -> list[str]:
+        if named is None:
+            return []
+        write_atomically(named, file_text(named, document, tables))
+        return [f"results: {named}"]
+
+    def show() -> None:
+        if form == JSON:
+            print_json(document)
+        else:
+            _show_verdicts(verdicts)
+
+    write_and_show(write, show, as_json=form == JSON)
     if interrupted:
         click.echo(f"interrupted: {len(verdicts)} of {len(entries)} tables verified", err=True)
         raise SystemExit(INTERRUPTED)

@@ -6,6 +6,7 @@ import difflib
 import functools
 import itertools
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -22,6 +23,7 @@ from trainer.command.declared import declared_settings, with_sentences
 from trainer.command.errors import UsageError
 from trainer.command.groups import CONFIGS, choices_with, group_choices
 from trainer.command.ranges import check_ranges
+from trainer.command.typed_values import as_hydra_reads, quoted
 from trainer.config import (
     CalibrateConfig,
     CheckConfig,
@@ -121,13 +123,11 @@ def settings_text(name: str, overrides: Sequence[str]) -> str:
 def compose_config(name: str, overrides: Sequence[str]) -> DictConfig:
     """Compose without converting; see `compose_settings`. What is given back is read-only."""
     register()
-    parsed = _chosen(parse_overrides(with_costs_files(overrides)))
+    parsed = _chosen(parse_overrides(with_costs_files(overrides), name))
     for override in parsed:
         if override.is_sweep_override():
             cure = "; add -m for a run of each" if name == "train" else ""
             typed = str(override.input_line)
-            if (name, override.key_or_group) == ("contest", "sweep"):
-                cure = f"; of several sweeps: 'sweep=[{typed.partition('=')[2]}]'"
             raise UsageError(f"{typed}: takes one value{cure}{_one_table(name, typed)}")
     with _hydra():
         groups = group_choices()
@@ -213,7 +213,7 @@ def swept_by_config(name: str, overrides: Sequence[str]) -> dict[str, str]:
     compose_config(name, overrides)  # says what is wrong with them, and what would be right
     with _hydra():
         try:
-            chosen = _chosen(parse_overrides(with_costs_files(overrides)))
+            chosen = _chosen(parse_overrides(with_costs_files(overrides), name))
             typed = [str(override.input_line) for override in chosen]
             config = compose(name, typed, return_hydra_config=True)
         except (ConfigCompositionException, OmegaConfBaseException, *NO_NUMBER) as error:
@@ -235,25 +235,40 @@ def value_of(overrides: Sequence[str], key: str) -> str | None:
     values = [o for o in parse_overrides(overrides) if o.key_or_group == key]
     if values and values[-1].is_sweep_override():
         raise UsageError(f"{values[-1].input_line}: takes one value")
-    return values[-1].get_value_element_as_str().strip("'\"") if values else None
+    if not values:
+        return None
+    value = values[-1].value()
+    return value if isinstance(value, str) else values[-1].get_value_element_as_str()
 
 
-def parse_overrides(overrides: Sequence[str]) -> list[Override]:
+def parse_overrides(overrides: Sequence[str], name: str | None = None) -> list[Override]:
     """Parse what was typed.
+
+    Args:
+        overrides: `key=value`.
+        name: of the primary configuration, where it is known.
 
     Raises:
         UsageError: something is no `key=value`.
     """
     parser = OverridesParser.create()
     parsed = []
-    for text in overrides:
+    for text in as_hydra_reads(overrides, name):
         if "=" not in text and not text.startswith("~"):
             raise UsageError(f"{text}: settings are written key=value, such as seed=2")
         try:
             parsed.append(parser.parse_override(text))
         except HydraException as error:
-            raise UsageError(f"{text}: can't be read: {_first_line(error)}") from error
+            raise UsageError(
+                f"{text}: can't be read: {_first_line(error)}; put a value of such characters into "
+                f"quotes, which the shell must not take away: {shlex.quote(_with_quotes(text))}"
+            ) from error
     return parsed
+
+
+def _with_quotes(text: str) -> str:
+    key, _, value = text.partition("=")
+    return f"{key}={quoted(value)}"
 
 
 def leaves(config: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -30,6 +30,7 @@ from trainer.lock import held
 from trainer.progress import make_display
 from trainer.record import Record
 from trainer.run_folder import make_runs_dir
+from trainer.shell_words import heddle_command
 from trainer.sweep_folder import WHERE, State, Sweep, SweepRun, find_sweep, new_sweep, sweep_names
 
 OWN = ("sweep", "runs_dir")
@@ -215,7 +216,7 @@ def _train(sweep: Sweep) -> None:
     for run in failed:
         click.echo(f"failed: {' '.join(run.overrides)} ({sweep.path / str(run.folder)})", err=True)
     if failed:
-        click.echo(f"try these again with: heddle train -m sweep={sweep.path}", err=True)
+        click.echo(f"try these again with: {_go_on(sweep)}", err=True)
         raise SystemExit(FAILED)
 
 
@@ -280,8 +281,12 @@ def _finished(sweep: Sweep) -> int:
 def _say_how_to_go_on(sweep: Sweep) -> None:
     click.echo(
         f"\nsweep interrupted, {_finished(sweep)} of {len(sweep.runs)} runs finished; go on with: "
-        f"heddle train -m sweep={sweep.path}"
+        f"{_go_on(sweep)}"
     )
+
+
+def _go_on(sweep: Sweep) -> str:
+    return heddle_command("train", "-m", f"sweep={sweep.path}")
 
 
 def _key(text: str) -> str:

@@ -49,6 +49,7 @@ from trainer.record_label import description, label_of, throughputs
 from trainer.run import Outcome, Training, check_settings, measuring_settings
 from trainer.run_folder import RunFolder, find_run_folder, new_run_folder
 from trainer.run_version import heddle_version
+from trainer.shell_words import heddle_command
 from trainer.sweep_folder import Sweep
 from trainer.verdict import Kind, Verdict
 
@@ -169,14 +170,31 @@ def train_once(
         swept: its values of what the sweep sweeps.
     """
     config, members, signature = checked(config, overrides)
-    runs_dir = Path(config.runs_dir)
     if folder is None:
         workload = members[0].workload.get("name", "workload")
         words = f"{workload}-{config.search.name}-seed{config.seed}"
-        folder = new_run_folder(runs_dir, words)
-    go_on = f"heddle train resume={folder.path}"
+        folder = new_run_folder(Path(config.runs_dir), words)
+    go_on = heddle_command("train", f"resume={folder.path}")
     if sweep is not None:
-        go_on = f"heddle train -m sweep={sweep.path}"
+        go_on = heddle_command("train", "-m", f"sweep={sweep.path}")
+    try:
+        return _train(config, overrides, members, signature, folder, sweep, swept, go_on)
+    except KeyboardInterrupt:  # also before its first generation, and after its last
+        return Ended(folder, _say_interrupted(folder, go_on))
+
+
+def _train(
+    config: TrainConfig,
+    overrides: Sequence[str],
+    members: Sequence[Member],
+    signature: Signature,
+    folder: RunFolder,
+    sweep: Sweep | None,
+    swept: Mapping[str, str] | None,
+    go_on: str,
+) -> Ended:
+    """The run in its folder, from settings to report."""
+    runs_dir = Path(config.runs_dir)
     with held(folder.path), make_display(make_progress_console()) as display:
         folder.refuse_lost_checkpoint()
         measured_on = measuring_settings(config, members)
@@ -196,6 +214,9 @@ def train_once(
             registered = _register(config, folder, outcome, record)
         except WritingError as error:
             raise _with_cure(error, go_on) from error
+        except KeyboardInterrupt:
+            status = "KILLED"
+            raise
         finally:
             record.end(status)
     code = _report(folder, record, outcome, OBJECTIVES[config.robust.objective].words, go_on)
@@ -331,10 +352,7 @@ def _report(
 ) -> int:
     """Say how it ended and what to do next; the exit code."""
     if outcome is None:
-        click.echo(f"\ninterrupted; go on with: {go_on}")
-        if folder.policy.exists():
-            click.echo(f"best policy so far: {folder.policy}")
-        return INTERRUPTED
+        return _say_interrupted(folder, go_on)
     for member, comparison, verdict in outcome.comparisons:
         _show(member, comparison, verdict)
     if len(outcome.closings) > 1 and outcome.scores:
@@ -343,8 +361,8 @@ def _report(
             click.echo(f"\nverdict by the {objective}: {outcome.verdict.line}")
         click.echo()
     click.echo(f"policy:  {folder.policy}")
-    click.echo(f"read it: heddle policy show {folder.policy}")
-    page = folder.report if folder.report.exists() else f"heddle report {folder.path}"
+    click.echo(f"read it: {heddle_command('policy', 'show', folder.policy)}")
+    page = folder.report if folder.report.exists() else heddle_command("report", folder.path)
     click.echo(f"page:    {page}")
     if record.how_to_open is not None:
         click.echo(f"record:  {record.how_to_open}")
@@ -354,6 +372,17 @@ def _report(
         click.echo(f"interrupted; compare again with: {go_on}")
         return INTERRUPTED
     return FAILED if outcome.violations else 0
+
+
+def _say_interrupted(folder: RunFolder, go_on: str) -> int:
+    """Say how to go on; the exit code."""
+    if not folder.overrides.exists():
+        click.echo(f"\ninterrupted before {folder.path} had begun")
+        return INTERRUPTED
+    click.echo(f"\ninterrupted; go on with: {go_on}")
+    if folder.policy.exists():
+        click.echo(f"best policy so far: {folder.policy}")
+    return INTERRUPTED
 
 
 def _show(member: Member, comparison: Comparison, verdict: Verdict | None) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 from rich import box
@@ -26,6 +27,7 @@ from envs import (
 )
 from envs.transfer import Column, Place, Transfer
 from policies import PolicyFileError
+from traces.result_file import JSON, print_json, with_format
 from trainer.checkpoint import write_atomically
 from trainer.command.combinations import Combination, combinations, with_swept
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
@@ -48,8 +50,9 @@ from trainer.transfer_plot import plot_transfer
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE[,VALUE]...]...")
 @click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@with_format
 @one_message
-def transfer(settings: tuple[str, ...], show: bool) -> None:
+def transfer(settings: tuple[str, ...], show: bool, form: str) -> None:
     r"""Measure each policy in each place: how good is a table where it was not trained?
 
     Settings of workload, machine, schedule and case may have several values; each combination of
@@ -77,9 +80,11 @@ def transfer(settings: tuple[str, ...], show: bool) -> None:
     transfer = _measure(config, booths)
     title = _title([booth.place for booth in booths])
     if transfer.measured:
+        document = transfer.as_dict(seed=config.seed, version=heddle_version())
         write_and_show(
-            lambda: [] if folder is None else _write(transfer, config, title, folder),
-            lambda: print_table(_table(transfer, title)),
+            lambda: [] if folder is None else _write(transfer, document, title, folder),
+            lambda: print_json(document) if form == JSON else print_table(_table(transfer, title)),
+            as_json=form == JSON,
         )
     for problem in transfer.failures:
         click.echo(f"could not be measured: {problem}", err=True)
@@ -237,8 +242,7 @@ def _reference_words(column: Column) -> str:
     return f"{row.throughput / 1000:,.0f}" if row else "–"
 
 
-def _write(found: Transfer, config: TransferConfig, title: str, folder: Path) -> list[str]:
-    document = found.as_dict(seed=config.seed, version=heddle_version())
+def _write(found: Transfer, document: Mapping[str, Any], title: str, folder: Path) -> list[str]:
     write_atomically(folder / "transfer.json", json.dumps(document, indent=1) + "\n")
     plot_transfer(found, title, folder / "transfer.png")
     return [f"results: {folder / 'transfer.json'}", f"picture: {folder / 'transfer.png'}"]

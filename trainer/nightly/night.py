@@ -7,6 +7,7 @@ the line of it.
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass, replace
 from datetime import date
@@ -36,6 +37,7 @@ from trainer.nightly.training import Trained, train_candidate
 from trainer.progress import Display
 from trainer.record import Record
 from trainer.run import check_settings
+from trainer.shell_words import heddle_command
 
 
 @dataclass(frozen=True)
@@ -263,22 +265,26 @@ def _judged_numbers(
 
 def _again(plan: Plan, parts: Split) -> list[str]:
     """Commands that measure on what was held out, and train on the rest."""
-    machine = f"machine={plan.config.machine.kind} machine.cores={plan.config.machine.cores}"
+    machine = [f"machine={plan.config.machine.kind}", f"machine.cores={plan.config.machine.cores}"]
     name = plan.config.workload["name"]
-    part = f"workload={name} workload.trace={plan.trace.folder} workload.day={plan.day}"
-    candidate = plan.state.night(plan.day).candidate
+    part = [f"workload={name}", f"workload.trace={plan.trace.folder}", f"workload.day={plan.day}"]
+    candidate = str(plan.state.night(plan.day).candidate)
+    if "," in candidate:  # commas separate policies
+        candidate = json.dumps(candidate, ensure_ascii=False)
+    held_out, training = f"workload.hours={parts.held_out}", f"workload.hours={parts.training}"
     return [
-        f"heddle evaluate policy=silo,{candidate} {part} workload.hours={parts.held_out} {machine}",
-        f"heddle train {part} workload.hours={parts.training} {machine} {_searching(plan.config)}",
+        heddle_command("evaluate", f"policy=silo,{candidate}", *part, held_out, *machine),
+        heddle_command("train", *part, training, *machine, *_searching(plan.config)),
     ]
 
 
-def _searching(config: NightlyConfig) -> str:
+def _searching(config: NightlyConfig) -> list[str]:
     """The search, and how long it goes on, as they are typed."""
     search = config.search
     bounds = ("generations", "evaluations", "seconds")
-    words = (f"search.{bound}={getattr(search, bound)}" for bound in bounds)
-    return " ".join([f"search={search.name}", *words]).replace("None", "null")
+    values = ((bound, getattr(search, bound)) for bound in bounds)
+    words = [f"search.{bound}={'null' if value is None else value}" for bound, value in values]
+    return [f"search={search.name}", *words]
 
 
 def _verdict_words(verdict: Verdict, confidence: float) -> str:

@@ -6,6 +6,8 @@ import io
 import re
 from typing import TYPE_CHECKING, Any
 
+from traces.figure_texts import names_as_they_are
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -27,7 +29,6 @@ COLOURS = {
 STYLE: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text: small, and found by a search
     "svg.hashsalt": "heddle",  # the same figure is the same text
-    "text.parse_math": False,  # names come from files: $ is no formula
 }
 
 _ID = re.compile(r'(\bid="|url\(#|href="#)')
@@ -52,7 +53,8 @@ def as_svg(figure: Figure, name: str) -> str:
         name: one word, of this figure alone in the page: ids of its parts begin with it.
     """
     drawn = io.StringIO()
-    figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
+    with names_as_they_are(figure):
+        figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
     text = drawn.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, count=1, flags=re.DOTALL)

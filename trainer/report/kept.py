@@ -22,6 +22,7 @@ from trainer.lock import HeldError, held
 from trainer.member import combined, label_of
 from trainer.run import LEARNED
 from trainer.run_folder import RunFolder
+from trainer.shell_words import heddle_command
 from trainer.verdict import Verdict, judge, same_as_known
 
 PARTS = ("workload", "machine", "search", "validation", "robust")
@@ -308,7 +309,7 @@ def _damaged(path: Path, error: Exception) -> KeptError:
     reason = " ".join(str(error).split()) or type(error).__name__
     return KeptError(
         f"{path}: is damaged: {reason[:200]}; put a copy in its place, or remove it and go on "
-        f"with: heddle train resume={path.parent}"
+        f"with: {heddle_command('train', f'resume={path.parent}')}"
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envs.timeline import Attempt, Timeline, Wait, attempts_between
+from traces.figure_texts import legend_label
 from trainer.figure_file import write_figure
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ class _Painter:
         from matplotlib.patches import Patch
 
         entries: list[Patch | Line2D] = [
-            Patch(color=colour, alpha=0.75, label=name)
+            Patch(color=colour, alpha=0.75, label=legend_label(name))
             for name, colour in self._colours.items()
             if name in types
         ]

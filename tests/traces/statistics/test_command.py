@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from pathlib import Path
@@ -93,7 +94,7 @@ def test_every_table_says_that_the_trace_is_synthetic(command: str, shop: Path) 
 
 def test_stats_as_a_table_and_as_json(shop: Path, tmp_path: Path) -> None:
     file = tmp_path / "stats.json"
-    printed = fine("stats", shop, "--json", file)
+    printed = fine("stats", shop, f"output={file}")
     document = json.loads(file.read_text())
     assert document["synthetic"] is True
     assert [len(day["hours"]) for day in document["days"]] == [24] * DAYS
@@ -106,6 +107,22 @@ def test_stats_as_a_table_and_as_json(shop: Path, tmp_path: Path) -> None:
     first = document["days"][0]["hours"][19]
     assert first["requests"] == sum(first["requests_by_type"].values())
     assert 0 < first["conflict_rate"] < 1
+
+
+def test_one_way_to_have_results(shop: Path, tmp_path: Path) -> None:
+    whole = json.loads(fine("stats", shop, "--format", "json"))
+    fine("stats", shop, "--output", tmp_path / "stats.json")
+    assert json.loads((tmp_path / "stats.json").read_text()) == whole
+    shown = fine("stats", shop, f"output={tmp_path / 'stats.csv'}")
+    assert shown.rstrip().endswith("stats.csv")
+    with (tmp_path / "stats.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == DAYS * 24
+    assert sum(int(row["requests"]) for row in rows) == sum(
+        hour["requests"] for day in whole["days"] for hour in day["hours"]
+    )
+    assert "name one file" in refused("peaks", shop, "output=a", "--output", "b")
+    assert "write output=FILE" in refused("peaks", shop, "a.json")
 
 
 def test_stats_of_one_day_and_of_one_type(shop: Path) -> None:
@@ -159,7 +176,7 @@ def test_pictures(command: str, ending: str, shop: Path, tmp_path: Path) -> None
         (["--window", "7"], "--window"),
         (["--type", "refund"], "refund: is no transaction type of the trace; cart, purchase are"),
         (["--day", "2018-01-01"], "the trace has the days from 2019-10-07 to 2019-10-20"),
-        (["--json", "a.png", "--plot", "a.png"], "is also the file of --json"),
+        (["--json", "a.png", "--plot", "a.png"], "is also output="),
     ],
 )
 def test_bad_options_are_told(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from traces.atomic_file import replaced_atomically
 from traces.errors import TraceError, why
+from traces.figure_texts import names_as_they_are
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +42,7 @@ def write_figure(figure: Figure, path: Path) -> None:
         TraceError: it can't be written.
     """
     try:
-        with replaced_atomically(path) as beside:
+        with replaced_atomically(path) as beside, names_as_they_are(figure):
             figure.savefig(beside, dpi=150, format=path.suffix[1:])
     except OSError as error:
         raise TraceError(f"{path}: can't be written: {why(error)}") from None

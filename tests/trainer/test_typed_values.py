@@ -1,0 +1,126 @@
+"""Values as people type them: paths of any characters, lists by commas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+
+from trainer.command.errors import UsageError
+from trainer.command.evaluate import as_list
+from trainer.command.settings import parse_overrides, value_of
+from trainer.command.typed_values import as_hydra_reads, list_text, split_names, unquoted
+from trainer.shell_words import heddle_command
+
+PATHS = [
+    "/home/jürgen/o.json",
+    "a b.json",
+    "a,b.json",
+    "a#b.json",
+    "a?b&c.json",
+    "100%.json",
+    "x=1.json",
+    "(a)[b]{c}.json",
+    "~me/o.json",
+    "it's.json",
+    'a"b".json',
+    "a\\b.json",
+    "a\\",
+    "漢字.json",
+    "007",
+    "1e5",
+    "true",
+    "[1]",
+    "a:b@c!d$e;f|g<h>i^j`k",
+    " leading and trailing ",
+    "a\nb",
+]
+
+
+@pytest.mark.parametrize("key", ["output", "resume"])
+@pytest.mark.parametrize("path", PATHS)
+def test_a_path_is_what_was_typed(key: str, path: str) -> None:
+    (override,) = parse_overrides([f"{key}={path}"])
+    assert override.value() == path
+    assert value_of([f"{key}={path}"], key) == path
+
+
+NO_NAMES = {"a,b.json", "[1]", " leading and trailing "}
+"""What Hydra reads as a list, or without its spaces, where it may be several names."""
+
+
+@pytest.mark.parametrize("name", sorted({*PATHS} - NO_NAMES))
+def test_a_name_may_have_any_character_but_a_comma(name: str) -> None:
+    (override,) = parse_overrides([f"mlflow.experiment={name}"])
+    assert override.value() == name
+
+
+@pytest.mark.parametrize("typed", ["output=o.json", "seed=1,2", "output=null", "search=random"])
+def test_what_hydra_reads_stays(typed: str) -> None:
+    (text,) = as_hydra_reads([typed])
+    assert OverridesParser.create().parse_override(text).input_line.replace("'", "") == typed
+
+
+@pytest.mark.parametrize("typed", ["output='a b'", "workload.trace='jü'", "baselines=['silo']"])
+def test_what_is_quoted_stays(typed: str) -> None:
+    assert as_hydra_reads(as_hydra_reads([typed])) == [typed]
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ("silo,occ", ["silo", "occ"]),
+        ("[silo, occ]", ["silo", "occ"]),
+        ("silo", ["silo"]),
+        ('["silo","my,table.json"]', ["silo", "my,table.json"]),
+        ("silo,'my,table.json'", ["silo", "my,table.json"]),
+        ("it's.json", ["it's.json"]),
+        ("silo,it's.json,occ", ["silo", "it's.json", "occ"]),
+        ("'it\\'s.json',silo", ["it's.json", "silo"]),
+        ("jürgen.json,#1 (b).json", ["jürgen.json", "#1 (b).json"]),
+        ("silo,", ["silo"]),
+    ],
+)
+def test_a_list_is_names_with_commas(typed: str, names: list[str]) -> None:
+    assert split_names(typed) == names
+    for text in (as_list(f"policy={typed}"), *as_hydra_reads([f"baselines={typed}"])):
+        (override,) = parse_overrides([text])
+        assert override.value() == names
+
+
+def test_a_file_with_commas_needs_no_quotes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert split_names("my,table.json") == ["my", "table.json"]
+    Path("my,table.json").touch()
+    assert list_text("my,table.json") == "['my,table.json']"
+    assert as_hydra_reads(["workload.trace=my,table.json"]) == ["workload.trace='my,table.json'"]
+
+
+def test_several_values_of_a_text_are_several() -> None:
+    (override,) = parse_overrides(["workload.trace=jürgen,b"])
+    assert [unquoted(one) for one in override.sweep_string_iterator()] == ["jürgen", "b"]
+
+
+def test_numbers_have_commas_too() -> None:
+    assert as_hydra_reads(["draw_cores=0,1,2"], "timeline") == ["draw_cores=[0,1,2]"]
+
+
+def test_a_sweep_over_lists_stays_one() -> None:
+    assert as_hydra_reads(["baselines=[silo],[silo,occ]"], "train") == [
+        "baselines=[silo],[silo,occ]"
+    ]
+
+
+def test_what_cant_be_read_says_how_to_quote_it() -> None:
+    with pytest.raises(UsageError, match="quotes, which the shell must not take away") as raised:
+        parse_overrides(["seed=a#b"])
+    assert """'seed='"'"'a#b'"'"''""" in str(raised.value)
+
+
+def test_commands_for_copying_are_quoted() -> None:
+    assert heddle_command("train", "resume=/a b/it's") == (
+        """heddle train 'resume=/a b/it'"'"'s'"""
+    )

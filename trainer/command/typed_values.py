@@ -1,0 +1,249 @@
+"""Values as people type them: paths and names of any characters, lists by commas.
+
+Hydra's grammar knows few characters outside quotes, and quotes of its own within those of a shell.
+What is typed is put into its form here, by what the setting holds.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from types import MappingProxyType, NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, Quote, QuotedString
+from hydra.errors import HydraException
+
+from trainer.config import (
+    CalibrateConfig,
+    CheckConfig,
+    ClassifyConfig,
+    ContestConfig,
+    EvaluateConfig,
+    FidelityConfig,
+    NightlyConfig,
+    RecordConfig,
+    ReportConfig,
+    ScheduleConfig,
+    ServeConfig,
+    SwitchConfig,
+    TimelineConfig,
+    TrainConfig,
+    TransferConfig,
+    VirtualConfig,
+)
+from trainer.search.registry import SEARCHES
+
+ONE_PATH = frozenset(
+    {
+        "output",
+        "picture",
+        "state",
+        "history",
+        "replay",
+        "resume",
+        "runs_dir",
+        "mlflow.uri",
+        "schedule.classifier",
+    }
+)
+"""Settings that hold one path: a comma is part of it."""
+
+COMMANDS = MappingProxyType(
+    {
+        "calibrate": CalibrateConfig,
+        "check": CheckConfig,
+        "classify": ClassifyConfig,
+        "contest": ContestConfig,
+        "evaluate": EvaluateConfig,
+        "fidelity": FidelityConfig,
+        "nightly": NightlyConfig,
+        "report": ReportConfig,
+        "serve": ServeConfig,
+        "switch": SwitchConfig,
+        "trace_record": RecordConfig,
+        "timeline": TimelineConfig,
+        "train": TrainConfig,
+        "transfer": TransferConfig,
+    }
+)
+"""The settings of each primary configuration."""
+
+NULL = "null"
+_QUOTED = re.compile(r"""(?P<quote>['"])(?P<text>.*)(?P=quote)""", re.DOTALL)
+_TEXT, _WORDS, _NUMBERS = "text", "words", "numbers"
+
+
+def as_hydra_reads(overrides: Sequence[str], command: str | None = None) -> list[str]:
+    """What was typed in the form that Hydra reads as it was meant; what is in that form stays.
+
+    Args:
+        overrides: as typed, `key=value`.
+        command: the primary configuration; None: what holds a list here and a text there may have
+            several values, which are left for later.
+    """
+    kinds = _kinds(command)
+    return [_as_hydra_reads(text, kinds) for text in overrides]
+
+
+def list_text(value: str) -> str:
+    """Names with commas between them as Hydra writes a list of texts.
+
+    Args:
+        value: `a,b`, `[a,b]`, or the path of a file that has commas in its name; a name in quotes
+            is taken as it is.
+    """
+    return f"[{','.join(quoted(name) for name in split_names(value))}]"
+
+
+def split_names(value: str) -> list[str]:
+    """The names in a list, as `list_text` takes it, without quotes."""
+    if "," in value and _is_there(value):
+        return [value]
+    if value.startswith("[") and value.endswith("]"):
+        value = value[1:-1]
+    return [name for name in map(unquoted, _parts(value)) if name]
+
+
+def quoted(text: str) -> str:
+    """A text as Hydra takes it whatever its characters are."""
+    return QuotedString(text, Quote.single).with_quotes()
+
+
+def unquoted(text: str) -> str:
+    """A text without the quotes around it, if it has any."""
+    text = text.strip()
+    if _QUOTED.fullmatch(text) and isinstance(read := _value_of(text), str):
+        return read
+    return text
+
+
+def _as_hydra_reads(text: str, kinds: dict[str, str]) -> str:
+    typed, equals, value = text.partition("=")
+    key = typed.lstrip("+")
+    kind = kinds.get(key)
+    if not equals or typed.startswith("~") or value == NULL:
+        return text
+    if kind in (_WORDS, _NUMBERS):
+        return f"{typed}={_listed(value, kind)}"
+    if key in ONE_PATH:
+        return text if _is_quoted(value) or not value else f"{typed}={quoted(value)}"
+    if kind == _TEXT or key.startswith("workload."):
+        return f"{typed}={_texts(value, declared=kind == _TEXT)}"
+    return text
+
+
+def _listed(value: str, kind: str) -> str:
+    parsed = _parsed(value)
+    is_list = value.startswith("[") and value.endswith("]")
+    if parsed is not None and ("[" in value[1:] or "(" in value or is_list):
+        return value
+    return list_text(value) if kind == _WORDS else value if is_list else f"[{value}]"
+
+
+def _texts(value: str, *, declared: bool) -> str:
+    """A text, or several with commas between them.
+
+    Args:
+        value: as typed.
+        declared: whether it is known to be a text: a word that looks like a number is one then.
+    """
+    if "," in value and _is_there(value):
+        return quoted(value)
+    parsed = _parsed(value)
+    if parsed is not None:
+        if declared and not parsed.is_sweep_override():
+            read = parsed.value()
+            return value if isinstance(read, str | list | dict) else quoted(value)
+        return value
+    return ",".join(quoted(unquoted(part)) for part in _parts(value))
+
+
+def _parts(value: str) -> Iterator[str]:
+    """What is between commas, but for those within quotes.
+
+    An apostrophe within a word is no quote.
+    """
+    quote, begun = "", 0
+    for at, sign in enumerate(value):
+        if quote:
+            ends = at + 1 == len(value) or value[at + 1 :].lstrip().startswith(",")
+            if sign == quote and ends:
+                quote = ""
+        elif sign in "'\"" and not value[begun:at].strip():
+            quote = sign
+        elif sign == ",":
+            yield value[begun:at]
+            begun = at + 1
+    yield value[begun:]
+
+
+def _is_quoted(value: str) -> bool:
+    return _QUOTED.fullmatch(value) is not None and _value_of(value) is not None
+
+
+def _value_of(value: str) -> Any:
+    parsed = _parsed(value)
+    return None if parsed is None or parsed.is_sweep_override() else parsed.value()
+
+
+def _parsed(value: str) -> Override | None:
+    try:
+        return _parser().parse_override(f"key={value}")
+    except HydraException:
+        return None
+
+
+@functools.cache
+def _parser() -> OverridesParser:
+    return OverridesParser.create()
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # too long for a path, or no text for one
+        return False
+
+
+@functools.cache
+def _kinds(command: str | None) -> dict[str, str]:
+    """What settings hold: `_TEXT`, `_WORDS` or `_NUMBERS`, by key; of others nothing is known."""
+    found: dict[str, str] = {}
+    for search in SEARCHES.values():
+        found |= _fields(search.config, "search.")
+    found |= _fields(VirtualConfig, "machine.") | _fields(ScheduleConfig, "schedule.")
+    if command is not None:
+        return found | _fields(COMMANDS[command], "")
+    for config in COMMANDS.values():
+        for key, kind in _fields(config, "").items():
+            found[key] = kind if found.get(key, kind) == kind else _TEXT
+    return found
+
+
+def _fields(config: type, prefix: str) -> dict[str, str]:
+    hints = get_type_hints(config)
+    found: dict[str, str] = {}
+    for one in fields(config):
+        kind = _without_none(hints[one.name])
+        key = f"{prefix}{one.name}"
+        if is_dataclass(kind) and isinstance(kind, type):
+            found |= _fields(kind, f"{key}.")
+        elif kind is str:
+            found[key] = _TEXT
+        elif kind == list[str]:
+            found[key] = _WORDS
+        elif get_origin(kind) is list and get_args(kind)[0] in (int, float):
+            found[key] = _NUMBERS
+    return found
+
+
+def _without_none(hint: Any) -> Any:
+    if get_origin(hint) not in (Union, UnionType):
+        return hint
+    (kind, *others) = [one for one in get_args(hint) if one is not NoneType]
+    return hint if others else kind
