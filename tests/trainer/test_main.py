@@ -14,7 +14,7 @@ from trainer.command import main
     [
         (["trian"], "did you mean train?"),
         (["Evaluate"], "did you mean evaluate?"),
-        (["xyz"], "there are train, report, evaluate"),
+        (["xyz"], "there are train, "),
         (["policy", "sow"], "did you mean show?"),
         (["trace", "imprt"], "did you mean import?"),
         (["library", "lst"], "did you mean list?"),

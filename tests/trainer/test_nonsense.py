@@ -111,7 +111,7 @@ WORDS: dict[str, list[str]] = {
             "output=loop",
             "output=file/x",
         ),
-        *("output=/proc/x", "output=\udcff", "output=a,b", "policy=./dir", "policy=none"),
+        *("output=/proc/x", "output=\udcff", "policy=./dir", "policy=none"),
         *("machine=virtual", "workload=", "seconds=1e300", "seconds=1e-300", "name=", "warmup=1"),
     ],
     "fidelity": [

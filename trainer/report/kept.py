@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -194,7 +193,7 @@ def read_run(folder: RunFolder, by_us: bool = False) -> KeptRun:
     """
     missing: list[Missing] = []
     settings = _settings(folder.config, missing)
-    resume = shlex.join(["heddle", "train", f"resume={folder.path}"])
+    resume = heddle_command("train", f"resume={folder.path}")
     try:
         checkpoint = Checkpoint.load(folder.path)
     except OtherVersionError as error:

@@ -20,6 +20,7 @@ from policies.in_words import (
     schedule_words,
     type_words,
 )
+from traces.spelling import visible
 from trainer.config import ReportConfig, VirtualConfig
 from trainer.plot import histories_figure, history_figure
 from trainer.progress import Display
@@ -201,6 +202,7 @@ def _rendered(
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_without_controls,
     )
     environment.filters |= {"count": _count, "percent": _percent, "us": _us}
     return environment.get_template(TEMPLATE).render(
@@ -213,6 +215,13 @@ def _rendered(
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         typed=" ".join(typed),
     )
+
+
+def _without_controls(value: Any) -> Any:
+    """What an expression of the template comes to, where names' control characters are text."""
+    if not isinstance(value, str) or hasattr(value, "__html__"):
+        return value
+    return "\n".join(map(visible, value.split("\n")))
 
 
 @dataclass(frozen=True)
