@@ -180,7 +180,7 @@ def train_once(
     try:
         return _train(config, overrides, members, signature, folder, sweep, swept, go_on)
     except KeyboardInterrupt:  # also before its first generation, and after its last
-        return Ended(folder, _say_interrupted(folder, go_on))
+        return Ended(folder, _say_interrupted(folder, go_on), better=False)
 
 
 def _train(
