@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from click.testing import CliRunner
 
 from traces.lazy_group import LazyCommand
-from trainer.command import main
+from trainer.command import entry, main
 
 
 @pytest.mark.parametrize(
@@ -35,3 +37,20 @@ def test_an_interrupt_while_a_command_loads_exits_with_130(monkeypatch: pytest.M
     monkeypatch.setitem(main.COMMANDS, "slow", LazyCommand("slow:slow", "Take a second to load."))
     result = CliRunner().invoke(main.heddle, ["slow"])
     assert (result.exit_code, result.output) == (130, "interrupted\n")
+
+
+def test_an_interrupt_while_the_program_loads_exits_with_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupting:
+        """Finds no module: Ctrl-C comes first."""
+
+        @staticmethod
+        def find_spec(name: str, path: object = None, target: object = None) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "trainer.command.main")
+    monkeypatch.setattr(sys, "meta_path", [Interrupting, *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        entry.main()
+    assert (ended.value.code, capsys.readouterr().err) == (130, "interrupted\n")

@@ -1,0 +1,17 @@
+"""The console script `heddle`, which an interrupt ends with 130 also while its libraries load."""
+
+from __future__ import annotations
+
+import sys
+
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Load the command, and run it."""
+    try:
+        from trainer.command.main import main as run
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        raise SystemExit(INTERRUPTED) from None
+    run()
