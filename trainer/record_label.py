@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from envs import Comparison, machine_words
@@ -162,7 +162,7 @@ def _when(folder: RunFolder) -> str:
     if found is not None:
         return f"{found[1]} {found[2]}:{found[3]}:{found[4]}"
     made = folder.path.stat().st_mtime if folder.path.exists() else 0.0
-    return f"{datetime.fromtimestamp(made):%Y-%m-%d %H:%M:%S}"
+    return f"{datetime.fromtimestamp(made, UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def _workload(member: Member) -> str:

@@ -21,6 +21,7 @@ from traces.reader import Trace
 from traces.replay.part import Part
 from traces.replay.program import Program
 from traces.schema import WRITE_KINDS
+from traces.spelling import visible
 
 MEMORY_LIMIT = "2GB"
 """What a query may hold; the rest goes to a temporary folder."""
@@ -165,13 +166,15 @@ def likeness_tables(trace: Likeness, replay: Likeness) -> tuple[Table, Table]:
     mix = counts_table("Mix", "type", "recorded", "share", "replayed", "share")
     for name, count in sorted(trace.mix.items(), key=lambda one: -one[1]):
         taken = replay.mix.get(name, 0)
-        mix.add_row(name, f"{count:,}", _share(count, trace), f"{taken:,}", _share(taken, replay))
+        mix.add_row(
+            visible(name), f"{count:,}", _share(count, trace), f"{taken:,}", _share(taken, replay)
+        )
     skew = counts_table(
         "Skew: share of a table's accesses that are to its hottest row, and hottest 1 % of rows",
         *("table", "rows", "hottest", "hottest 1 %", "replayed rows", "hottest", "hottest 1 %"),
     )
     for table, one in sorted(trace.skew.items()):
-        skew.add_row(table, *_skew_cells(one), *_skew_cells(replay.skew.get(table)))
+        skew.add_row(visible(table), *_skew_cells(one), *_skew_cells(replay.skew.get(table)))
     return mix, skew
 
 
