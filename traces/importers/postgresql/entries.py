@@ -6,7 +6,8 @@ import re
 from typing import NamedTuple
 
 from traces.importers.postgresql import literals
-from traces.importers.postgresql.statement_kinds import prepared_query
+from traces.importers.postgresql.key_values import CUT
+from traces.importers.postgresql.statement_kinds import NAME, prepared_query
 
 USER, DATABASE, SESSION, SESSION_LINE, TAG, VIRTUAL_ID = 1, 2, 5, 6, 7, 9
 SEVERITY, STATE, MESSAGE, DETAIL, CONTEXT, QUERY, BACKEND = 11, 12, 13, 14, 18, 19, 23
@@ -16,7 +17,21 @@ CLIENT = "client backend"
 """The type of a process that serves a session."""
 
 _PARAMETER = re.compile(r"= (NULL|'[^']*(?:''[^']*)*')")
-_EXECUTE = re.compile(r"\s*execute\s+(?:\"[^\"]*\"|[\w$]+)\s*(?:\((.*)\))?\s*;?\s*$", re.I | re.S)
+_EXECUTE = re.compile(rf"\s*execute\s+{NAME}\s*(?:\((.*)\))?\s*;?\s*$", re.I | re.S)
+_CUT_END = re.compile(r"(?:\.\.\.|…|[\[<(]truncated[^\])>]*[\])>])\s*$", re.I)
+_MARK_CHARACTERS = 64
+_CUT_PARAMETER = "...'"
+_SQL = re.compile(
+    r"\s*(?:/\*|--|\(|(?:select|insert|update|delete|merge|with|values|table|begin|start|commit|end"
+    r"|rollback|abort|savepoint|release|prepare|execute|deallocate|declare|fetch|move|close|copy"
+    r"|call|do|truncate|lock|set|reset|show|explain|create|alter|drop|grant|revoke|analyze|vacuum"
+    r"|listen|notify|unlisten|discard|refresh|comment)\b)",
+    re.I,
+)
+"""How statements begin."""
+
+_NAMES_CHARACTERS_MAX = 2 * 256
+"""The names of a prepared statement and its portal are no longer, in bytes of one letter each."""
 
 
 class Statement(NamedTuple):
@@ -62,7 +77,12 @@ def parameters_in_context(context: str) -> list[str] | None:
 
 
 def _parameters(detail: str) -> list[str] | None:
-    return _PARAMETER.findall(detail) if detail else None
+    if not detail:
+        return None
+    found = _PARAMETER.findall(detail)
+    if _CUT_PARAMETER in detail:
+        return [CUT if one.endswith(_CUT_PARAMETER) else one for one in found]
+    return found
 
 
 def _us(milliseconds: str) -> int:
@@ -70,10 +90,26 @@ def _us(milliseconds: str) -> int:
 
 
 def _extended(message: str, detail: str, took_us: int | None) -> Statement | None:
-    name, _, sql = message.partition(": ")
+    name, sql = _name_and_sql(message)
     if name.startswith("fetch from "):
         return None  # more rows of a statement that was logged
     return Statement(sql, _parameters(detail), took_us, extended=True)
+
+
+def _name_and_sql(message: str) -> tuple[str, str]:
+    """A prepared statement's name, which may be any text, and the statement."""
+    place = message.find(": ")
+    while 0 <= place <= _NAMES_CHARACTERS_MAX:
+        if _SQL.match(message, place + 2):
+            return message[:place], message[place + 2 :]
+        place = message.find(": ", place + 1)
+    name, _, sql = message.partition(": ")
+    return name, sql
+
+
+def is_cut(sql: str) -> bool:
+    """Whether a statement is marked as cut short by what wrote or copied the log."""
+    return _CUT_END.search(sql[-_MARK_CHARACTERS:]) is not None
 
 
 def _simple(sql: str, detail: str, took_us: int | None) -> Statement:

@@ -49,8 +49,16 @@ class Step:
     form: Form | None = None
 
 
+CUT = "..."
+"""Stands for the value of a parameter that is cut short; as a literal it would have quotes."""
+
+
 class UnknownValueError(LookupError):
     """A parameter's value is not in the log."""
+
+
+class CutValueError(UnknownValueError):
+    """A parameter's value is cut short."""
 
 
 def keys_of(
@@ -111,6 +119,8 @@ def literal_text(place: int, parts: Sequence[str], parameters: Sequence[str] | N
         literal = parameters[number - 1]
         if literal == "NULL":
             return None
+        if literal == CUT:
+            raise CutValueError(literal)
     text = literals.value(literal)
     if place < 0:
         text = f"-{text}"

@@ -26,6 +26,7 @@ from traces.importers.postgresql.entries import (
     USER,
     VIRTUAL_ID,
     Statement,
+    is_cut,
     parameters_in_context,
     statement_of,
 )
@@ -47,6 +48,7 @@ from traces.importers.source_file import SourceFile
 NO_ACCESS = "transaction without an access to a table"
 OTHER_DATABASE = "statement of another database"
 SECOND_DATABASE = "statement of a second database: its tables as those of the first (--database)"
+CUT_STATEMENT = "statement that is cut short"
 MISSING = "entries of a session that are missing"
 REPEATED = "entry that was read before, or comes after later ones of its session"
 UNENDED = "last entry of a file, without the end of its line: taken to be whole"
@@ -184,6 +186,9 @@ class LogReader:
         if not session.is_told:
             session.is_told = True
             self._guessed(NO_FIRST_ENTRY, statement.sql)
+        if is_cut(statement.sql):
+            self._unread(CUT_STATEMENT, statement.sql)
+            statement = statement._replace(sql="")
         if virtual == UNKNOWN_VIRTUAL:
             virtual = self._made_virtual(session, statement)
         entry = Entry(self._times.us(fields[0]), virtual, fields[TAG])

@@ -11,6 +11,7 @@ from traces.importers.postgresql.catalog import PUBLIC
 from traces.importers.postgresql.entries import Statement
 from traces.importers.postgresql.key_values import (
     KEYS_OF_ONE_STATEMENT_MAX,
+    CutValueError,
     Step,
     UnknownValueError,
     in_form,
@@ -30,6 +31,7 @@ ACCESSES_MAX = 1 << 20
 """So many accesses of one transaction are kept."""
 
 NO_VALUE = "parameter whose value is not in the log"
+CUT_VALUE = "parameter whose value is cut short (log_parameter_max_length)"
 NO_END = "transaction whose end is not in the log"
 NO_BEGIN = "transaction that began before the log"
 TOO_LONG = f"access beyond the {ACCESSES_MAX}th of a transaction"
@@ -417,9 +419,10 @@ class Grouping:
                     keys = self._keys(session, transaction, step, parts, parameters)
                     transaction.codes += [step.code] * len(keys)
                     transaction.keys += keys
-        except UnknownValueError:
+        except UnknownValueError as error:
             del transaction.codes[len(transaction.keys) :]
-            self._unread(NO_VALUE, planned.template.text)
+            is_cut = isinstance(error, CutValueError)
+            self._unread(CUT_VALUE if is_cut else NO_VALUE, planned.template.text)
 
     def _forget_temporary(self, session: Session, template: Template) -> None:
         if template.dropped is None:

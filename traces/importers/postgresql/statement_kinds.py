@@ -26,12 +26,15 @@ UNREAD = {
 }
 """By the first word of a statement, why it is not known which rows it touches."""
 
+NAME = r"""(?:(?:u&)?"[^"]*(?:""[^"]*)*"|[\w$]+)"""
+"""A name as a statement writes it: quoted, it may have any characters."""
+
 _COPY = re.compile(
     r"copy ((?:(?:\w+|\"[^\"]*\") \. )?(?:\w+|\"[^\"]*\"))(?: \([^()]*\))? (from|to)\b"
 )
-_DECLARE = re.compile(r"declare \S+ (?:\w+ )*?cursor (?:with hold |without hold )?for ")
+_DECLARE = re.compile(rf"declare {NAME} (?:\w+ )*?cursor (?:with hold |without hold )?for ")
 _PREPARED = re.compile(
-    r"\s*prepare\s+(?:\"[^\"]*\"|[\w$]+)\s*(?:\((?:[^()]|\([^()]*\))*\))?\s*as\s+", re.IGNORECASE
+    rf"\s*prepare\s+{NAME}\s*(?:\((?:[^()]|\([^()]*\))*\))?\s*as\s+", re.IGNORECASE
 )
 _EXPLAIN = re.compile(
     r"explain (?:\( (?P<list>[^()]*) \) |(?P<words>(?:(?:analy[sz]e|verbose) )*))"
