@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from traces.importers.postgresql.accesses import Access, KeyPart
-from traces.importers.postgresql.syntax import array, bare, constant, flattened, folded
+from traces.importers.postgresql.syntax import (
+    array,
+    bare,
+    constant,
+    flattened,
+    folded,
+    single_column,
+)
 from traces.importers.postgresql.table_keys import TableKeys
 
 
@@ -123,6 +130,12 @@ class Bindings:
                 self._bind(column, part)
 
     def _one_of(self, one: exp.In, frame: Frame) -> None:
+        query = one.args.get("query")
+        if query is not None:
+            made_up = single_column(query)
+            if made_up is not None:
+                self._equality(one.this, made_up, frame)
+            return
         if len(one.expressions) != 1:
             return  # values that differ in more than the value
         item = one.expressions[0]

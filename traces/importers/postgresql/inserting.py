@@ -70,6 +70,8 @@ class Inserting:
         if updates and self._sets_key(conflict, columns or key):
             self.reasons.append(KEY_NOT_NAMED)
         made = self._key(values)
+        if made is None and values and (not key or any(column in values for column in key)):
+            self.reasons.append(KEY_NOT_NAMED)
         return Access(self._table, kind if made is not None else "insert", made, by_row=True)
 
     def _arbiters(self, conflict: exp.Expr) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from traces.importers.postgresql.syntax import folded, table_name
 DEFAULT_PATH = ("$user", PUBLIC)
 """PostgreSQL's own."""
 
-_SYSTEM = ("pg_catalog", "information_schema", "pg_toast")
+_SYSTEM = ("pg_catalog", "information_schema", "pg_temp", "")
 
 
 @dataclass(frozen=True)

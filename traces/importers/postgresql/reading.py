@@ -35,6 +35,7 @@ from traces.importers.postgresql.syntax import (
     folded,
     projections,
     queries_in_expressions,
+    unnested,
 )
 from traces.importers.postgresql.table_keys import TableKeys
 
@@ -256,9 +257,24 @@ class _Reading:
             named = columns or [f"{n:05}" for n in range(len(lists[0]))]
             return dict(zip(named, lists[0], strict=False))
         inner = self.statement(rows, frame)
-        if not isinstance(rows, exp.Select) or inner.sources:
+        if not isinstance(rows, exp.Select) or rows.args.get("where"):
             return None
-        return dict(zip(columns, rows.expressions, strict=False))
+        given = rows.expressions
+        if inner.sources:  # rows of constants: VALUES or unnest
+            (source, *more) = inner.sources.values()
+            if more or source.table is not None or source.inner is not None:
+                return None
+            made_up = source.projected
+            given = [
+                one
+                for node in given
+                for one in (
+                    made_up.values()
+                    if isinstance(node, exp.Star)
+                    else [made_up.get(node.name.lower(), node)]
+                )
+            ]
+        return dict(zip(columns, given, strict=False))
 
     def _change(
         self,
@@ -356,6 +372,8 @@ class _Reading:
             source.projected = projections(node.this, node)
         elif isinstance(node, exp.Values):
             source.projected = first_row(node)
+        elif isinstance(node, exp.Unnest):
+            source.projected = unnested(node)
         elif isinstance(node.this, exp.Anonymous):
             self._call(node.this, node.args.get("db"))
         self._joins_within(node, frame, alias or f" {len(frame.sources)}", source)

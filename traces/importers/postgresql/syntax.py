@@ -81,6 +81,28 @@ def projections(query: exp.Expr, alias: exp.Expr) -> dict[str, exp.Expr]:
     }
 
 
+def unnested(node: exp.Unnest) -> dict[str, exp.Expr]:
+    """The columns of `unnest($1, $2) AS x(a, b)`."""
+    alias = node.args.get("alias")
+    names = [folded(column) for column in alias.columns] if alias is not None else []
+    if not names:
+        names = [node.alias.lower() or "unnest"]
+    made = [exp.Explode(this=one) for one in node.expressions]
+    return dict(zip(names, made, strict=False))
+
+
+def single_column(query: exp.Expr) -> exp.Expr | None:
+    """The one column of a query that takes its rows from nowhere: `SELECT unnest($1)`."""
+    query = query.unnest()
+    if isinstance(query, exp.Values):
+        row = query.expressions[0] if len(query.expressions) == 1 else None
+        items = row.expressions if isinstance(row, exp.Tuple) else [row]
+        return items[0] if len(items) == 1 else None
+    if not isinstance(query, exp.Select) or query.args.get("from_") or query.args.get("where"):
+        return None
+    return query.expressions[0].unalias() if len(query.expressions) == 1 else None
+
+
 def first_row(values: exp.Values) -> dict[str, exp.Expr]:
     """The columns of a list of rows that was folded into one."""
     if len(values.expressions) != 1 or not isinstance(values.expressions[0], exp.Tuple):
@@ -104,13 +126,15 @@ def constant(node: exp.Expr) -> KeyPart | None:
         if node.meta.get(_VALUE):
             return KeyPart(None, node.this)
         return KeyPart(int(node.this)) if node.this.isdecimal() else None
+    if isinstance(node, exp.Explode):
+        return array(node)
     if isinstance(node, exp.Boolean):
         return KeyPart(None, str(bool(node.this)).lower())
     return None
 
 
-def array(node: exp.Any) -> KeyPart | None:
-    """`ANY($1)` and `ANY(ARRAY[1, 2])`."""
+def array(node: exp.Any | exp.Explode) -> KeyPart | None:
+    """`ANY($1)`, `ANY(ARRAY[1, 2])` and `unnest($1)`."""
     inner = bare(node.this)
     if isinstance(inner, exp.Array):
         return constant(inner.expressions[0]) if len(inner.expressions) == 1 else None

@@ -79,6 +79,8 @@ def touched(trace: Imported) -> list[Access]:
         (["SELECT pg_catalog.set_config('search_path', 'one', true)"], ["two.orders", "item"]),
         (["SELECT set_config('work_mem', '1MB', false)"], ["two.orders", "item"]),
         (["SET LOCAL search_path TO one"], ["two.orders", "item"]),
+        (["SET search_path TO '', pg_temp, one"], ["one.orders", "item"]),
+        (["SELECT set_config('search_path', '\"$user\", one', false)"], ["one.orders", "item"]),
         (["SET search_path TO one", "SET search_path TO DEFAULT"], ["two.orders", "item"]),
         (["SET search_path TO one", "RESET search_path"], ["two.orders", "item"]),
         (["SET search_path TO one", "DISCARD ALL"], ["two.orders", "item"]),
@@ -92,6 +94,7 @@ def test_search_paths(tmp_path: Path, setting: list[str], tables: list[str]) -> 
     trace = read(tmp_path, *statements, search_path=("two, public",))
     assert [table for _, table, _ in touched(trace)] == tables
     assert NO_DEFINITION not in trace.left_out.guessed
+    assert OF_SEVERAL not in trace.left_out.guessed
 
 
 def test_a_search_path_is_of_its_session(tmp_path: Path) -> None:

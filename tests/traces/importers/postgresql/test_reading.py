@@ -300,3 +300,29 @@ def test_nothing_is_equal_to_null(sql: str, keys: list[str]) -> None:
     made, reasons = touched(sql, ["NULL", """'{1,NULL,3,"NULL"}'"""])
     assert [one for _, _, found in made for one in found] == keys
     assert not reasons
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind"),
+    [
+        ("INSERT INTO item (id, price) SELECT unnest($1::int[]), unnest($2)", "insert"),
+        (
+            "INSERT INTO item (id, price) SELECT * FROM unnest($1::int[], $2) ON CONFLICT (id)"
+            " DO UPDATE SET price = 1",
+            "update",
+        ),
+        ("INSERT INTO item (price, id) SELECT u.p, u.i FROM unnest($1, $2) u (i, p)", "insert"),
+        ("UPDATE item SET price = p FROM unnest($1, $2) u (i, p) WHERE id = u.i", "update"),
+        ("SELECT * FROM item WHERE id IN (SELECT unnest($1))", "read"),
+        ("SELECT i.* FROM unnest($1) key JOIN item i ON i.id = key.key", "read"),
+    ],
+)
+def test_arrays_as_rows(sql: str, kind: str) -> None:
+    assert touched(sql, ["'{1,2}'", "'{3,4}'"]) == ([(kind, "item", ["1", "2"])], set())
+
+
+def test_an_upsert_of_a_computed_key_is_counted() -> None:
+    upsert = "INSERT INTO item (id) VALUES (abs(1)) ON CONFLICT (id) DO UPDATE SET price = 1"
+    assert touched(upsert)[1] == {KEY_NOT_NAMED}
+    made_by_the_database = upsert.replace("(id) VALUES (abs(1))", "(name) VALUES ('a')")
+    assert touched(made_by_the_database) == ([("insert", "item", [])], set())
