@@ -22,12 +22,13 @@ from envs.policy_watcher import Event, PolicyWatcher, Switched
 from envs.published_policy import Missing, PublishedFile, PublishedPolicy, Refused
 from envs.ratio_interval import RatioInterval, ratio_interval
 from envs.registration import register
-from envs.result import Arrivals, Latency, Machine, Result, TypeResult
+from envs.result import Arrivals, Machine, Result
 from envs.round import Outcome, Run, RunRound, finished, run_in_turns
 from envs.serving import Reloaded, Report, serve
 from envs.subject import NATIVE, Subject, of_policy, scheduled, static_silo
 from envs.table import comparison_table, machine_words
 from envs.trimmed_mean import trimmed_mean
+from envs.type_result import Latency, TypeResult
 
 register()
 

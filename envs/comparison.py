@@ -9,9 +9,11 @@ from random import Random
 from typing import Any
 
 from envs.errors import Interrupted, MeasuringError
-from envs.result import Arrivals, Latency, Machine, Result
+from envs.mix import Shortfall, added_up, shortfalls
+from envs.result import Arrivals, Machine, Result
 from envs.round import Outcome, RunRound, finished
 from envs.subject import Subject
+from envs.type_result import Latency
 
 SCHEMA_VERSION = 1
 
@@ -127,9 +129,25 @@ class Row:
         """Median throughput of one type, commits a second."""
         return statistics.median(r.types[type_name].throughput for r in self.repeats)
 
-    def latency_of(self, type_name: str) -> Latency:
-        """Latency of one type, µs: each figure's median over the repeats."""
-        runs = [result.types[type_name].latency_us for result in self.repeats]
+    def commits_of(self, type_name: str) -> int:
+        """Commits of one type, in all repeats."""
+        return sum(result.types[type_name].commits for result in self.repeats)
+
+    @property
+    def shortfalls(self) -> list[Shortfall]:
+        """The types that it left out of the workload's mix, over all repeats; see `envs.mix`."""
+        types = added_up([result.types for result in self.repeats])
+        return shortfalls(types, sum(result.duration_s for result in self.repeats))
+
+    def latency_of(self, type_name: str) -> Latency | None:
+        """Latency of one type, µs: each figure's median over the repeats in which it commits.
+
+        None if it does in none.
+        """
+        found = (result.types[type_name].latency_us for result in self.repeats)
+        runs = [latency for latency in found if latency is not None]
+        if not runs:
+            return None
         return Latency(
             **{
                 name: statistics.median(getattr(latency, name) for latency in runs)
@@ -150,6 +168,8 @@ class Row:
             "throughput_quartiles": [low, high],
             "ratio_to_first": self.ratio,
             "throughput_by_type": {name: self.throughput_of(name) for name in self.types},
+            "commits_by_type": {name: self.commits_of(name) for name in self.types},
+            "left_out": [asdict(one) for one in self.shortfalls],
             "abort_rate": self.abort_rate,
             "latency_us": {name: _main_figures(self.latency_of(name)) for name in self.types},
             **of_open_loop,
@@ -187,11 +207,13 @@ class Comparison:
         rows: in the order asked for; those without a finished run are left out.
         interrupted: whether Ctrl-C cut it short.
         violations: consistency violations found in the database afterwards.
+        seconds: of a run, as it was asked for; None: not known.
     """
 
     rows: list[Row]
     interrupted: bool = False
     violations: list[str] = field(default_factory=list)
+    seconds: float | None = None
 
     def row(self, name: str) -> Row | None:
         """The row of a policy, if it has one."""
@@ -227,17 +249,20 @@ class Comparison:
             rows = [Row.from_dict(entry) for entry in source["results"]]
             violations = [str(one) for one in source["violations"]]
             interrupted = bool(source["interrupted"])
+            seconds = source.get("seconds")
+            seconds = None if seconds is None else float(seconds)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"no comparison: {type(error).__name__}: {error}") from error
         for row in rows:
             row.ratios = paired_ratios(row, rows[0])
-        return cls(rows, interrupted, violations)
+        return cls(rows, interrupted, violations, seconds)
 
     def as_dict(self, **more: Any) -> dict[str, Any]:
         """The JSON document that `heddle evaluate output=FILE` writes, with further fields."""
         return {
             "schema_version": SCHEMA_VERSION,
             **more,
+            "seconds": self.seconds,
             "interrupted": self.interrupted,
             "violations": self.violations,
             "results": [row.as_dict() for row in self.rows],
@@ -295,17 +320,20 @@ def compare(
                 violations += _blamed(row.subject, result)
                 row.repeats.append(replace(result, violations=[]))
                 on_slice(row.subject, result)
-            if last and (violations or enough(_summed_up(rows, interrupted, violations))):
+            if last and (violations or enough(_summed_up(rows, plan, interrupted, violations))):
                 break
     except KeyboardInterrupt:
         interrupted = True
-    return _summed_up(rows, interrupted, violations)
+    return _summed_up(rows, plan, interrupted, violations)
 
 
-def _summed_up(rows: Sequence[Row], interrupted: bool, violations: list[str]) -> Comparison:
+def _summed_up(
+    rows: Sequence[Row], plan: ComparisonPlan, interrupted: bool, violations: list[str]
+) -> Comparison:
     for row in rows:
         row.ratios = paired_ratios(row, rows[0])
-    return Comparison([row for row in rows if row.repeats], interrupted, violations)
+    measured = [row for row in rows if row.repeats]
+    return Comparison(measured, interrupted, violations, plan.seconds)
 
 
 def paired_ratios(row: Row, other: Row) -> list[float]:
@@ -346,7 +374,9 @@ def _median(figures: Iterable[float | None]) -> float | None:
     return statistics.median(there) if there else None
 
 
-def _main_figures(latency: Latency) -> Mapping[str, float]:
+def _main_figures(latency: Latency | None) -> Mapping[str, float] | None:
+    if latency is None:
+        return None
     return {
         "mean": latency.mean,
         "p50": latency.p50,

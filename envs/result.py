@@ -6,67 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from envs.mix import Shortfall, shortfalls
+from envs.type_result import TypeResult
+
 SCHEMA_VERSION = 1
-
-
-@dataclass(frozen=True)
-class Latency:
-    """Latency of one type in µs, from first start to commit, aborts and backoff included.
-
-    In an open loop it is from arrival to commit, and where transactions are scheduled from their
-    drawing.
-    """
-
-    mean: float = 0.0
-    p50: float = 0.0
-    p90: float = 0.0
-    p99: float = 0.0
-    p999: float = 0.0
-    max: float = 0.0
-
-    @classmethod
-    def from_dict(cls, source: Mapping[str, Any]) -> Latency:
-        """Read the engine's `latency_us`; a figure it does not give is 0."""
-        return cls(**{name: float(source.get(name, 0.0)) for name in cls.__dataclass_fields__})
-
-
-@dataclass(frozen=True)
-class TypeResult:
-    """What one transaction type did.
-
-    Attributes:
-        commits: transactions that ended, rollbacks included.
-        rollbacks: those that ended as they were to: without a change.
-        aborts: attempts that were aborted.
-        unfinished: transactions drawn, and not committed when the run ended; where they are
-            scheduled, some were not begun.
-        time_s: seconds of the workers' time, summed over workers, from the beginning of a
-            transaction to its end: all attempts and backoffs, unfinished transactions included. In
-            an open loop from its arrival.
-        throughput: commits a second.
-        latency_us: µs.
-    """
-
-    commits: int = 0
-    rollbacks: int = 0
-    aborts: int = 0
-    unfinished: int = 0
-    time_s: float = 0.0
-    throughput: float = 0.0
-    latency_us: Latency = field(default_factory=Latency)
-
-    @classmethod
-    def from_dict(cls, source: Mapping[str, Any]) -> TypeResult:
-        """Read one entry of the engine's `types`."""
-        return cls(
-            commits=int(source.get("commits", 0)),
-            rollbacks=int(source.get("rollbacks", 0)),
-            aborts=int(source.get("aborts", 0)),
-            unfinished=int(source.get("unfinished", 0)),
-            time_s=float(source.get("time_s", 0.0)),
-            throughput=float(source.get("throughput", 0.0)),
-            latency_us=Latency.from_dict(source.get("latency_us", {})),
-        )
 
 
 @dataclass(frozen=True)
@@ -198,7 +141,8 @@ class Result:
         commits: transactions committed in the window.
         throughput: commits a second.
         mixed_throughput: commits a second if every type went on at its pace in the workload's own
-            mix, which a short window may not show; 0 if some type has no commit. In an open loop,
+            mix, which a short window may not show. On virtual cores 0 if some type that was begun
+            has no commit; on real ones that type is taken to end with the window. In an open loop,
             `throughput`.
         abort_rate: aborted attempts ÷ all attempts, 0..1.
         types: by transaction type.
@@ -252,12 +196,24 @@ class Result:
 
     @property
     def fitness(self) -> float:
-        """What candidates are compared by, commits a second.
+        """What candidates are compared by, commits a second; nobody gains by putting a type off."""
+        return self.mixed_throughput if self.in_mix else self.throughput
+
+    @property
+    def in_mix(self) -> bool:
+        """Whether `fitness` is `mixed_throughput`.
 
         Windows on virtual cores are so short that transactions in a long backoff are missing from
-        them; so there it is `mixed_throughput`, and nobody gains by putting a type off.
+        them. And where the workload follows a trace, a transaction that is held up holds back its
+        session only: the other sessions are replayed meanwhile, and the mix is not kept.
         """
-        return self.mixed_throughput if self.machine.kind == "virtual" else self.throughput
+        follows_trace = any(one.share is not None for one in self.types.values())
+        return self.machine.kind == "virtual" or (follows_trace and self.arrivals is None)
+
+    @property
+    def shortfalls(self) -> list[Shortfall]:
+        """The types that the run left out of the workload's mix; see `envs.mix`."""
+        return shortfalls(self.types, self.duration_s)
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Result:
@@ -302,6 +258,9 @@ class Result:
     def as_dict(self) -> dict[str, Any]:
         """The result in the engine's own schema, which `from_dict` reads."""
         plain = asdict(self)
+        for one in plain["types"].values():
+            if one["share"] is None:
+                del one["share"]
         reasons, states = plain.pop("aborts_by_reason"), plain.pop("aborts_by_state")
         aborts = {"by_reason": reasons, "by_state": states}
         for absent in ("arrivals", "schedule", "intervals", "switches"):

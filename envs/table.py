@@ -7,7 +7,11 @@ from rich.table import Table
 
 from envs.comparison import Comparison, Row
 from envs.result import Arrivals, Machine
+from envs.windows import run_seconds, runs_words, window_remarks
 from traces.spelling import visible
+
+NONE = "none"
+"""Stands where a type has no commit, and so no latency."""
 
 FEW_ARRIVALS = 100
 """With fewer arrivals in a run than this, its figures say little."""
@@ -15,16 +19,22 @@ FEW_ARRIVALS = 100
 WIDE_TYPES = 5
 """With more transaction types than this, latency is shown for the slowest one only."""
 
+LEFT_OUT_MAX = 3
+"""So many types that a policy left out of the mix are named, and have a column of commits."""
+
 
 def comparison_table(comparison: Comparison, title: str) -> Table:
     """A row a policy: throughput with its spread, ratio to the first, aborts, latency by type.
 
     The best throughput is bold. Latencies are p50 and p99 in µs. Of an open loop also: commits ÷
-    arrivals, how late the latest transaction was at the end, and how busy the workers were.
+    arrivals, how late the latest transaction was at the end, and how busy the workers were. A
+    policy that did not keep the workload's mix of types has a star; the commits of the types that
+    any of them left out are then columns of their own.
     """
     rows = comparison.rows
     types = rows[0].types if rows else []
     shown = types if len(types) <= WIDE_TYPES else []
+    counted = _left_out(rows)
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("policy", no_wrap=True)
     table.add_column("commits/s", justify="right", no_wrap=True)
@@ -37,7 +47,11 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for name in shown or ["slowest type"]:
         table.add_column(f"{visible(name)}\np50 / p99 µs", justify="right")
-    best = max((row.throughput for row in rows), default=0.0)
+    for name in counted:
+        table.add_column(f"{visible(name)}\ncommits", justify="right")
+    # Throughput without the slow type is not the best there is, though it may be the highest.
+    kept = [row for row in rows if not row.shortfalls]
+    best = max((row.throughput for row in kept or rows), default=0.0)
     for row in rows:
         table.add_row(
             _label(row),
@@ -47,7 +61,8 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
             f"{row.abort_rate:.1%}",
             *(_keeping_up(row) if open_loop else ()),
             *(_latencies(row, shown)),
-            style="bold" if row.throughput == best else None,
+            *(f"{row.commits_of(name):,}" if row.commits_of(name) else NONE for name in counted),
+            style="bold" if row.throughput == best and (row in kept or not kept) else None,
         )
     table.caption = _caption(comparison)
     table.caption_justify = "left"
@@ -62,7 +77,8 @@ def machine_words(machine: Machine) -> str:
 
 def _label(row: Row) -> str:
     subject, name = row.subject, visible(row.subject.name)
-    return f"{name} ({subject.backoff_us:g} µs)" if subject.backoff == "static" else name
+    backoff = f" ({subject.backoff_us:g} µs)" if subject.backoff == "static" else ""
+    return f"{name}{backoff}{' *' if row.shortfalls else ''}"
 
 
 def _keeping_up(row: Row) -> list[str]:
@@ -72,33 +88,47 @@ def _keeping_up(row: Row) -> list[str]:
 
 
 def _latencies(row: Row, types: list[str]) -> list[str]:
+    figures = [row.latency_of(name) for name in types or row.types]
     if not types:
-        slowest = max(row.types, key=lambda name: row.latency_of(name).p99)
-        types = [slowest]
-    figures = [row.latency_of(name) for name in types]
-    return [f"{latency.p50:,.0f} / {latency.p99:,.0f}" for latency in figures]
+        figures = [max((one for one in figures if one), key=lambda one: one.p99, default=None)]
+    return [f"{one.p50:,.0f} / {one.p99:,.0f}" if one else NONE for one in figures]
+
+
+def _left_out(rows: list[Row]) -> list[str]:
+    """The types that a policy left out, those that lack the most commits first."""
+    lacks: dict[str, float] = {}
+    for row in rows:
+        for one in row.shortfalls:
+            lack = one.expected - one.commits
+            lacks[one.type_name] = max(lack, lacks.get(one.type_name, 0.0))
+    return sorted(lacks, key=lambda name: -lacks[name])[:LEFT_OUT_MAX]
 
 
 def _caption(comparison: Comparison) -> str:
     if not comparison.rows:
         return "nothing was measured"
-    repeats = [len(row.repeats) for row in comparison.rows]
-    seconds = comparison.rows[0].repeats[0].duration_s
-    count = f"{min(repeats)}" if min(repeats) == max(repeats) else f"{min(repeats)}–{max(repeats)}"
-    parts = [
-        f"median of {count} interleaved runs of {seconds:.2g} s each; spread: half the distance "
-        "between the quartiles"
-        if max(repeats) > 1
-        else f"one run of {seconds:.2g} s each, which has no spread"
-    ]
+    parts = [runs_words(comparison)]
+    if max(len(row.repeats) for row in comparison.rows) > 1:
+        parts.append("spread: half the distance between the quartiles")
+    parts += window_remarks(comparison)
     arrivals = comparison.rows[0].arrivals
     if arrivals is not None:
-        parts.append(_offered(arrivals, seconds))
-    elif comparison.rows[0].machine.kind == "virtual":
+        parts.append(_offered(arrivals, run_seconds(comparison)))
+    elif any(result.in_mix for row in comparison.rows for result in row.repeats):
         parts.append("commits/s in the workload's own mix of types")
+    if marked := [row for row in comparison.rows if row.shortfalls]:
+        parts.append(f"* did not keep the workload's mix: {', '.join(map(left_out_words, marked))}")
     if comparison.interrupted:
         parts.append("interrupted: not all runs were made")
     return "; ".join(parts)
+
+
+def left_out_words(row: Row) -> str:
+    """Which types a policy left out, such as `silo committed /settle 1 of 653`."""
+    found = row.shortfalls
+    more = f" and {len(found) - LEFT_OUT_MAX} more types" if len(found) > LEFT_OUT_MAX else ""
+    words = f"{row.subject.name} committed {', '.join(map(str, found[:LEFT_OUT_MAX]))}{more}"
+    return visible(words)
 
 
 def _offered(arrivals: Arrivals, seconds: float) -> str:

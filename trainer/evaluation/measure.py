@@ -114,7 +114,7 @@ def compare_shown(
     counter = Counter(display, phase, len(subjects) * plan.repeats)
 
     def on_slice(subject: Subject, result: Result) -> None:
-        counter.step(f"{subject.name} {result.throughput:,.0f}/s")
+        counter.step(f"{subject.name} {result.fitness:,.0f}/s")
 
     def ends(comparison: Comparison) -> bool:
         nonlocal counter

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from envs import Comparison, Row, machine_words
+from envs.table import left_out_words
+from envs.windows import runs_words, window_remarks
 from policies import Signature
 from policies.in_words import access_words, policy_words, type_words
 from trainer.run import LEARNED
@@ -37,7 +39,7 @@ class ComparedView:
         high: see `share`.
         score: the learned policy's throughput ÷ its; None for itself.
         abort_rate: aborted ÷ all attempts.
-        latency: p50 and p99 by type, µs.
+        latency: p50 and p99 by type, µs; None without a commit.
         parts: share of the time, by the names of `PARTS`.
     """
 
@@ -49,7 +51,7 @@ class ComparedView:
     high: float
     score: float | None
     abort_rate: float
-    latency: list[tuple[float, float]]
+    latency: list[tuple[float, float] | None]
     parts: list[tuple[str, float]]
 
 
@@ -99,14 +101,16 @@ def comparison_view(
     most = max(max(row.throughput, row.quartiles[1]) for row in rows) or 1.0
     scores = comparison.scores(LEARNED)
     ordered = sorted(rows, key=lambda row: (row.subject.name != LEARNED, -row.throughput))
-    first = rows[0].repeats
-    runs = f"{len(first)} runs" if len(first) > 1 else "one run"
-    note = f"Median of {runs} of {first[0].duration_s:.2g} s of each policy, in turns"
+    runs = runs_words(comparison)
+    notes = [runs[0].upper() + runs[1:], *window_remarks(comparison)]
+    notes += [
+        f"the mix of types was not kept: {left_out_words(row)}" for row in rows if row.shortfalls
+    ]
     if comparison.interrupted:
-        note += "; cut short, so not all runs were made"
+        notes.append("cut short, so not all runs were made")
     return ComparisonView(
         machine_words(rows[0].machine) + (f" ({label})" if label else ""),
-        note,
+        "; ".join(notes),
         [type_words(name) for name in rows[0].types],
         [_compared(row, most, scores) for row in ordered],
         comparison.violations,
@@ -188,7 +192,7 @@ def _compared(row: Row, most: float, scores: dict[str, float]) -> ComparedView:
         high / most,
         scores.get(row.subject.name),
         row.abort_rate,
-        [(one.p50, one.p99) for one in (row.latency_of(kind) for kind in row.types)],
+        [(one.p50, one.p99) if one else None for one in map(row.latency_of, row.types)],
         _parts(row),
     )
 

@@ -1,0 +1,53 @@
+"""What a comparison's runs were: how many, of what length, and which were not as asked for."""
+
+from __future__ import annotations
+
+import statistics
+
+from envs.comparison import Comparison
+from traces.spelling import visible
+
+OFF = 0.02
+"""A window that differs by more than this part from the one asked for is named."""
+NAMED_MAX = 3
+"""So many runs are named; the others are counted."""
+
+
+def run_seconds(comparison: Comparison) -> float:
+    """Length of a run, seconds: as asked for, or of most of them where that is not known."""
+    if comparison.seconds is not None:
+        return comparison.seconds
+    return statistics.median(r.duration_s for row in comparison.rows for r in row.repeats)
+
+
+def runs_words(comparison: Comparison) -> str:
+    """Such as `median of 3 interleaved runs of 0.5 s each`; one run has no spread, it says."""
+    counts = [len(row.repeats) for row in comparison.rows]
+    low, high = min(counts), max(counts)
+    each = f"of {run_seconds(comparison):.3g} s each"
+    if high == 1:
+        return f"one run {each}, which has no spread"
+    return f"median of {low if low == high else f'{low}–{high}'} interleaved runs {each}"
+
+
+def window_remarks(comparison: Comparison) -> list[str]:
+    """What is to be said of runs whose window was not as asked for, or in which nothing ended."""
+    asked = run_seconds(comparison)
+    off = [
+        f"run {number} of {visible(row.subject.name)} measured {result.duration_s:.3g} s"
+        for row in comparison.rows
+        for number, result in enumerate(row.repeats, start=1)
+        if abs(result.duration_s - asked) > OFF * asked
+    ]
+    empty = [
+        f"run {number} of {visible(row.subject.name)} committed nothing"
+        for row in comparison.rows
+        for number, result in enumerate(row.repeats, start=1)
+        if result.commits == 0
+    ]
+    return _first_of(off) + _first_of(empty)
+
+
+def _first_of(remarks: list[str]) -> list[str]:
+    more = len(remarks) - NAMED_MAX
+    return [*remarks[:NAMED_MAX], *([f"and so did {more} more"] if more > 0 else [])]
