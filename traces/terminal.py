@@ -25,6 +25,9 @@ _MOVING = re.compile(rf"({_STYLES}|\x1b\[[0-9;?]*[A-Za-z])|{_CONTROLS}")
 """The same where a bar moves the cursor."""
 
 
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
 class OutputError(OSError):
     """Standard output can't be written; the message says why."""
 
@@ -101,7 +104,18 @@ def open_terminals() -> tuple[Terminal, Terminal]:
     sys.stdout, sys.stderr = out, err
     # Python closes these at its end; what they had has another owner now.
     sys.__stdout__, sys.__stderr__ = out, err  # type: ignore[misc]
+    sys.unraisablehook = tell_unraisable
     return out, err
+
+
+def tell_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
+    """Python's report of an error that nobody can catch, but for files that a full disk cut off.
+
+    A library's file tries once more when it is collected; the command has told of it by then.
+    """
+    error = unraisable.exc_value
+    if not (isinstance(error, OSError) and error.errno in _NO_ROOM):
+        sys.__unraisablehook__(unraisable)
 
 
 def _opened(stream: TextIO | None, number: int) -> io.TextIOWrapper:

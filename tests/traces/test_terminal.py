@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import subprocess
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 import pytest
 
 from traces.spelling import visible
-from traces.terminal import OutputError, Terminal
+from traces.terminal import OutputError, Terminal, tell_unraisable
 
 START = "from trainer.command.main import main; main()"
 
@@ -109,3 +110,22 @@ def test_an_output_that_takes_nothing_is_one_line(redirected: str, reason: str) 
 
 def test_a_closed_standard_error_costs_nothing() -> None:
     assert heddle(["--version"], ">/dev/null 2>&-") == (0, "")
+
+
+class Collected:
+    """Fails when it is collected."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __del__(self) -> None:
+        raise OSError(self.number, os.strerror(self.number))
+
+
+@pytest.mark.parametrize(("number", "told"), [(errno.ENOSPC, False), (errno.EBADF, True)])
+def test_a_full_disk_is_told_of_once(
+    number: int, told: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "unraisablehook", tell_unraisable)
+    Collected(number)
+    assert ("Exception ignored" in capsys.readouterr().err) == told
