@@ -25,6 +25,7 @@ from traces.importers.columns import (
 )
 from traces.importers.csv_rows import csv_rows
 from traces.importers.file_importer import FileImporter
+from traces.importers.key_columns import key_column
 from traces.importers.log_rows import LogRows, as_text, mask_of, not_empty
 from traces.keys import keys_of
 from traces.manifest import Access, TransactionType
@@ -95,7 +96,7 @@ class EcommerceImporter(FileImporter):
         number = pc.index_in(events["event_type"], pa.array(names, pa.binary())).to_numpy()
         ids = np.arange(self._made, self._made + len(number))
         self._made += len(number)
-        product, user = keys_of(events["product_id"]), keys_of(events["user_id"])
+        product, user = (keys_of(key_column(events[one])) for one in ("product_id", "user_id"))
         keys = {"product": product.to_numpy(), "cart": user.to_numpy(), "orders": ids}
         parameters = {name: as_text(events[name]) for name in ("product_id", "price")}
         return transaction_table(
@@ -125,7 +126,7 @@ class EcommerceImporter(FileImporter):
     def _usable(self, rows: LogRows) -> LogRows:
         """The events that lack nothing."""
         for column in ("product_id", "user_id", "user_session"):
-            there = not_empty(rows.batch[column])
+            there = not_empty(key_column(rows.batch[column]))
             rows = rows.require(there, column, f"no {column}", self.left_out)
         text = as_text(rows.batch["product_id"]).is_valid()
         rows = rows.require(mask_of(text), "product_id", "product_id is not UTF-8", self.left_out)

@@ -68,6 +68,16 @@ def test_a_cart_and_a_purchase(tmp_path: Path) -> None:
     ]
 
 
+def test_ids_as_programs_write_them_with_gaps(tmp_path: Path) -> None:
+    """Their numbers get a point, and what is missing a word."""
+    left_out = LeftOut()
+    lines = (event(), event(product="7.0", user="3.0"), event(user="NaN"), event(user="NULL"))
+    plain, pointed = rows_of(log(tmp_path, *lines), left_out=left_out)
+    assert plain["user"] == pointed["user"]
+    assert plain["accesses"] == pointed["accesses"]
+    assert left_out.counts == {"no user_id": 2}
+
+
 def test_conflicts_are_those_of_the_paper(tmp_path: Path) -> None:
     """Same product, other user: both write one row. Other products: they share nothing."""
 

@@ -72,7 +72,7 @@ def unknown_type(text: str) -> str:
 def _resolved(kind: str, named: Mapping[str, str]) -> str:
     """A type without the names that were given to it."""
     for _ in range(len(named) + 1):
-        further = named.get(kind.removeprefix("public."))
+        further = named.get(kind.removeprefix("public.").replace('"', ""))
         if further is None:
             break
         kind = further

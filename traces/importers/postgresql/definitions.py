@@ -22,10 +22,13 @@ from traces.importers.postgresql.syntax import DIALECT, folded, mark_values, tab
 # sqlglot logs what it reads as an opaque command; such statements are counted and named instead.
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
+INEXACT = "text of a collation that is not deterministic"
+"""The type of columns that are compared in a way of their own."""
+
 _NAME = r'(?:(?:"[^"]+"|[\w$]+)\s*\.\s*)?(?:"[^"]+"|[\w$]+)'
 _DEFINITION = re.compile(
     r"^[ \t]*(?:create\s+(?:or\s+replace\s+)?(?:\w+\s+){0,2}?"
-    r"(?P<what>table|view|type|domain|index|function|procedure|trigger)\b"
+    r"(?P<what>table|view|type|domain|index|function|procedure|trigger|collation)\b"
     r"|(?P<alter>alter)\s+table\b).*",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
@@ -38,6 +41,11 @@ _PART_OF = re.compile(
 _DOMAIN = re.compile(
     rf"create\s+domain\s+(?P<name>{_NAME})\s+(?:as\s+)?(?P<kind>.+?)"
     r"(?=\s+(?:collate|default|constraint|check|not|null)\b|\s*$)",
+    re.IGNORECASE | re.DOTALL,
+)
+_INEXACT_COLLATION = re.compile(
+    rf"collation\s+(?:if\s+not\s+exists\s+)?(?P<name>{_NAME})\s*\(.*"
+    r"\bdeterministic\s*=\s*(?:false|off|'false')",
     re.IGNORECASE | re.DOTALL,
 )
 _FUNCTION = re.compile(rf"(?:function|procedure)\s+(?P<name>{_NAME})\s*\(", re.IGNORECASE)
@@ -101,6 +109,7 @@ class _Script:
         self._functions: dict[str, bool] = {}
         self._triggers: list[tuple[str, str]] = []
         self._cascades: set[str] = set()
+        self._inexact: set[str] = set()
 
     def catalog(self) -> Catalog:
         """All of it."""
@@ -129,6 +138,10 @@ class _Script:
             self._alter(sql)
         elif what == "view":
             self._view(sql)
+        elif what == "collation":
+            collation = _INEXACT_COLLATION.search(sql)
+            if collation is not None:
+                self._inexact.add(_name(collation["name"]))
         elif what == "index":
             self._index(sql)
         elif what == "type":
@@ -143,7 +156,9 @@ class _Script:
         name = table_name(table)
         columns: dict[str, str] = {}
         if isinstance(statement, exp.Create):
-            columns = {folded(one.this): _kind(one) for one in statement.find_all(exp.ColumnDef)}
+            columns = {
+                folded(one.this): self._type(one) for one in statement.find_all(exp.ColumnDef)
+            }
             for parent in _parents(statement):
                 self._parents.setdefault(name, table_name(parent))
         known = self.tables.get(name, TableDefinition())
@@ -155,6 +170,13 @@ class _Script:
         )
         for key in statement.find_all(exp.ForeignKey, exp.Reference):
             self._foreign_key(key)
+
+    def _type(self, column: exp.ColumnDef) -> str:
+        """The type of a column; one whose collation takes unlike texts as equal has no name."""
+        collation = column.find(exp.CollateColumnConstraint)
+        if collation is not None and _name(collation.this.sql(DIALECT)) in self._inexact:
+            return INEXACT
+        return _kind(column)
 
     def _foreign_key(self, key: exp.Expr) -> None:
         reference = key if isinstance(key, exp.Reference) else key.args.get("reference")
@@ -250,7 +272,7 @@ def _parsed(sql: str) -> exp.Expr:
 def _name(text: str) -> str:
     """A name as it is written, such as `"Shop".orders`."""
     parts = [part.strip() for part in re.findall(r'"[^"]+"|[\w$]+', text)]
-    plain = [part[1:-1] if part[0] == '"' else part.lower() for part in parts]
+    plain = [part[1:-1] if part[0] == '"' else literals.folded(part) for part in parts]
     return full_name(plain[0] if len(plain) > 1 else "", plain[-1])
 
 

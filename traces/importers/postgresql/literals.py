@@ -7,6 +7,7 @@ statements of one template; so a statement's gaps are what its template is looke
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator
 
 # One character class first, so that the search skips to what can begin a literal.
@@ -31,6 +32,7 @@ _UNUSUAL_PART = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _MARK = re.compile(f"{_UNUSUAL_PART.pattern}|(?P<end>;)", re.DOTALL | re.VERBOSE)
+_SMALL = {ord(letter): letter.lower() for letter in string.ascii_uppercase}
 _NESTED = re.compile(r"/\*|\*/")
 _ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|(.))", re.DOTALL
@@ -59,6 +61,11 @@ def split(sql: str) -> list[str]:
     if '"' in sql:
         parts = _with_names_in_gaps(parts)
     return parts
+
+
+def folded(name: str) -> str:
+    """A name that is not quoted as PostgreSQL knows it: only ASCII's capitals become small."""
+    return name.lower() if name.isascii() else name.translate(_SMALL)
 
 
 def statements(text: str) -> Iterator[tuple[int, str]]:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from traces.importers.postgresql.literals import folded
+
 NULL = 0
 """Stands for NULL where a slot has the places of its literals."""
 
@@ -86,7 +88,7 @@ def _append(tokens: list[Token], token: str) -> None:
     elif token in ("null", "NULL", "Null") and tokens and tokens[-1] in ("=", "(", ","):
         tokens.append((NULL,))
     else:
-        tokens.append(token.lower())
+        tokens.append(folded(token))
 
 
 def _operators(run: str) -> list[str]:

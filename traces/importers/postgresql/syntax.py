@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from traces.importers.postgresql import literals
 from traces.importers.postgresql.accesses import KeyPart
 from traces.importers.postgresql.catalog import full_name
 
@@ -17,7 +18,7 @@ _VALUE = "value"
 
 def folded(identifier: exp.Expr) -> str:
     """A name as PostgreSQL knows it: in lower case unless it was quoted."""
-    return identifier.name if identifier.args.get("quoted") else identifier.name.lower()
+    return identifier.name if identifier.args.get("quoted") else literals.folded(identifier.name)
 
 
 def table_name(table: exp.Table) -> str:

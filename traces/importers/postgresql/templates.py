@@ -165,9 +165,7 @@ class Templates:
             self._forget()
 
     def _forget(self) -> None:
-        for along in self._along.values():
-            along.plans.clear()
-            along.of_text.clear()
+        self._along.clear()
         self._cached_characters = 0
 
     def _plan(self, shape: Shape, along: _Along) -> Planned:
@@ -186,6 +184,7 @@ class Templates:
             if len(self._templates) >= TEMPLATES_MAX:
                 return Planned(Template(shape.text, accesses=Accesses(faults=(TOO_MANY,))))
             known = along.by_text[query.text] = self._read(query, along.names)
+            self._remember(query.text)
         if made is not None:
             known.temporary = made
         accesses = zip(known.codes, known.accesses.made, strict=True)
@@ -215,7 +214,9 @@ class Templates:
         for earlier, along in self._guessing:
             if all(self.keys.asked_by(table) is None for table in earlier.accesses.guessed):
                 continue
+            self._templates.pop((earlier.text, earlier.accesses), None)
             earlier.accesses = accesses_of(earlier.sql, self.keys, along)
+            self._templates[earlier.text, earlier.accesses] = earlier
             for code, access in zip(earlier.codes, earlier.accesses.made, strict=True):
                 self.coded[code] = replace(self.coded[code], access=access)
             self._forget()

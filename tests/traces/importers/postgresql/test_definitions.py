@@ -6,7 +6,8 @@ import pytest
 
 from traces.errors import TraceError
 from traces.importers.base import LeftOut
-from traces.importers.postgresql.definitions import read_definitions
+from traces.importers.postgresql.column_types import form_of, unknown_type
+from traces.importers.postgresql.definitions import INEXACT, read_definitions
 
 DUMP = r"""
 \restrict abc
@@ -73,3 +74,29 @@ def test_no_definitions(tmp_path: Path, content: bytes | None, message: str) -> 
         path.write_bytes(content)
     with pytest.raises(TraceError, match=message):
         read_definitions(path, LeftOut())
+
+
+def test_types_of_columns(tmp_path: Path) -> None:
+    path = tmp_path / "schema.sql"
+    path.write_text("""
+CREATE COLLATION public.any_case (provider = icu, deterministic = false, locale = 'und');
+CREATE DOMAIN public.email AS public.citext
+    CONSTRAINT email_check CHECK ((VALUE ~ '@'::public.citext));
+CREATE DOMAIN shop."Code" character(8) DEFAULT 'x'::bpchar NOT NULL;
+CREATE TYPE shop.mood AS ENUM ('good', 'bad');
+CREATE TABLE t (
+    a public.email, b shop."Code", c shop.mood, d text COLLATE public.any_case, e bit varying(3),
+    f text COLLATE pg_catalog."C", "Ä" integer, Ö integer, PRIMARY KEY (a, Ö)
+);
+""")
+    catalog = read_definitions(path, LeftOut(strict=True))
+    table = catalog.tables["t"]
+    assert table.key == ("a", "Ö")
+    assert table.types["d"] == INEXACT
+    values = {"a": "Ann@X", "b": "ab  ", "c": "good", "f": "F ", "Ä": "007", "Ö": "008"}
+    made = {"a": "ann@x", "b": "ab", "c": "good", "f": "F ", "Ä": "7", "Ö": "8"}
+    for column, value in values.items():
+        form = form_of(table.types[column], catalog.types, stored=False)
+        assert (form(value) if form is not None else value) == made[column]
+    for column in ("d", "e"):
+        assert form_of(table.types[column], catalog.types, stored=False) is unknown_type
