@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <sstream>
 #include <string>
@@ -37,7 +38,7 @@ class Monitor {
     look_for_stuck(now);
     if (!interrupted && !stuck() && !run_.is_full() && !(measuring_ && now >= measure_until_))
       return true;
-    run_.state.measured_until.store(now, std::memory_order_relaxed);  // set_phase() releases it
+    end_measuring(now);
     set_phase(Phase::over);
     // release: every wait sees it, soon enough.
     run_.state.stop.store(1, std::memory_order_release);
@@ -69,8 +70,21 @@ class Monitor {
       if (run_.timeline != nullptr) run_.timeline->open(now, M::kTicksPerUs);
     }
     run_.state.measured_from.store(now, std::memory_order_relaxed);  // set_phase() releases it
+    if constexpr (!M::kSingleThreaded) {
+      run_.state.measured_until.store(measure_until_, std::memory_order_relaxed);
+    }
     if (interval_ != 0) run_.intervals.push_back(now);
     set_phase(Phase::measure);
+  }
+
+  /// Closes the window, which is empty if it never opened. set_phase() releases what is stored.
+  void end_measuring(typename M::Ticks now) {
+    if constexpr (!M::kSingleThreaded) {
+      if (!measuring_) run_.state.measured_from.store(now, std::memory_order_relaxed);
+      // A monitor that is late closes no window late: the workers count nothing behind its end.
+      if (measuring_) now = std::min(now, measure_until_);
+    }
+    run_.state.measured_until.store(now, std::memory_order_relaxed);
   }
 
   /// Makes the switches that are due, and begins the interval that is.

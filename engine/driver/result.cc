@@ -8,6 +8,14 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
+/// What commits took; null without any, for 0 would be the best there is.
+Json latency_json(const TypeResult& type) {
+  if (type.commits == 0) return nullptr;
+  const LatencyResult& latency = type.latency_us;
+  return {{"mean", latency.mean}, {"p50", latency.p50},   {"p90", latency.p90},
+          {"p99", latency.p99},   {"p999", latency.p999}, {"max", latency.max}};
+}
+
 /// Numbers by the types' names.
 Json by_type(const std::vector<TypeResult>& types, const std::vector<std::uint64_t>& numbers) {
   Json json = Json::object();
@@ -20,20 +28,11 @@ Json by_type(const std::vector<TypeResult>& types, const std::vector<std::uint64
 std::string Result::to_json() const {
   Json types_json = Json::object();
   for (const TypeResult& type : types) {
-    const LatencyResult& latency = type.latency_us;
-    types_json[type.name] = {{"commits", type.commits},
-                             {"rollbacks", type.rollbacks},
-                             {"aborts", type.aborts},
-                             {"unfinished", type.unfinished},
-                             {"time_s", type.time_s},
-                             {"throughput", type.throughput},
-                             {"latency_us",
-                              {{"mean", latency.mean},
-                               {"p50", latency.p50},
-                               {"p90", latency.p90},
-                               {"p99", latency.p99},
-                               {"p999", latency.p999},
-                               {"max", latency.max}}}};
+    types_json[type.name] = {{"commits", type.commits},         {"rollbacks", type.rollbacks},
+                             {"aborts", type.aborts},           {"unfinished", type.unfinished},
+                             {"time_s", type.time_s},           {"throughput", type.throughput},
+                             {"latency_us", latency_json(type)}};
+    if (type.share) types_json[type.name]["share"] = *type.share;
   }
   Json json = {
       {"schema_version", 1},

@@ -28,6 +28,8 @@ struct TypeResult {
   std::uint64_t unfinished = 0;  ///< drawn, and not committed when the run ended
   double time_s = 0;      ///< of the workers' time, arrival (or beginning) to end, unfinished too
   double throughput = 0;  ///< commits a second
+  /// Of the workload's transactions in the long run, 0 to 1; nothing: those drawn say it.
+  std::optional<double> share = {};
   LatencyResult latency_us;
 };
 
@@ -87,8 +89,9 @@ struct Result {
   std::uint64_t commits = 0;
   double throughput = 0;
   /// Commits a second if every type went on at its pace in the mix the workload draws: what a
-  /// window too short for that mix to come through promises of a long one. 0 if some type has no
-  /// commit. In an open loop, where the pace is not the workers', `throughput`.
+  /// window too short for that mix to come through promises of a long one. On simulated cores 0 if
+  /// some type that was begun has no commit; on real ones it is taken to end with the window. In an
+  /// open loop, where the pace is not the workers', `throughput`.
   double mixed_throughput = 0;
   double abort_rate = 0;  ///< aborted attempts of all attempts
   std::uint64_t partial_retries = 0;

@@ -24,7 +24,9 @@ enum class Phase : std::uint64_t { warm_up, measure, over = ~std::uint64_t{0} };
 template <class M>
 struct RunState {
   alignas(64) Shared<M, std::uint64_t> phase{static_cast<std::uint64_t>(Phase::warm_up)};
-  /// When the measured window began and ended, as the thread outside saw it.
+  /// When the measured window begins and ends. On real cores the end is set with the beginning, so
+  /// that the window is as long as was asked for whenever the monitor is next awake; a run that is
+  /// cut short moves it. On simulated ones it is when the monitor ended the run.
   Shared<M, typename M::Ticks> measured_from;
   Shared<M, typename M::Ticks> measured_until;
   alignas(64) Shared<M, std::uint64_t> stop{0};

@@ -22,9 +22,20 @@ namespace summary {
 /// the long run it spends on one transaction the mix's mean of what each type takes, and a type
 /// takes the time spent on it over the times it committed. Transactions that have not ended count
 /// with the time they have had: those that wait longest are what a short window misses.
+///
+/// Where each draw is independent, the types drawn are the mix, whoever is slow. Where they follow
+/// a queue, a worker that is held up by one type leaves the others to the rest, which draw more of
+/// them than the mix has; so there the workload gives the shares.
+///
+/// On real cores a worker may be without a processor, or without its turn, between transactions:
+/// only the part of the window counts that transactions have taken. And there a type that was begun
+/// and has no commit is taken to end just now, for no run is repeated to the bit and one unlucky
+/// window must not count as 0.
 template <class M>
-[[nodiscard]] double mixed_throughput(const std::vector<Measurements<M>>& workers) {
+[[nodiscard]] double mixed_throughput(const std::vector<Measurements<M>>& workers,
+                                      const Inputs& inputs) {
   double begun = 0;
+  double all_us = 0;
   double mean = 0;  // microseconds a transaction, times `begun`
   for (std::size_t type = 0; type < workers.front().by_type.size(); ++type) {
     double commits = 0;
@@ -36,11 +47,23 @@ template <class M>
       us += M::microseconds(worker.by_type[type].time);
     }
     if (commits + unfinished == 0) continue;
-    if (commits == 0) return 0;
-    begun += commits + unfinished;
-    mean += (commits + unfinished) * us / commits;
+    if (commits == 0) {
+      if constexpr (M::kSingleThreaded) return 0;
+      commits = unfinished;
+      unfinished = 0;
+    }
+    all_us += us;
+    const double weight = inputs.share(static_cast<int>(type)).value_or(commits + unfinished);
+    begun += weight;
+    mean += weight * us / commits;
   }
-  return mean == 0 ? 0 : static_cast<double>(workers.size()) * 1e6 * begun / mean;
+  if (mean == 0) return 0;
+  if constexpr (M::kSingleThreaded) {
+    return static_cast<double>(workers.size()) * 1e6 * begun / mean;
+  } else {
+    const double window_us = M::microseconds(workers.front().end - workers.front().start);
+    return window_us == 0 ? 0 : all_us / window_us * 1e6 * begun / mean;
+  }
 }
 
 template <class M>
@@ -55,7 +78,8 @@ void add(Result& result, std::vector<Histogram>& latencies, const Measurements<M
     result.types[type].unfinished += counts.unfinished;
     result.types[type].time_s += M::microseconds(counts.time) / 1e6;
     if (seconds > 0) {
-      // Each worker's own window: they enter and leave it at their own transaction boundaries.
+      // On real cores the window of all. On simulated ones each worker's own: they enter and
+      // leave it at their own transaction boundaries.
       result.types[type].throughput += static_cast<double>(counts.commits) / seconds;
     }
     latencies[type].merge(counts.latency);
@@ -156,7 +180,10 @@ template <class M>
   std::vector<Histogram> latencies(names.size());
   result.aborts_by_state.assign(signature.state_count() + 1, 0);
   result.waiting_by_state_s.assign(signature.state_count() + 1, 0);
-  for (std::size_t type = 0; type < names.size(); ++type) result.types[type].name = names[type];
+  for (std::size_t type = 0; type < names.size(); ++type) {
+    result.types[type].name = names[type];
+    result.types[type].share = run.database->share(static_cast<int>(type));
+  }
   for (const Measurements<M>& worker : run.measurements) summary::add(result, latencies, worker);
   for (int worker = 0; worker < result.cores; ++worker) {
     const WaitTimes<M>* times = run.protocol->wait_times(worker);
@@ -178,7 +205,7 @@ template <class M>
     result.throughput += result.types[type].throughput;
     aborts += result.types[type].aborts;
   }
-  result.mixed_throughput = summary::mixed_throughput(run.measurements);
+  result.mixed_throughput = summary::mixed_throughput(run.measurements, *run.database);
   if (run.database->open_loop()) {
     result.arrivals = summary::arrivals_of(run);
     result.mixed_throughput = result.throughput;

@@ -83,6 +83,7 @@ class Worker {
   void run() {
     Phase phase = Phase::warm_up;
     auto now = M::now();
+    Begin next = nothing_until(now);
     while (true) {
       // acquire: the phase's other settings come with it.
       const auto current = static_cast<Phase>(state_.phase.load(std::memory_order_acquire));
@@ -95,25 +96,31 @@ class Worker {
         }
         phase = current;
       }
+      if (is_behind_window(now)) [[unlikely]] {
+        now = await_end();
+        continue;
+      }
       if (member_.turn_over(now)) [[unlikely]] {
         now = pass_turn();
         continue;
       }
-      const Begin next = next_transaction(now);
+      next = next_transaction(now);
       if (next.input == nullptr) [[unlikely]] {
         now = next.start;
         continue;
       }
       now = run_to_the_end(next);
     }
-    if constexpr (Scheduling::kSchedules) count_waiting();
     // relaxed: the phase's acquire has brought it.
     measurements_.end = may_be_late() ? state_.measured_until.load(std::memory_order_relaxed) : now;
-    if (phase == Phase::warm_up) {
+    if (phase != Phase::warm_up) {
+      end_interval(phase);
+    } else if constexpr (M::kSingleThreaded) {
       measurements_.start = measurements_.end;
     } else {
-      end_interval(phase);
+      miss_window(next, now);
     }
+    if constexpr (Scheduling::kSchedules) count_waiting();
     storage_.leave(worker_);
   }
 
@@ -129,9 +136,20 @@ class Worker {
     Ticks from;  ///< since when the worker's time is its
   };
 
-  /// Its own boundaries are exact; but a worker that waits, for its turn or for a transaction,
-  /// notices late that the window is open or closed, and its waiting counts.
-  [[nodiscard]] bool may_be_late() const { return member_.crowded() || open_loop_; }
+  /// Its own boundaries are exact; but a worker that waits, for its turn, for a transaction or for
+  /// a processor, notices late that the window is open or closed, and its absence counts.
+  [[nodiscard]] bool may_be_late() const {
+    return !M::kSingleThreaded || member_.crowded() || open_loop_;
+  }
+
+  /// Whether the measured window is over, whether or not the monitor has seen it: real cores only.
+  [[nodiscard]] bool is_behind_window([[maybe_unused]] Ticks now) const {
+    if constexpr (M::kSingleThreaded) {
+      return false;
+    } else {
+      return now >= window_end_;
+    }
+  }
 
   /// Idles until a transaction arrives, but not for long.
   Ticks await_arrival(Ticks now) {
@@ -144,6 +162,14 @@ class Worker {
     idle_from_ = now;
     measurements_.idle += std::min(end, due_) - now;
     return end;
+  }
+
+  /// Idles behind the window until the monitor ends the run, which on a busy machine it does late.
+  Ticks await_end() {
+    storage_.leave(worker_);
+    beat();
+    member_.rest(M::ticks(kLongestRestUs), state_.stop.raw());
+    return M::now();
   }
 
   void beat() {
@@ -159,17 +185,36 @@ class Worker {
   }
 
   void start_measuring(Ticks now) {
-    const auto types = static_cast<int>(measurements_.by_type.size());
-    const auto states = static_cast<int>(measurements_.aborts_by_state.size()) - 1;
-    measurements_ = Measurements<M>(types, states, measurements_.by_interval.intervals());
-    // relaxed: the phase's acquire has brought the time.
+    forget_measurements();
+    // relaxed: the phase's acquire has brought the times.
     measurements_.start =
         may_be_late() ? state_.measured_from.load(std::memory_order_relaxed) : now;
+    if constexpr (!M::kSingleThreaded) {
+      window_end_ = state_.measured_until.load(std::memory_order_relaxed);
+    }
     if (open_loop_) {
       const Ticks idle_from = std::max(idle_from_, measurements_.start);
       const Ticks idle_until = std::min(now, due_);
       if (idle_from < idle_until) measurements_.idle = idle_until - idle_from;
     }
+    if (wait_times_ != nullptr) wait_times_->reset();
+  }
+
+  void forget_measurements() {
+    const auto types = static_cast<int>(measurements_.by_type.size());
+    const auto states = static_cast<int>(measurements_.aborts_by_state.size()) - 1;
+    measurements_ = Measurements<M>(types, states, measurements_.by_interval.intervals());
+  }
+
+  /// The worker saw nothing of the window: what it counted is of the warm-up.
+  /// @param last of its transactions, which has ended by now, and too late
+  void miss_window(const Begin& last, Ticks now) {
+    const Ticks end = measurements_.end;
+    forget_measurements();
+    // relaxed: the phase's acquire has brought it.
+    measurements_.start = state_.measured_from.load(std::memory_order_relaxed);
+    measurements_.end = end;
+    if (last.input != nullptr) measurements_.count_unfinished(last.type, now - last.from);
     if (wait_times_ != nullptr) wait_times_->reset();
   }
 
@@ -310,6 +355,10 @@ class Worker {
     const auto took = [&](Ticks end) { return end - (Scheduling::kSchedules ? from : arrived); };
     Ticks start = begin.start;
     for (std::uint32_t prior_aborts = 0;; ++prior_aborts) {
+      if (is_behind_window(start)) [[unlikely]] {
+        measurements_.count_unfinished(type, took(start));
+        return start;
+      }
       storage_.boundary(worker_, start);
       beat();
       timeline::tell<M>(timeline::What::attempt, static_cast<std::uint32_t>(type), prior_aborts);
@@ -381,6 +430,8 @@ class Worker {
   Measurements<M>& measurements_;
   Backoff backoff_;
   bool open_loop_;
+  /// On real cores when the window ends, once it has begun.
+  Ticks window_end_ = std::numeric_limits<Ticks>::max();
   Ticks due_ = 0;               ///< in an open loop: when the transaction arrives that is next
   Ticks idle_from_ = kNotIdle;  ///< likewise: when it last began to wait for one
   InputArray input_;            ///< of the transaction that runs, if it is not scheduled

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -108,6 +109,10 @@ class WorkloadDatabase final : public Database<M> {
   }
   [[nodiscard]] int type_of(const std::byte* input) const override {
     return W::type_of(input_at(input));
+  }
+  [[nodiscard]] std::optional<double> share([[maybe_unused]] int type) const override {
+    if constexpr (HasShares<W>) return workload_.share(type);
+    return {};
   }
   [[nodiscard]] bool has_hints() const override { return HasHints<W>; }
   void hints([[maybe_unused]] const std::byte* input,

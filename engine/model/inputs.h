@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "model/hints.h"
 #include "model/random.h"
@@ -28,6 +29,9 @@ class Inputs {
   virtual int draw(Random& random, int worker, int workers, std::uint64_t now_us,
                    std::byte* input) = 0;
   [[nodiscard]] virtual int type_of(const std::byte* input) const = 0;
+  /// A type's share of all transactions in the long run, 0 to 1; nothing where every draw is
+  /// independent of the others, so that those drawn in any window are a sample of it.
+  [[nodiscard]] virtual std::optional<double> share(int /*type*/) const { return {}; }
 
   /// Whether transactions pass hints.
   [[nodiscard]] virtual bool has_hints() const = 0;

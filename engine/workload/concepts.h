@@ -49,6 +49,13 @@ concept HasHints = requires(const W& workload, const typename W::Input& input, H
   workload.hints(input, hints);
 };
 
+/// A workload whose draws depend on one another, and which therefore knows the mix that they have
+/// in the long run: Inputs::share().
+template <class W>
+concept HasShares = requires(const W& workload, int type) {
+  { workload.share(type) } -> std::same_as<double>;
+};
+
 /// A workload that can be an open loop: Inputs::open_loop() and what follows it there say what the
 /// functions do.
 template <class W>

@@ -95,6 +95,8 @@ class Replay {
   [[nodiscard]] double begun() const { return static_cast<double>(shares_->given()); }
 
   static int type_of(const Input& input) { return input.type; }
+  /// As in the trace. A transaction that is held up holds its session back, not the others.
+  [[nodiscard]] double share(int type) const { return program_->share(type); }
   [[nodiscard]] static bool is_snapshot(int) { return false; }
 
   template <class Txn>

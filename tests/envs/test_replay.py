@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from envs import Evaluator, MeasuringError, Result, subject_of
+from envs import (
+    NATIVE,
+    ComparisonPlan,
+    Evaluator,
+    MeasuringError,
+    Result,
+    compare,
+    subject_of,
+)
 from envs.subject import Subject
 from envs.trial import Trial, run_trial
 from envs.workload import engine_workload
 from policies import Signature
 from tests.traces.replay.some_programs import shop
+from tests.traces.some_transactions import NOON, manifest, row, write
+from traces.manifest import Access, TransactionType
 
 VIRTUAL = {"kind": "virtual"}
 CORES = 4
@@ -158,3 +169,48 @@ def test_more_cores_than_sessions_are_refused(workload: dict[str, str]) -> None:
 def test_mistakes_are_told(options: dict[str, str], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Evaluator({"name": "replay", **options}, CORES, machine=VIRTUAL)
+
+
+SETTLE = TransactionType("/settle", (Access(0, "settle", "account", "update"),))
+PAY = TransactionType("/pay", (Access(0, "pay", "account", "update"),))
+
+
+@pytest.fixture(scope="module")
+def long_and_short(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One session of long transactions, and many of short ones on the same rows."""
+    folder = tmp_path_factory.mktemp("mix")
+    rows = []
+    for number in range(1205):
+        long = number % 241 == 0
+        keys = range(200) if long else [number * 7 % 200]
+        declared = SETTLE if long else PAY
+        rows.append(
+            row(
+                number,
+                type=declared.name,
+                session=0 if long else 1 + number % 12,
+                begin=NOON + timedelta(milliseconds=number),
+                accesses=[
+                    {"access": 0, "table": "account", "key": key, "kind": "update"} for key in keys
+                ],
+            )
+        )
+    return write(folder / "trace", rows, manifest=manifest(types=(SETTLE, PAY)))
+
+
+def test_who_leaves_the_long_transactions_of_a_trace_out_does_not_rank_first(
+    long_and_short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    workload = {"name": "replay", "trace": str(long_and_short)}
+    evaluator = Evaluator(workload, 8, machine={"kind": "virtual"})
+    subjects = [NATIVE["silo"], NATIVE["two_phase_locking"]]
+    plan = ComparisonPlan(0.003, 1, 0.0)
+    silo, locking = compare(evaluator.run_round, subjects, plan, seed=1).rows
+    evaluator.close()
+    ran = silo.repeats[0]
+    assert ran.types["/settle"].share == pytest.approx(5 / 1205)
+    assert ran.throughput > locking.repeats[0].throughput
+    assert [one.type_name for one in silo.shortfalls] == ["/settle"]
+    assert locking.shortfalls == []
+    assert silo.throughput < locking.throughput

@@ -102,6 +102,8 @@ Program::Program(const std::string& path) : file_(path) {
   check_accesses(reader);
   order_growing_tables();
   mark();
+  of_type_.resize(header_.steps.size());
+  for (const std::uint16_t type : type_) ++of_type_[type];
 }
 
 void Program::check_transactions(const Reader& reader) const {

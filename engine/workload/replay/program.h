@@ -60,6 +60,11 @@ class Program {
   [[nodiscard]] std::uint32_t session(std::size_t transaction) const {
     return session_[transaction];
   }
+  /// The part of all transactions that are of a type, 0 to 1.
+  [[nodiscard]] double share(int type) const {
+    return static_cast<double>(of_type_[static_cast<std::size_t>(type)]) /
+           static_cast<double>(transactions());
+  }
   /// Microseconds after the first transaction began.
   [[nodiscard]] std::uint64_t begin(std::size_t transaction) const { return begin_[transaction]; }
   [[nodiscard]] std::span<const std::uint64_t> begins() const { return begin_; }
@@ -104,7 +109,8 @@ class Program {
   std::span<const std::uint16_t> type_;
   std::span<const std::uint8_t> rolls_back_;
   std::span<const std::uint8_t> born_;
-  std::vector<std::uint8_t> marks_;  ///< by access
+  std::vector<std::uint8_t> marks_;     ///< by access
+  std::vector<std::uint64_t> of_type_;  ///< how many transactions, by type
 };
 
 }  // namespace heddle::replay
