@@ -422,12 +422,19 @@ class Training:
 
     def _generation(self, search: Search, references: Sequence[Subject]) -> None:
         state, started, spent = self._state, time.monotonic(), self._state.seconds
+        waited = self._backend.waited_s
+
+        def seconds() -> float:
+            # What no machine was there for is not the search's.
+            idle = self._backend.waited_s - waited
+            return spent + time.monotonic() - started - idle
+
         number = len(state.history) + 1
         candidates = search.ask(int(min(search.batch, self._candidates_left)))
 
         def on_look(slices: int) -> None:
             state.slices += slices
-            state.seconds = spent + time.monotonic() - started
+            state.seconds = seconds()
             self._display.update(self._progress[0], self._words())
 
         slices = sum(self._config.evaluation.looks) * self._race.stretch
@@ -442,7 +449,7 @@ class Training:
         self._ledger.prune({*best_known, *candidates, *search.goes_on_from})
         state.ledger = self._ledger.state_dict()
         state.search = search.state_dict()
-        state.seconds = spent + time.monotonic() - started
+        state.seconds = seconds()
         self._remember(best_so_far, number)
         reached = [] if best_so_far is None else self._ledger.measured([best_so_far])
         entry = GenerationRecord(

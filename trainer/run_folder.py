@@ -100,6 +100,11 @@ class RunFolder(MemberFolder):
         return self.path / "refused"
 
     @property
+    def backend_log(self) -> Path:
+        """Messages of Ray, and what its workers print; not there where it wrote nothing."""
+        return self.path / "ray.log"
+
+    @property
     def report(self) -> Path:
         """The page for people."""
         return self.path / "report.html"

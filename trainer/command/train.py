@@ -36,7 +36,7 @@ from trainer.command.settings import (
 )
 from trainer.command.sweep import refuse_sweep, train_many
 from trainer.config import TrainConfig
-from trainer.evaluation import MachineSpec, build_backend
+from trainer.evaluation import BackendError, MachineSpec, Notices, build_backend
 from trainer.evaluation.objective import OBJECTIVES
 from trainer.lock import held
 from trainer.member import Member
@@ -217,6 +217,8 @@ def _train(
         except KeyboardInterrupt:
             status = "KILLED"
             raise
+        except BackendError as error:
+            raise BackendError(f"{error}\nThen go on with: {go_on}") from error
         finally:
             record.end(status)
     code = _report(folder, record, outcome, OBJECTIVES[config.robust.objective].words, go_on)
@@ -249,8 +251,10 @@ def _run(
     """
     display.say(f"run: {folder.path}")
     specs = [MachineSpec.of(member.config) for member in members]
-    backend = build_backend(config.evaluation, *specs)
+    backend = None
     try:
+        notices = Notices(display.say, folder.backend_log)
+        backend = build_backend(config.evaluation, *specs, notices=notices)
         training = Training(config, signature, folder, backend, display, record, members=members)
         outcome = training.run()
         lost = None
@@ -269,7 +273,8 @@ def _run(
     except KeyboardInterrupt:
         return Made()
     finally:
-        backend.close()
+        if backend is not None:
+            backend.close()
 
 
 def _record_results(

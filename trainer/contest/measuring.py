@@ -16,7 +16,7 @@ from trainer.config import ContestConfig, EvaluationConfig, TrainConfig, workloa
 from trainer.contest.fresh import FreshPlan, FreshScores
 from trainer.contest.runs import Entrant, Reference, by_case, in_common
 from trainer.contest.standing import Fresh
-from trainer.evaluation import MachineSpec, build_backend
+from trainer.evaluation import MachineSpec, Notices, build_backend
 from trainer.evaluation.measure import tune_silo
 from trainer.evaluation.race import table_subject
 from trainer.progress import Display
@@ -66,7 +66,9 @@ def _measure_case(
     }
     signature = spec.build().signature
     who = config.evaluation
-    backend = build_backend(EvaluationConfig(who.backend, who.address), spec)
+    backend = build_backend(
+        EvaluationConfig(who.backend, who.address), spec, notices=Notices(display.say)
+    )
     try:
         tuned_us = scores.tuned(
             {**place, "tuning": asdict(config.tuning), "seed": config.seed},

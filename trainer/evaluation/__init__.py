@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from trainer.evaluation.backend import BACKENDS, Backend, MachineSpec, build_backend
+from trainer.evaluation.backend import (
+    BACKENDS,
+    Backend,
+    BackendError,
+    MachineSpec,
+    Notices,
+    build_backend,
+)
 from trainer.evaluation.ledger import Ledger
 from trainer.evaluation.race import Race
 
 __all__ = [
     "BACKENDS",
     "Backend",
+    "BackendError",
     "Ledger",
     "MachineSpec",
+    "Notices",
     "Race",
     "build_backend",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 from envs import THREADS, Evaluation, Evaluator, Outcome, RunRound, Subject
@@ -51,12 +52,36 @@ class MachineSpec:
         )
 
 
+class BackendError(RuntimeError):
+    """Nothing can be measured any more; a run goes on from its checkpoint once the cause is gone.
+
+    The message says what it is.
+    """
+
+
+@dataclass(frozen=True)
+class Notices:
+    """Where a backend says what happens to it.
+
+    Attributes:
+        say: shows a line to the person.
+        log: the file for messages of its processes; None drops them.
+    """
+
+    say: Callable[[str], None] = lambda text: None
+    log: Path | None = None
+
+
 class Backend(Protocol):
     """Measures subjects on one or more machines, each of which runs one subject at a time.
 
     What they are measured on has one or several members: workloads of one signature, each on as
     many cores as it asks for. A worker keeps a database for every member.
     """
+
+    @property
+    def waited_s(self) -> float:
+        """Seconds so far in which nothing could be measured, because all machines were lost."""
 
     def evaluate(
         self, subjects: Sequence[Subject], references: Sequence[Subject], *, slices: int, seed: int
@@ -117,18 +142,22 @@ def check_backend(config: BackendConfig) -> None:
         )
 
 
-def build_backend(config: EvaluationConfig, *members: MachineSpec) -> Backend:
+def build_backend(
+    config: EvaluationConfig, *members: MachineSpec, notices: Notices | None = None
+) -> Backend:
     """The backend that the settings name.
 
     Args:
         config: the settings.
         members: what is measured on; all on virtual cores, or all on real ones.
+        notices: where it says what happens to it; None: nowhere.
 
     Raises:
         ValueError: there is no such backend.
+        BackendError: it can't be started.
     """
     check_backend(config)
-    return BACKENDS[config.backend](config, *members)
+    return BACKENDS[config.backend](config, *members, notices=notices or Notices())
 
 
 def rounds_of(backend: Backend, members: int) -> list[RunRound]:
@@ -136,17 +165,17 @@ def rounds_of(backend: Backend, members: int) -> list[RunRound]:
     return [partial(backend.run_round, member=member) for member in range(members)]
 
 
-def _ray_pool(config: EvaluationConfig, *members: MachineSpec) -> Backend:
+def _ray_pool(config: EvaluationConfig, *members: MachineSpec, notices: Notices) -> Backend:
     # Ray takes seconds to import: only where it is used.
     from trainer.evaluation.ray_pool import RayPool
 
-    return RayPool(config, *members)
+    return RayPool(config, *members, notices=notices)
 
 
-def _in_process(config: EvaluationConfig, *members: MachineSpec) -> Backend:
+def _in_process(config: EvaluationConfig, *members: MachineSpec, notices: Notices) -> Backend:
     from trainer.evaluation.in_process import InProcess
 
-    return InProcess(config, *members)
+    return InProcess(config, *members, notices=notices)
 
 
 BACKENDS: dict[str, Callable[..., Backend]] = {

@@ -7,13 +7,16 @@ from collections.abc import Iterator, Sequence
 from envs import Evaluation, Outcome, Subject
 from envs.trial import Trial, Verdict
 from trainer.config import EvaluationConfig
-from trainer.evaluation.backend import MachineSpec
+from trainer.evaluation.backend import MachineSpec, Notices
 
 
 class InProcess:
     """One evaluator a member, here. See `Backend`."""
 
-    def __init__(self, config: EvaluationConfig, *members: MachineSpec) -> None:
+    def __init__(
+        self, config: EvaluationConfig, *members: MachineSpec, notices: Notices | None = None
+    ) -> None:
+        self.waited_s = 0.0  # for ever: this process is not lost to itself
         self._config = config
         self._evaluators = [spec.build() for spec in members]
 

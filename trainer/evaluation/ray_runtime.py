@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import secrets
 import signal
 import threading
+from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from trainer.evaluation.backend import BackendError
+from trainer.evaluation.quiet_signals import ignore_signals
+from trainer.evaluation.ray_log import LOG, take_output
+from trainer.evaluation.ray_nodes import RayNodes
 
 MACHINE_RESOURCE = "heddle_machine"
 """The custom resource that stands for a whole machine: one unit a machine, so that two runs never
@@ -18,27 +25,36 @@ OBJECT_STORE_BYTES = 100 << 20
 """Results are small; by default Ray would reserve a third of the memory."""
 
 
-class RayError(RuntimeError):
+class RayError(BackendError):
     """Ray can't be started or joined, or has no machine to give; the message says what to do."""
 
 
-def start_ray(address: str | None) -> ModuleType:
+def start_ray(address: str | None, log: Path | None = None) -> ModuleType:
     """Import Ray and connect to it, once a process.
 
     Args:
         address: of a cluster to join, such as `auto` or `ray://host:10001`; None starts a private
             one on this machine, with every core, which ends with the process.
+        log: the file that Ray's messages are appended to from now on; None drops them.
 
     Raises:
         RayError: it can't be started or joined.
+        KeyboardInterrupt: a request to end came meanwhile.
     """
     _set_environment(local=address is None)
+    LOG.path = log
     end = signal.getsignal(signal.SIGTERM)
     import ray
 
     if ray.is_initialized():
-        return ray
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+        if not RayNodes(ray).lost([], at_once=True):
+            return ray
+        ray.shutdown()  # it was ended under an earlier run of this process
+    quiet: dict[str, Any] = {
+        "log_to_driver": take_output(ray),
+        "configure_logging": False,
+        "logging_level": logging.ERROR,
+    }
     try:
         if address is None:
             ray.init(
@@ -51,14 +67,19 @@ def start_ray(address: str | None) -> ModuleType:
             )
         else:
             ray.init(address=address, **quiet)
+    except SystemExit:
+        # Ray's handler of SIGTERM, in place while it starts.
+        raise KeyboardInterrupt from None
     except Exception as error:
         where = "started on this machine" if address is None else f"joined at {address}"
         raise RayError(
-            f"Ray can't be {where}: {error}\n"
+            f"Ray can't be {where}: {error}{LOG.words}\n"
             "Use evaluation.backend=in_process to measure without Ray."
         ) from error
     finally:
         _keep_sigterm(end)
+    # Runs before Ray's own, registered on import: a second Ctrl-C would cut that short.
+    atexit.register(ignore_signals)
     return ray
 
 

@@ -16,7 +16,7 @@ from trainer.checkpoint import (
     write_atomically,
 )
 from trainer.config import TrainConfig
-from trainer.evaluation import MachineSpec, build_backend
+from trainer.evaluation import MachineSpec, Notices, build_backend
 from trainer.nightly.state import NightFolder, Publication
 from trainer.progress import Display
 from trainer.record import Record
@@ -74,7 +74,8 @@ def train_candidate(
     number = champion.number if champion else None
     plan = {"settings": measuring_settings(config), "program": program, "champion": number}
     _go_on_or_begin(night, plan, display)
-    backend = build_backend(config.evaluation, MachineSpec.of(config))
+    notices = Notices(display.say, folder.backend_log)
+    backend = build_backend(config.evaluation, MachineSpec.of(config), notices=notices)
     try:
         start = starting_points(champion, space_of(config.search, signature).encoding)
         training = Training(config, signature, folder, backend, display, record, start)

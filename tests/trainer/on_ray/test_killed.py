@@ -72,5 +72,5 @@ def workers(driver: int) -> list[int]:
     return [
         one
         for one in descendants(driver)
-        if b"InProcess" in Path(f"/proc/{one}/cmdline").read_bytes()
+        if b"RayWorker" in Path(f"/proc/{one}/cmdline").read_bytes()
     ]

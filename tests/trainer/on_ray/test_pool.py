@@ -16,9 +16,8 @@ from policies import Encoding, to_json
 from tests.trainer.fake_run import MODULE
 from tests.waiting import PATIENCE_S
 from trainer.config import EvaluationConfig
-from trainer.evaluation import Backend, MachineSpec, build_backend, ray_pool
+from trainer.evaluation import Backend, MachineSpec, build_backend, ray_workers
 from trainer.evaluation.ray_pool import RayPool
-from trainer.evaluation.ray_runtime import RayError
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(1800)]
 ROOT = Path(__file__).resolve().parents[3]
@@ -40,7 +39,7 @@ def ray_runtime() -> Iterator[None]:
         patch.setenv("PYTHONPATH", str(ROOT))
         # A busy machine takes longer than a person would wait.
         for limit in ("START_SECONDS", "LATE_SECONDS"):
-            patch.setattr(ray_pool, limit, PATIENCE_S)
+            patch.setattr(ray_workers, limit, PATIENCE_S)
         yield
         import ray
 
@@ -50,7 +49,8 @@ def ray_runtime() -> Iterator[None]:
 
 def workers_of(pool: Backend) -> int:
     """How many it has now: where one is lost, and no other starts in time, there is one less."""
-    return len(vars(pool)["_actors"])
+    assert isinstance(pool, RayPool)
+    return pool.workers
 
 
 class Pools:
@@ -155,36 +155,6 @@ def test_a_lost_worker_costs_a_round_nothing_but_itself(pool: Backend, encoding:
         assert [index for index, _ in outcomes] == [0, 1]
         failures = [outcome for _, outcome in outcomes if isinstance(outcome, MeasuringError)]
         assert [str(failure) for failure in failures] == ["die: its worker was lost twice"]
-
-
-def test_where_the_machine_of_a_round_is_lost_and_no_other_comes_the_rest_go_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """On a cluster that others use too, the place of a lost worker may be taken."""
-    import ray
-
-    def get(future: tuple[str, bool]) -> str:
-        worker, dies = future
-        if dies:
-            raise ray.exceptions.RayActorError
-        return worker
-
-    for name, stand_in in (
-        ("wait", lambda futures: (futures[:1], futures[1:])),
-        ("get", get),
-        ("kill", lambda actor: None),
-    ):
-        monkeypatch.setattr(ray, name, stand_in)
-    pool = RayPool.__new__(RayPool)
-    pool._ray, pool._actors = ray, {0: "first", 1: "second"}
-
-    def start(count: int) -> list[str]:
-        raise RayError("no machine became free")
-
-    monkeypatch.setattr(pool, "_start_actors", start)
-    calls = [lambda actor, one=one: (actor, one == 1 and actor == "first") for one in range(4)]
-    found = dict(pool._spread(calls, alone=True, attempts=2))
-    assert found == {0: "first", 1: "second", 2: "second", 3: "second"}
 
 
 def test_a_reference_that_fails_says_why(

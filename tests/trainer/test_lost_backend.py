@@ -1,0 +1,76 @@
+"""A run whose backend can't be started, is lost, or waits for machines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from tests.trainer.fake_run import make_training, settings
+from trainer.checkpoint import Checkpoint
+from trainer.command.main import heddle
+from trainer.evaluation import BackendError, backend
+from trainer.evaluation.in_process import InProcess
+
+QUICK = ["mlflow.enabled=false", "tuning.rounds=1", "tuning.final_rounds=1", "search.generations=2"]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def lost(*arguments: Any, **named: Any) -> None:
+    raise BackendError("every machine is gone")
+
+
+@pytest.mark.parametrize("when", ["it starts", "it measures"])
+def test_what_ends_the_backend_is_said_with_how_to_go_on(
+    when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(backend.BACKENDS, "ray", lost if when == "it starts" else InProcess)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(InProcess, "evaluate", lost)
+        done = CliRunner().invoke(heddle, ["train", *QUICK], catch_exceptions=False)
+    (folder,) = Path("runs").glob("*seed*")
+    assert done.exit_code == 1
+    wanted = f"error: every machine is gone\nThen go on with: heddle train resume={folder}\n"
+    assert done.output.endswith(wanted)
+    monkeypatch.setitem(backend.BACKENDS, "ray", InProcess)
+    again = CliRunner().invoke(heddle, ["train", f"resume={folder}"], catch_exceptions=False)
+    assert again.exit_code == 0, again.output
+
+
+def test_ctrl_c_while_the_backend_starts_says_how_to_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*arguments: Any, **named: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(backend.BACKENDS, "ray", interrupted)
+    done = CliRunner().invoke(heddle, ["train", *QUICK], catch_exceptions=False)
+    (folder,) = Path("runs").glob("*seed*")
+    assert done.exit_code == 130
+    assert f"go on with: heddle train resume={folder}" in done.output
+
+
+def test_time_in_which_no_machine_was_there_is_not_the_searchs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 1000 s a call, the clock that the search sees goes backwards."""
+    training = make_training(settings(2), tmp_path / "run")
+    measure = InProcess.evaluate
+
+    def after_waiting(self: InProcess, *arguments: Any, **named: Any) -> Any:
+        self.waited_s += 1000.0
+        return measure(self, *arguments, **named)
+
+    monkeypatch.setattr(InProcess, "evaluate", after_waiting)
+    training.run()
+    looks = len(settings(2).evaluation.looks)
+    for record in Checkpoint.load(tmp_path / "run").history:
+        waited = 1000.0 * looks * record.generation
+        assert -waited < record.seconds < 600.0 - waited

@@ -1,0 +1,33 @@
+"""Ending without interruption: signals that arrive while processes are being stopped."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+ENDING = (signal.SIGINT, signal.SIGTERM)
+
+
+def ignore_signals() -> None:
+    """Ignore further requests to end, for the rest of the process."""
+    if threading.current_thread() is threading.main_thread():
+        for one in ENDING:
+            signal.signal(one, signal.SIG_IGN)
+
+
+@contextmanager
+def signals_ignored() -> Iterator[None]:
+    """Ignore further requests to end inside the block: it takes moments and must be complete."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {one: signal.getsignal(one) for one in ENDING}
+    ignore_signals()
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            # None: a handler that was not set from Python, which can't be set from here.
+            signal.signal(one, signal.SIG_DFL if handler is None else handler)

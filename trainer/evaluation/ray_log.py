@@ -1,0 +1,83 @@
+"""What Ray writes: messages of its nodes and output of the workers, kept in a file of the run."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+
+class RayLog(logging.Handler):
+    """Appends what Ray would print to a file; without a file it is dropped.
+
+    A process has one, as it has one connection to Ray. Runs of a sweep name their file in turn. A
+    full disk or a removed folder loses messages, never the run.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.path: Path | None = None
+        self._writing = threading.Lock()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a message of Ray's Python code."""
+        self.write(record.getMessage(), source=record.name)
+
+    def write_batch(self, batch: Mapping[str, Any], ignore_prefix: bool = False) -> None:
+        """Keep lines of another process, in the place of Ray's function that prints them.
+
+        Args:
+            batch: the lines, the process and its address, as Ray passes them.
+            ignore_prefix: Ray's; unused, because a log of several processes needs the prefix.
+        """
+        where = f", {batch['ip']}" if batch.get("ip") else ""
+        self.write("\n".join(batch.get("lines", [])), source=f"{batch.get('pid')}{where}")
+
+    def write(self, text: str, source: str = "heddle") -> None:
+        """Keep a text of one or more lines, each with the time (UTC) and its source."""
+        if self.path is None:
+            return
+        time = datetime.now(UTC).isoformat(timespec="seconds")
+        lines = [f"{time} ({source}) {line}\n" for line in text.splitlines()]
+        with (
+            self._writing,
+            contextlib.suppress(OSError),
+            self.path.open("a", encoding="utf-8", errors="replace") as file,
+        ):
+            file.writelines(lines)
+
+    @property
+    def words(self) -> str:
+        """Where to read more, at the end of an error message; empty if nothing was written."""
+        if self.path is None or not self.path.exists():
+            return ""
+        return f"\nRay's messages: {self.path}"
+
+
+LOG = RayLog()
+"""The log of this process's connection to Ray."""
+
+
+def take_output(ray: ModuleType) -> bool:
+    """Have Ray's messages written to the log instead of the terminal, before `ray.init`.
+
+    Ray has no public way to redirect them. `log_to_driver=False` leaves out the output of workers
+    only: the dumps of a raylet that died are printed by a function that is replaced here.
+
+    Returns:
+        Whether the function is there, so that output of the workers can be asked for as well.
+    """
+    of_ray = logging.getLogger("ray")
+    of_ray.handlers[:] = [LOG]
+    of_ray.setLevel(logging.WARNING)
+    of_ray.propagate = False
+    connection = getattr(getattr(ray, "_private", None), "worker", None)
+    if not hasattr(connection, "print_to_stdstream"):
+        return False
+    vars(connection)["print_to_stdstream"] = LOG.write_batch
+    return True
