@@ -74,7 +74,7 @@ def take_output(ray: ModuleType) -> bool:
     """
     of_ray = logging.getLogger("ray")
     of_ray.handlers[:] = [LOG]
-    of_ray.setLevel(logging.WARNING)
+    of_ray.setLevel(logging.ERROR)
     of_ray.propagate = False
     connection = getattr(getattr(ray, "_private", None), "worker", None)
     if not hasattr(connection, "print_to_stdstream"):

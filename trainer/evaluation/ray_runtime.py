@@ -50,11 +50,7 @@ def start_ray(address: str | None, log: Path | None = None) -> ModuleType:
         if not RayNodes(ray).lost([], at_once=True):
             return ray
         ray.shutdown()  # it was ended under an earlier run of this process
-    quiet: dict[str, Any] = {
-        "log_to_driver": take_output(ray),
-        "configure_logging": False,
-        "logging_level": logging.ERROR,
-    }
+    quiet: dict[str, Any] = {"log_to_driver": take_output(ray), "logging_level": logging.ERROR}
     try:
         if address is None:
             ray.init(
