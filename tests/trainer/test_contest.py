@@ -410,7 +410,7 @@ def test_several_sweeps_that_make_no_contest_are_refused() -> None:
         (["sweep=[mine,mine]"], "mine is there twice"),
         (["sweep=[mine,nosuch]"], "sweep=nosuch: no such sweep; there are mine, other"),
         (["sweep=[]"], "name the sweep whose runs are compared"),
-        (["sweep=mine,other"], "of several sweeps: 'sweep=[mine,other]'"),
+        (["sweep=mine,other"], "sweep=mine,other: of several sweeps, name a folder"),
         (BOTH, "are both runs of local with seed 1 on tpcc"),
     ):
         done = run("contest", *arguments, *FRESH)

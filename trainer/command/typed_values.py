@@ -126,7 +126,7 @@ def _as_hydra_reads(text: str, kinds: dict[str, str]) -> str:
     typed, equals, value = text.partition("=")
     key = typed.lstrip("+")
     kind = kinds.get(key)
-    if not equals or typed.startswith("~") or value == NULL:
+    if not equals or typed.startswith("~") or value == NULL or "\0" in value:  # no path has that
         return text
     if kind in (_WORDS, _NUMBERS):
         return f"{typed}={_listed(value, kind)}"
