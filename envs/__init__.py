@@ -5,15 +5,14 @@
 
 from __future__ import annotations
 
-from envs.backoff_sweep import BackoffSweep, SweepPlan, sweep_static_backoff
+from envs.backoff_sweep import BackoffSweep, SweepPlan, sweep_backoff
 from envs.baselines import (
     BASELINES,
-    TUNED,
     UnknownPolicyError,
     is_tuned,
     policy_names,
     subject_of,
-    with_constant,
+    with_backoff,
 )
 from envs.comparison import Comparison, ComparisonPlan, Row, compare
 from envs.errors import Interrupted, MeasuringError
@@ -28,6 +27,7 @@ from envs.serving import Reloaded, Report, serve
 from envs.subject import NATIVE, Subject, of_policy, scheduled, static_silo
 from envs.table import comparison_table, machine_words
 from envs.trimmed_mean import trimmed_mean
+from envs.tuned_backoff import TUNED, TunedBackoff, untuned
 from envs.type_result import Latency, TypeResult
 
 register()
@@ -64,6 +64,7 @@ __all__ = [
     "Subject",
     "SweepPlan",
     "Switched",
+    "TunedBackoff",
     "TypeResult",
     "UnknownPolicyError",
     "compare",
@@ -80,7 +81,8 @@ __all__ = [
     "serve",
     "static_silo",
     "subject_of",
-    "sweep_static_backoff",
+    "sweep_backoff",
     "trimmed_mean",
-    "with_constant",
+    "untuned",
+    "with_backoff",
 ]

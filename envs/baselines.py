@@ -9,13 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from envs.engine_interface import load_engine
-from envs.subject import NATIVE, Subject, of_policy, static_silo
+from envs.subject import NATIVE, Subject, of_policy
+from envs.tuned_backoff import TUNED, TunedBackoff
 from policies import Signature, is_seed, resolve, seed_names, to_json
 from policies.shipped import in_library, library_names
 from policies.sources import is_sourced
-
-TUNED = "silo_tuned"
-"""Silo under the constant backoff that a sweep in the same run found best."""
 
 BASELINES = ("silo", TUNED, "two_phase_locking", "occ", "two_phase_locking_star", "ic3")
 """What a learned policy is compared with."""
@@ -30,10 +28,13 @@ def is_tuned(name: str) -> bool:
     return name.partition("+")[0] == TUNED
 
 
-def with_constant(subjects: Sequence[Subject], tuned_us: float) -> list[Subject]:
-    """Subjects as they are, but that each `silo_tuned` among them waits so long, µs."""
+def with_backoff(subjects: Sequence[Subject], tuned: TunedBackoff) -> list[Subject]:
+    """Subjects as they are, but that each `silo_tuned` among them runs under this backoff."""
+    silo = tuned.silo()
     return [
-        replace(subject, backoff_us=tuned_us) if is_tuned(subject.name) else subject
+        replace(subject, backoff=silo.backoff, backoff_us=silo.backoff_us)
+        if is_tuned(subject.name)
+        else subject
         for subject in subjects
     ]
 
@@ -42,7 +43,7 @@ class UnknownPolicyError(ValueError):
     """A name that is no protocol, seed policy or policy file; the message lists what there is."""
 
 
-def subject_of(name: str, signature: Signature, tuned_us: Callable[[], float]) -> Subject:
+def subject_of(name: str, signature: Signature, tuned: Callable[[], TunedBackoff]) -> Subject:
     """What a name stands for.
 
     Args:
@@ -50,7 +51,7 @@ def subject_of(name: str, signature: Signature, tuned_us: Callable[[], float]) -
             policy file, or what `policies.sources` has. An admission policy may follow, as in
             `silo+smf`.
         signature: the workload that a table must fit.
-        tuned_us: gives the constant of `silo_tuned`, µs; called only when it is needed.
+        tuned: gives the backoff of `silo_tuned`; called only when it is needed.
 
     Raises:
         UnknownPolicyError: the name is none of these.
@@ -62,10 +63,10 @@ def subject_of(name: str, signature: Signature, tuned_us: Callable[[], float]) -
             load_engine().check_schedule(schedule)
         except ValueError as error:
             raise UnknownPolicyError(f"policy={name}: {error}") from None
-        subject = subject_of(scheduled_name["name"], signature, tuned_us)
+        subject = subject_of(scheduled_name["name"], signature, tuned)
         return replace(subject, name=name, schedule=schedule)
     if name == TUNED:
-        return static_silo(tuned_us())
+        return tuned().silo()
     native = native_subjects()
     if name in native:
         return native[name]

@@ -17,6 +17,7 @@ from typing import Any
 from envs.baselines import subject_of
 from envs.evaluator import Evaluator
 from envs.subject import Subject
+from envs.tuned_backoff import untuned
 
 LINE_BYTES = 64
 FAR_FROM_CACHES = 256 << 20
@@ -272,7 +273,7 @@ def _virtual_ns(
 
 
 def _subject(name: str, evaluator: Evaluator) -> Subject:
-    return subject_of(name, evaluator.signature, lambda: 1.0)
+    return subject_of(name, evaluator.signature, untuned)
 
 
 def _shared_lines(probe: Any, smallest: int, limit_ns: float) -> int:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from rich import box
 from rich.table import Table
 
+from envs.baselines import is_tuned
 from envs.comparison import Comparison, Row
 from envs.result import Arrivals, Machine
+from envs.subject import Subject
 from envs.windows import run_seconds, runs_words, window_remarks
 from traces.spelling import visible
 
@@ -76,9 +78,15 @@ def machine_words(machine: Machine) -> str:
 
 
 def _label(row: Row) -> str:
-    subject, name = row.subject, visible(row.subject.name)
-    backoff = f" ({subject.backoff_us:g} µs)" if subject.backoff == "static" else ""
-    return f"{name}{backoff}{' *' if row.shortfalls else ''}"
+    mark = " *" if row.shortfalls else ""
+    return f"{visible(row.subject.name)}{backoff_note(row.subject)}{mark}"
+
+
+def backoff_note(subject: Subject) -> str:
+    """The backoff of Silo where it was chosen by a sweep, in brackets; else nothing."""
+    if subject.backoff == "static":
+        return f" ({subject.backoff_us:g} µs)"
+    return " (exponential)" if is_tuned(subject.name) else ""
 
 
 def _keeping_up(row: Row) -> list[str]:

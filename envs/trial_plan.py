@@ -11,6 +11,7 @@ from envs.engine_interface import load_engine
 from envs.option_specs import engine_specs
 from envs.subject import Subject
 from envs.trial import Trial
+from envs.tuned_backoff import untuned
 from envs.workload import workload_signature
 from policies import Signature
 
@@ -148,7 +149,7 @@ def _drawn_shape(draw: Random, seed: int, churn: str | None) -> dict[str, str]:
 
 def _subject(name: str, signature: Signature, seed: int) -> tuple[Subject, tuple[str, ...]]:
     def table(number: int) -> Subject:
-        return subject_of(f"random:{number}", signature, lambda: 1.0)
+        return subject_of(f"random:{number}", signature, untuned)
 
     if name == "random":
         return table(seed), ()
@@ -157,4 +158,4 @@ def _subject(name: str, signature: Signature, seed: int) -> tuple[Subject, tuple
         first = tables[0]
         switches = tuple(one.policy for one in tables if one.policy is not None)
         return Subject(SWITCHING, first.protocol, first.policy, first.backoff), switches
-    return subject_of(name, signature, lambda: 1.0), ()
+    return subject_of(name, signature, untuned), ()

@@ -26,7 +26,7 @@ from tempfile import mkdtemp
 from rich.console import Console
 from rich.progress import Progress
 
-from envs import Evaluator, MeasuringError, subject_of
+from envs import Evaluator, MeasuringError, subject_of, untuned
 from envs.baselines import native_subjects
 from envs.trial import Trial
 from envs.trial_plan import SWITCHING, TrialPlan, core_schedules
@@ -100,7 +100,7 @@ class Verdict:
 def consistency(case: Case) -> Verdict:
     """Run TPC-C, then check it."""
     evaluator = Evaluator({"name": "tpcc"}, cores=case.workers)
-    subject = subject_of(case.policy, evaluator.signature, lambda: 1.0)
+    subject = subject_of(case.policy, evaluator.signature, untuned)
     try:
         result = evaluator.run(subject, case.seconds, warmup=0.0, seed=1, check=True)
     except MeasuringError as error:
@@ -116,7 +116,7 @@ def consistency(case: Case) -> Verdict:
 def churn(case: Case) -> Verdict:
     """Run inserts and deletes in stretches, and watch the memory in use."""
     evaluator = Evaluator(CHURN, cores=case.workers, grown_bytes_max=sys.maxsize)
-    subject = subject_of(case.policy, evaluator.signature, lambda: 1.0)
+    subject = subject_of(case.policy, evaluator.signature, untuned)
     stretches = max(2, round(case.seconds / STRETCH_SECONDS))
     grown: list[int] = []
     commits = 0

@@ -7,9 +7,11 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
+from envs.tuned_backoff import TunedBackoff
 from policies.errors import refuse_special, why_not_written
 
 SCHEMA_VERSION = 4
@@ -93,7 +95,8 @@ class Checkpoint:
     """Everything that a run needs to go on from its last generation.
 
     Attributes:
-        tuned_us: the constant backoff of `silo_tuned`, µs, by member; of those that are swept.
+        tuned_us: the best constant backoff, µs, by member; of those that are swept.
+        exponential: whether exponential backoff is faster there; of earlier runs, no.
         search: the search's state; None before its first generation.
         ledger: all samples of the candidates that matter.
         history: one record a generation.
@@ -110,6 +113,7 @@ class Checkpoint:
     """
 
     tuned_us: list[float] = field(default_factory=list)
+    exponential: list[bool] = field(default_factory=list)
     search: dict[str, Any] | None = None
     ledger: list[dict[str, Any]] = field(default_factory=list)
     history: list[GenerationRecord] = field(default_factory=list)
@@ -122,6 +126,12 @@ class Checkpoint:
     bests: list[Best] = field(default_factory=list)
     checked: list[str] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def tuned(self) -> list[TunedBackoff]:
+        """The backoff of `silo_tuned`, by member; of those that are swept."""
+        exponential = chain(self.exponential, repeat(False))
+        return [TunedBackoff(us, own) for us, own in zip(self.tuned_us, exponential, strict=False)]
 
     def save(self, folder: Path) -> None:
         """Write it to a run's folder, atomically and durably.

@@ -23,9 +23,11 @@ from envs import (
     Result,
     RunRound,
     Subject,
+    TunedBackoff,
     of_policy,
     static_silo,
     subject_of,
+    untuned,
 )
 from policies import (
     SCHEDULE,
@@ -194,7 +196,7 @@ def check_settings(
         )
     build_search(config.search, space, [], config.seed)
     for name in config.baselines:
-        subject_of(name, signature, lambda: 1.0)
+        subject_of(name, signature, untuned)
 
 
 def measuring_settings(config: TrainConfig, members: Sequence[Member] = ()) -> dict[str, str]:
@@ -290,8 +292,8 @@ class Training:
             MeasuringError: the reference could not run.
             WritingError: a checkpoint or a policy can't be written; those before it remain.
         """
-        champion, tuned_us = self.learn()
-        closings = self._compare_in_each(champion, tuned_us)
+        champion, tuned = self.learn()
+        closings = self._compare_in_each(champion, tuned)
         self._keep_scores(champion, closings, "score", lambda one: one.comparison)
         if not any(one.comparison.interrupted for one in closings):
             closings = self._validated(champion, closings)
@@ -302,11 +304,11 @@ class Training:
         self._keep_verdicts(outcome)
         return outcome
 
-    def learn(self) -> tuple[Candidate, list[float]]:
+    def learn(self) -> tuple[Candidate, list[TunedBackoff]]:
         """Train to the end of the budget and choose the champion: `run` without the comparison.
 
         Returns:
-            The champion, and the constant backoff of `silo_tuned` in each member, µs.
+            The champion, and the backoff of `silo_tuned` in each member.
 
         Raises:
             KeyboardInterrupt, MeasuringError, WritingError: as `run`.
@@ -320,11 +322,11 @@ class Training:
             state.save(self._folder.path)  # there may be no generation left that would
         for member in self._members[len(state.tuned_us) :]:
             run_round = self._rounds[len(state.tuned_us)]
-            state.tuned_us.append(
-                tune_silo(run_round, config.tuning, config.seed, self._display, member.prefix)
-            )
+            tuned = tune_silo(run_round, config.tuning, config.seed, self._display, member.prefix)
+            state.tuned_us.append(tuned.constant_us)
+            state.exponential.append(tuned.exponential)
             state.save(self._folder.path)
-        references = [static_silo(constant) for constant in state.tuned_us]
+        references = [tuned.silo() for tuned in state.tuned]
         if self._encoding.scheduled:
             self._refuse_unschedulable()
         start = warm_start(self._encoding, state.tuned_us, self._library)
@@ -336,7 +338,7 @@ class Training:
             self._search(search, references)
             champion = self._choose(start, references)
         self._save_policy(champion)
-        return champion, state.tuned_us
+        return champion, state.tuned
 
     def _refuse_unschedulable(self) -> None:
         """Schedules go by keys that a workload names beforehand; not every workload does.
@@ -577,16 +579,21 @@ class Training:
             and self._ledger.failure(one) is None
         ]
 
-    def _subjects(self, champion: Candidate, tuned_us: float) -> list[Subject]:
+    def _subjects(self, champion: Candidate, tuned: TunedBackoff) -> list[Subject]:
         """What the champion is compared with, and itself."""
         policy = to_json(self._encoding.decode(champion.vector, LEARNED))
         baselines = [
-            subject_of(name, self._signature, lambda: tuned_us) for name in self._config.baselines
+            subject_of(name, self._signature, lambda: tuned) for name in self._config.baselines
         ]
         return [*baselines, of_policy(LEARNED, policy)]
 
     def _compare(
-        self, run_round: RunRound, champion: Candidate, us: float, much: RunConfig, member: Member
+        self,
+        run_round: RunRound,
+        champion: Candidate,
+        tuned: TunedBackoff,
+        much: RunConfig,
+        member: Member,
     ) -> tuple[Comparison, Verdict | None]:
         sure, same_as = self._config.verdict, self._same_as(champion)
         plan = ComparisonPlan(much.seconds, much.repeats, much.warmup, sure.repeats_max or 0)
@@ -600,7 +607,7 @@ class Training:
 
         comparison = compare_until(
             run_round,
-            self._subjects(champion, us),
+            self._subjects(champion, tuned),
             plan,
             (self._config.seed + 2) * SEED_STRIDE,
             self._display,
@@ -647,11 +654,13 @@ class Training:
             if verdict is not None:
                 self._record.verdict(name, verdict)
 
-    def _compare_in_each(self, champion: Candidate, tuned_us: Sequence[float]) -> list[Closing]:
+    def _compare_in_each(self, champion: Candidate, tuned: Sequence[TunedBackoff]) -> list[Closing]:
         """The closing comparisons, up to the one that Ctrl-C cuts short."""
         closings: list[Closing] = []
-        for member, run_round, us in zip(self._members, self._rounds, tuned_us, strict=True):
-            comparison, verdict = self._compare(run_round, champion, us, self._config.run, member)
+        for member, run_round, backoff in zip(self._members, self._rounds, tuned, strict=True):
+            comparison, verdict = self._compare(
+                run_round, champion, backoff, self._config.run, member
+            )
             closings.append(Closing(member, comparison, verdict=verdict))
             if comparison.interrupted:
                 break
@@ -684,10 +693,10 @@ class Training:
         evaluator = Evaluator(member.workload, much.cores, seed=config.seed)
         try:
             self._display.say(f"{member.prefix}validation on {evaluator.cores} real cores")
-            tuned_us = tune_silo(
+            tuned = tune_silo(
                 evaluator.run_round, much.tuning, config.seed, self._display, member.prefix
             )
-            return self._compare(evaluator.run_round, champion, tuned_us, much, member)
+            return self._compare(evaluator.run_round, champion, tuned, much, member)
         except KeyboardInterrupt:
             return Comparison([], interrupted=True), None
         except MeasuringError as error:

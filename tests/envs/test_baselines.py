@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,24 +11,29 @@ import pytest
 
 from envs import (
     BASELINES,
+    ComparisonPlan,
     Evaluator,
     Subject,
     SweepPlan,
+    TunedBackoff,
     UnknownPolicyError,
+    compare,
+    comparison_table,
     policy_names,
     scheduled,
     subject_of,
-    sweep_static_backoff,
+    sweep_backoff,
 )
 from envs.round import Outcome, finished
 from policies import PolicyFileError, Signature, build_seed, save
+from trainer.command.output import as_text
 
 
-def constant() -> float:
-    return 4.0
+def constant() -> TunedBackoff:
+    return TunedBackoff(4.0)
 
 
-def never() -> float:
+def never() -> TunedBackoff:
     raise AssertionError("the sweep is not needed")
 
 
@@ -86,8 +92,8 @@ def test_the_sweep_finds_the_best_constant(
     monkeypatch.setattr(fake_engine, "NOISE", noise)
     plan = SweepPlan(seconds=0.1)
     calls = []
-    sweep = sweep_static_backoff(evaluator.run_round, plan, 1, lambda: calls.append(1))
-    assert sweep.best_us == fake_engine.BEST_BACKOFF_US
+    sweep = sweep_backoff(evaluator.run_round, plan, 1, lambda: calls.append(1))
+    assert sweep.best.constant_us == fake_engine.BEST_BACKOFF_US
     assert len(calls) == plan.runs
 
 
@@ -109,10 +115,10 @@ def test_a_constant_that_breaks_down_in_some_long_runs_is_not_best(
 
     seed = 1
     plan = SweepPlan(seconds=0.1, rounds=1, final_rounds=5, final_slices=3)
-    found = sweep_static_backoff(run_round, plan, seed)
-    assert found.best_us != fake_engine.BEST_BACKOFF_US
-    brief = sweep_static_backoff(run_round, replace(plan, final_slices=1), seed)
-    assert brief.best_us == fake_engine.BEST_BACKOFF_US
+    found = sweep_backoff(run_round, plan, seed)
+    assert found.best.constant_us != fake_engine.BEST_BACKOFF_US
+    brief = sweep_backoff(run_round, replace(plan, final_slices=1), seed)
+    assert brief.best.constant_us == fake_engine.BEST_BACKOFF_US
 
 
 @pytest.mark.parametrize(("kind", "best_us"), [("threads", 4.0), ("virtual", 2.0)])
@@ -121,7 +127,56 @@ def test_the_sweep_goes_by_what_candidates_are_compared_by(
 ) -> None:
     monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
     evaluator = Evaluator({"name": "tpcc"}, 2, machine={"kind": kind})
-    assert sweep_static_backoff(evaluator.run_round, SweepPlan(seconds=0.1), 1).best_us == best_us
+    assert sweep_backoff(evaluator.run_round, SweepPlan(seconds=0.1), 1).best.constant_us == best_us
+
+
+@pytest.mark.parametrize(
+    ("optimum", "found", "tried", "at_end"),
+    [
+        (4096.0, 4096.0, "0.125 to 8192 µs were tried)", False),
+        (1024.0, 1024.0, "0.125 to 2048 µs were tried)", False),
+        (0.125, 0.125, "0 to 1024 µs were tried)", False),
+        (0.01, 0.0, "0 to 1024 µs were tried)", False),
+        (1e6, 16384.0, "0.125 to 16384 µs were tried, and the longest is the best of them", True),
+    ],
+)
+def test_the_sweep_goes_on_beyond_an_end_of_the_constants(
+    evaluator: Evaluator,
+    fake_engine: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    optimum: float,
+    found: float,
+    tried: str,
+    at_end: bool,
+) -> None:
+    monkeypatch.setattr(fake_engine, "BEST_BACKOFF_US", optimum)
+    plan = SweepPlan(seconds=0.1, rounds=1, final_rounds=2)
+    sweep = sweep_backoff(evaluator.run_round, plan, 1)
+    assert (sweep.best.constant_us, sweep.at_end) == (found, at_end)
+    assert tried in sweep.words
+
+
+def test_exponential_backoff_is_tuned_where_it_beats_every_constant(
+    evaluator: Evaluator, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fake_engine, "EXPONENTIAL", 1.6)
+    sweep = sweep_backoff(evaluator.run_round, SweepPlan(seconds=0.1), 1)
+    assert sweep.best == TunedBackoff(4.0, exponential=True)
+    assert sweep.gain == pytest.approx(1.2 / 1.6)
+    assert sweep.words == (
+        "exponential backoff suits Silo best here; a constant 4 µs is 0.750 × exponential backoff "
+        "(0.125 to 1024 µs were tried)"
+    )
+    tuned = sweep.best.silo()
+    assert (tuned.name, tuned.backoff) == ("silo_tuned", "exponential")
+    comparison = compare(evaluator.run_round, [tuned], ComparisonPlan(0.1, 1, 0.0), 1)
+    assert "silo_tuned (exponential)" in as_text(comparison_table(comparison, ""))
+
+
+def test_a_tuned_backoff_survives_json_and_is_read_of_earlier_versions() -> None:
+    for tuned in (TunedBackoff(4.0), TunedBackoff(0.5, exponential=True)):
+        assert TunedBackoff.from_json(json.loads(json.dumps(tuned.as_dict()))) == tuned
+    assert TunedBackoff.from_json(8.0) == TunedBackoff(8.0)
 
 
 def test_an_admission_policy_may_follow_a_name(tpcc: Signature, fake_engine: ModuleType) -> None:

@@ -27,7 +27,7 @@ from envs import (
     of_policy,
     run_in_turns,
     static_silo,
-    sweep_static_backoff,
+    sweep_backoff,
 )
 from policies import Encoding, to_json
 from trainer.champion import choose_champion
@@ -215,7 +215,7 @@ def test_who_ends_first_changes_nothing(virtual_evaluator: Evaluator, encoding: 
     one, other = (compare(order, SUBJECTS, PLAN, seed=1) for order in (forwards, others))
     assert one.as_dict() == other.as_dict()
     plan = SweepPlan(seconds=0.1)
-    assert sweep_static_backoff(forwards, plan, 1) == sweep_static_backoff(others, plan, 1)
+    assert sweep_backoff(forwards, plan, 1) == sweep_backoff(others, plan, 1)
     broken = [
         of_policy("explode", to_json(encoding.decode([value] * encoding.size, "explode")))
         for value in (0, 0)

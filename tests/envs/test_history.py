@@ -177,9 +177,9 @@ def test_every_format_has_every_transaction_that_touched_a_row(name: str) -> Non
 
 
 def test_a_trial_comes_back_from_its_file() -> None:
-    from envs import subject_of
+    from envs import subject_of, untuned
 
-    trial = Trial(GENERIC, 3, 7, {"kind": "virtual"}, subject_of("silo", None, lambda: 1.0), 0.001)  # type: ignore[arg-type]
+    trial = Trial(GENERIC, 3, 7, {"kind": "virtual"}, subject_of("silo", None, untuned), 0.001)  # type: ignore[arg-type]
     assert Trial.from_json(trial.to_json()) == trial
     for text in ("", "{", "[]", "{}", '{"schema_version": 1}', trial.to_json()[:-20]):
         with pytest.raises(ValueError, match="is not"):

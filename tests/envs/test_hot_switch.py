@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from envs import NATIVE, Evaluator, Result, subject_of
+from envs import NATIVE, Evaluator, Result, subject_of, untuned
 from envs.hot_switch import HotSwitch, Unjudged, look_at_switches, split
 from envs.result import Interval, SwitchMade
 
@@ -120,7 +120,7 @@ def virtual() -> Iterator[Evaluator]:
 def test_the_engine_counts_every_transaction_in_one_interval(kind: str) -> None:
     evaluator = Evaluator({"name": "tpcc", "warehouses": "1"}, 2, machine={"kind": kind})
     seconds = 0.004 if kind == "virtual" else 0.4
-    occ, ic3 = (subject_of(name, evaluator.signature, lambda: 1.0) for name in ("occ", "ic3"))
+    occ, ic3 = (subject_of(name, evaluator.signature, untuned) for name in ("occ", "ic3"))
     result = evaluator.run_switching(
         occ, [(seconds / 2, ic3)], seconds, warmup=seconds / 4, seed=1, intervals=8
     )
@@ -139,7 +139,7 @@ def test_the_engine_counts_every_transaction_in_one_interval(kind: str) -> None:
 
 
 def test_on_virtual_cores_it_is_the_same_every_time(virtual: Evaluator) -> None:
-    occ, ic3 = (subject_of(name, virtual.signature, lambda: 1.0) for name in ("occ", "ic3"))
+    occ, ic3 = (subject_of(name, virtual.signature, untuned) for name in ("occ", "ic3"))
 
     def measured(at_s: float) -> Result:
         return virtual.run_switching(occ, [(at_s, ic3)], 0.002, warmup=0, seed=1, intervals=4)
@@ -151,13 +151,13 @@ def test_on_virtual_cores_it_is_the_same_every_time(virtual: Evaluator) -> None:
 
 
 def test_only_tables_can_be_gone_over_to(virtual: Evaluator) -> None:
-    occ = subject_of("occ", virtual.signature, lambda: 1.0)
+    occ = subject_of("occ", virtual.signature, untuned)
     with pytest.raises(ValueError, match="silo is no policy table"):
         virtual.run_switching(occ, [(0.001, NATIVE["silo"])], 0.002, warmup=0, seed=1, intervals=2)
 
 
 def test_a_plain_result_has_none_of_it(virtual: Evaluator) -> None:
-    occ = subject_of("occ", virtual.signature, lambda: 1.0)
+    occ = subject_of("occ", virtual.signature, untuned)
     result = virtual.run(occ, 0.0005, warmup=0, seed=1)
     assert (result.intervals, result.switches) == ([], [])
     assert not {"intervals", "switches"} & result.as_dict().keys()

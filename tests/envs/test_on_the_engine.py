@@ -23,6 +23,7 @@ from envs import (
     MeasuringError,
     compare,
     subject_of,
+    untuned,
 )
 from envs.trial import Trial, run_trial
 from tests.waiting import PATIENCE_S
@@ -65,7 +66,7 @@ def test_every_baseline_commits_and_keeps_the_database_consistent(
 def test_a_trial_on_the_loaded_database_is_that_on_one_of_its_own(
     virtual_engine: Evaluator, name: str
 ) -> None:
-    subject = subject_of(name, virtual_engine.signature, lambda: 1.0)
+    subject = subject_of(name, virtual_engine.signature, untuned)
     trial = Trial(virtual_engine.workload, 16, 1, VIRTUAL, subject, 0.0005)
     verdict = virtual_engine.run_trial(trial, patience_s=PATIENCE_S)
     assert verdict == run_trial(trial)
@@ -76,7 +77,7 @@ def test_a_trial_on_the_loaded_database_is_that_on_one_of_its_own(
 
 
 def test_a_trial_that_hangs_has_found_something(virtual_engine: Evaluator) -> None:
-    subject = subject_of("occ", virtual_engine.signature, lambda: 1.0)
+    subject = subject_of("occ", virtual_engine.signature, untuned)
     trial = Trial(virtual_engine.workload, 16, 1, VIRTUAL, subject, 0.0005)
     verdict = virtual_engine.run_trial(trial, patience_s=0.0)
     assert len(verdict.findings) == 1
@@ -86,7 +87,7 @@ def test_a_trial_that_hangs_has_found_something(virtual_engine: Evaluator) -> No
 def test_a_trial_for_another_database_is_refused(
     engine_evaluator: Evaluator, virtual_engine: Evaluator
 ) -> None:
-    subject = subject_of("occ", virtual_engine.signature, lambda: 1.0)
+    subject = subject_of("occ", virtual_engine.signature, untuned)
     trial = Trial(virtual_engine.workload, 16, 1, VIRTUAL, subject, 0.0005)
     refused = {
         "another database": replace(trial, seed=2),

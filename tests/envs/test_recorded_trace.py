@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs import Evaluator, subject_of
+from envs import Evaluator, subject_of, untuned
 from envs.recorded_trace import RecordedTrace
 from policies import Signature
 from traces.manifest import Manifest, Source
@@ -204,7 +204,7 @@ def test_on_the_engine_it_adds_up_and_is_a_trace(tmp_path: Path) -> None:
     workload = {"name": "ycsb", "records": "1000", "rmw": "50", "read": "50", "operations": "4"}
     evaluator = Evaluator(workload, 2)
     try:
-        subject = subject_of("ic3", evaluator.signature, lambda: 1.0)
+        subject = subject_of("ic3", evaluator.signature, untuned)
         result, trace = evaluator.record_trace(subject, 0.1, seed=1, bytes_max=256 << 20)
     finally:
         evaluator.close()
@@ -221,6 +221,6 @@ def test_on_the_engine_it_adds_up_and_is_a_trace(tmp_path: Path) -> None:
 
 def test_virtual_cores_record_none() -> None:
     evaluator = Evaluator({"name": "ycsb", "records": "100"}, 2, machine={"kind": "virtual"})
-    subject = subject_of("silo", evaluator.signature, lambda: 1.0)
+    subject = subject_of("silo", evaluator.signature, untuned)
     with pytest.raises(ValueError, match="machine=threads"):
         evaluator.record_trace(subject, 0.1, seed=1, bytes_max=1 << 20)

@@ -16,6 +16,7 @@ from envs import (
     Result,
     compare,
     subject_of,
+    untuned,
 )
 from envs.subject import Subject
 from envs.trial import Trial, run_trial
@@ -50,7 +51,7 @@ def evaluator(workload: dict[str, str]) -> Iterator[Evaluator]:
 
 
 def named(name: str, signature: Signature) -> Subject:
-    return subject_of(name, signature, lambda: 1.0)
+    return subject_of(name, signature, untuned)
 
 
 def measured(evaluator: Evaluator, name: str, seed: int = 1) -> Result:

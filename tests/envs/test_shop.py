@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from envs import Evaluator, Result, subject_of
+from envs import Evaluator, Result, subject_of, untuned
 from envs.subject import Subject
 from envs.trial import Trial, run_trial
 from policies import Signature
@@ -39,7 +39,7 @@ def evaluator(workload: dict[str, str]) -> Iterator[Evaluator]:
 
 
 def named(name: str, signature: Signature) -> Subject:
-    return subject_of(name, signature, lambda: 1.0)
+    return subject_of(name, signature, untuned)
 
 
 def measured(evaluator: Evaluator, name: str) -> Result:

@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 from omegaconf import OmegaConf
 
-from envs import Evaluator, subject_of
+from envs import Evaluator, subject_of, untuned
 from envs.trial import Trial, run_trial
 
 VIRTUAL = {"kind": "virtual"}
@@ -33,7 +33,7 @@ def settings(name: str, **changed: str) -> dict[str, str]:
 def test_the_mix_is_that_of_the_settings(name: str) -> None:
     options = settings(name)
     evaluator = Evaluator(options, CORES, machine=VIRTUAL)
-    subject = subject_of("silo", evaluator.signature, lambda: 1.0)
+    subject = subject_of("silo", evaluator.signature, untuned)
     result = evaluator.run(subject, 0.005, warmup=0, seed=1, check=True)
     evaluator.close()
     assert not result.violations
@@ -49,7 +49,7 @@ def test_the_engine_has_the_defaults_of_the_settings(name: str) -> None:
 
     def commits(options: dict[str, str]) -> list[int]:
         evaluator = Evaluator(options, 2, machine=VIRTUAL)
-        subject = subject_of("silo", evaluator.signature, lambda: 1.0)
+        subject = subject_of("silo", evaluator.signature, untuned)
         result = evaluator.run(subject, 0.001, warmup=0, seed=3, check=False)
         evaluator.close()
         return [one.commits for one in result.types.values()]
@@ -74,7 +74,7 @@ def test_types_that_only_read_have_states_or_run_on_snapshots(name: str) -> None
 def test_every_history_is_serializable(name: str, policy: str, reads: str) -> None:
     options = settings(name, reads=reads)
     evaluator = Evaluator(options, CORES, machine=VIRTUAL)
-    subject = subject_of(policy, evaluator.signature, lambda: 1.0)
+    subject = subject_of(policy, evaluator.signature, untuned)
     evaluator.close()
     verdict = run_trial(Trial(options, CORES, 1, VIRTUAL, subject, seconds=0.0003))
     assert verdict.findings == ()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from envs import Evaluator, subject_of
+from envs import Evaluator, subject_of, untuned
 from envs.timeline import Timeline, attempts_between
 from policies import Signature
 
@@ -107,7 +107,7 @@ def test_an_event_this_code_does_not_know_is_an_error(tpcc: Signature) -> None:
 @pytest.mark.parametrize("name", ["silo", "two_phase_locking", "occ", "ic3", "random:7"])
 def test_the_engine_tells_what_its_result_says(name: str) -> None:
     evaluator = Evaluator({"name": "tpcc"}, 8, machine={"kind": "virtual"})
-    subject = subject_of(name, evaluator.signature, lambda: 1.0)
+    subject = subject_of(name, evaluator.signature, untuned)
     result = evaluator.run(subject, 0.0005, warmup=0.0, seed=3)
     timeline = evaluator.record(subject, 0.0005, warmup=0.0, seed=3, events=1_000_000)
     evaluator.close()
@@ -143,6 +143,6 @@ def test_attempts_between(tpcc: Signature) -> None:
 
 def test_real_cores_can_not_be_recorded() -> None:
     evaluator = Evaluator({"name": "tpcc"}, 1)
-    subject = subject_of("silo", evaluator.signature, lambda: 1.0)
+    subject = subject_of("silo", evaluator.signature, untuned)
     with pytest.raises(ValueError, match="virtual"):
         evaluator.record(subject, 0.001, warmup=0.0, seed=1, events=10)

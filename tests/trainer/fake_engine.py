@@ -1,13 +1,14 @@
 """A stand-in for the compiled engine: throughput is a known function of the table.
 
-`silo` commits 100 000 a second. A table commits 100 000 × (1 + gain): half of the gain grows with
-the PUBLIC writes in even states, half with how near the backoff is to `BEST_BACKOFF_US`. Runs take
-no time. A table named `die` ends the process, `explode` fails in the engine. With `NOISE` the
-throughput is disturbed; with `NOISE_BY_RUN` in every run of a session in another way, without
-it the same way for the same inputs. Runs on virtual cores are never disturbed and leave nothing
-behind. With `BEST_BY_WAREHOUSES` the best backoff depends on the workload, and so many warehouses
-make everything as many times as fast. A constant backoff longer than `STARVED_ABOVE_US` keeps one
-type from committing: the throughput is as it was, the mixed throughput is 0.
+`silo` commits 100 000 times `EXPONENTIAL` a second. A table commits 100 000 × (1 + gain): half of
+the gain grows with the PUBLIC writes in even states, half with how near the backoff is to
+`BEST_BACKOFF_US`. Runs take no time. A table named `die` ends the process, `explode` fails in the
+engine. With `NOISE` the throughput is disturbed; with `NOISE_BY_RUN` in every run of a session in
+another way, without it the same way for the same inputs. Runs on virtual cores are never disturbed
+and leave nothing behind. With `BEST_BY_WAREHOUSES` the best backoff depends on the workload, and so
+many warehouses make everything as many times as fast. A constant backoff longer than
+`STARVED_ABOVE_US` keeps one type from committing: the throughput is as it was, the mixed throughput
+is 0.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ __all__ = ["option_specs"]  # what can be set is what the engine declares
 
 BASE = 100_000.0
 BEST_BACKOFF_US = 4.0
+EXPONENTIAL = 1.0
 BEST_BY_WAREHOUSES: dict[str, float] = {}
 STARVED_ABOVE_US = math.inf
 CORES_MAX = {"threads": 1024, "virtual": 256}
@@ -272,15 +274,17 @@ def _relative(
     if protocol == "two_phase_locking":
         return 0.7
     if policy is None:
-        return 1.0 + (0.2 * _nearness(backoff_us, best_us) if backoff == "static" else 0.0)
+        if backoff == "static":
+            return 1.0 + 0.2 * _nearness(backoff_us, best_us)
+        return EXPONENTIAL
     rows = policy.document["backoff"].values()
     near = sum(_nearness(row["initial_us"], best_us) * (sum(row["abort"]) == 0.0) for row in rows)
     return 1.0 + 0.2 * near / len(rows) + 0.2 * _agreement(policy.document["cc"])
 
 
 def _nearness(backoff_us: float, best_us: float) -> float:
-    """1 at the best constant, falling by a half a factor of two away from it."""
-    return 0.5 ** abs(math.log2(backoff_us / best_us))
+    """1 at the best constant, falling by a half a factor of two away from it; 0 is as 0.01."""
+    return 0.5 ** abs(math.log2(max(0.01, backoff_us) / best_us))
 
 
 def _agreement(rows: list[dict[str, Any]]) -> float:

@@ -16,7 +16,7 @@ import yaml
 from click.testing import CliRunner, Result
 from omegaconf import OmegaConf
 
-from envs import Comparison
+from envs import Comparison, TunedBackoff
 from policies import Encoding, Signature
 from policies.schedule import NamedClassifier
 from tests.trainer import fake_engine as stand_in
@@ -126,7 +126,7 @@ def test_a_contest_interrupted_keeps_what_it_measured(
         return measure(*arguments, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr("trainer.contest.measuring.tune_silo", lambda *_: 64.0)
+        patch.setattr("trainer.contest.measuring.tune_silo", lambda *_: TunedBackoff(64.0))
         patch.setattr(elsewhere.Session, "run", cut)
         assert run("contest", "sweep=mine", *FRESH).exit_code == 130
     (samples,) = json.loads((FOLDER / "fresh.json").read_text())["samples"].values()

@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 from click.testing import CliRunner, Result
 
-from envs import UnknownPolicyError, subject_of
+from envs import UnknownPolicyError, subject_of, untuned
 from policies import Encoding, PolicyFileError, Signature, build_seed, load, resolve, save, shipped
 from policies.policy_digest import policy_digest
 from policies.shipped import library_names, library_path
@@ -312,9 +312,9 @@ def test_a_mistake_is_explained(
 def test_its_names_can_be_used_where_policies_are(elsewhere: ModuleType, tpcc: Signature) -> None:
     assert add("good.json").exit_code == 0
     assert resolve(NAME, tpcc).name == NAME
-    assert subject_of(NAME, tpcc, lambda: 1.0).name == NAME
+    assert subject_of(NAME, tpcc, untuned).name == NAME
     with pytest.raises(UnknownPolicyError, match=f"did you mean {NAME}"):
-        subject_of(NAME.replace("4", "5"), tpcc, lambda: 1.0)
+        subject_of(NAME.replace("4", "5"), tpcc, untuned)
 
 
 def test_a_search_starts_from_the_nearest_tables(elsewhere: ModuleType, tpcc: Signature) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from envs import Evaluator, subject_of
+from envs import Evaluator, subject_of, untuned
 from envs.timeline import Timeline
 from trainer.command.main import heddle
 from trainer.timeline.chrome_trace import chrome_trace
@@ -21,7 +21,7 @@ from trainer.timeline.picture import Window, draw_window
 def recorded() -> Timeline:
     """IC3 on four cores of the engine, which waits, publishes and retries."""
     evaluator = Evaluator({"name": "tpcc"}, 4, machine={"kind": "virtual"})
-    subject = subject_of("ic3", evaluator.signature, lambda: 1.0)
+    subject = subject_of("ic3", evaluator.signature, untuned)
     timeline = evaluator.record(subject, 0.0004, warmup=0.0005, seed=1, events=1_000_000)
     evaluator.close()
     return timeline

@@ -110,7 +110,7 @@ def measure_next_day(
 ) -> NextDay:
     """Measure what is served beside the baselines on all of a peak hour.
 
-    The constant backoff of `silo_tuned` is swept on that very hour: a baseline that knows the day.
+    The backoff of `silo_tuned` is swept on that very hour: a baseline that knows the day.
 
     Args:
         config: all settings; its workload is of that day.
@@ -130,10 +130,10 @@ def measure_next_day(
         served = None
     whole = replace(config, workload=config.workload | {"hours": conditions.hours})
     with closing(_evaluator(whole, config.machine.cores)) as evaluator:
-        tuned_us = tune_silo(evaluator.run_round, config.tuning, config.seed, display)
+        tuned = tune_silo(evaluator.run_round, config.tuning, config.seed, display)
     subjects = [
         _subject_of(served, signature),
-        *(subject_of(name, signature, lambda: tuned_us) for name in config.baselines),
+        *(subject_of(name, signature, lambda: tuned) for name in config.baselines),
     ]
     comparisons = measure_rounds(whole, rounds, subjects, display)
     verdict = judge(comparisons, held_out, config.seed)

@@ -18,8 +18,8 @@ from envs import (
     comparison_table,
     machine_words,
     of_policy,
-    static_silo,
     subject_of,
+    untuned,
 )
 from envs.result import Machine
 from policies import to_json
@@ -104,7 +104,7 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
     _refuse_known_inputs(config, entrants)
     for runs_of_case in by_case(entrants).values():
         for name in config.baselines:
-            subject_of(name, runs_of_case[0].encoding.signature, lambda: 1.0)  # or it is refused
+            subject_of(name, runs_of_case[0].encoding.signature, untuned)  # or it is refused
     make_runs_dir(folder, "output")
     with held(folder), make_display(make_progress_console()) as display:
         fresh = measure_anew(config, entrants, folder / "fresh.json", display)
@@ -187,10 +187,10 @@ def _on_threads(
         evaluator = Evaluator(workload, much.cores, seed=config.seed)
         try:
             display.say(f"{case.case}: on {evaluator.cores} real cores")
-            tuned_us = tune_silo(evaluator.run_round, much.tuning, config.seed, display)
+            tuned = tune_silo(evaluator.run_round, much.tuning, config.seed, display)
             subjects = [
-                static_silo(tuned_us),
-                subject_of("silo", evaluator.signature, lambda: 1.0),
+                tuned.silo(),
+                subject_of("silo", evaluator.signature, untuned),
                 *(one for method in by_method(runs) for one in _best_of(method, case, runs)),
             ]
             plan = ComparisonPlan(much.seconds, much.repeats, much.warmup)

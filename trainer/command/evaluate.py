@@ -13,13 +13,15 @@ from envs import (
     ComparisonPlan,
     Evaluator,
     Subject,
+    TunedBackoff,
     comparison_table,
     is_tuned,
     machine_words,
     policy_names,
     scheduled,
     subject_of,
-    with_constant,
+    untuned,
+    with_backoff,
 )
 from envs.engine_interface import load_engine
 from policies import Signature, from_json, is_seed
@@ -226,16 +228,16 @@ def measure(config: EvaluateConfig) -> Comparison:
 
 
 def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> Comparison:
-    def tuned_us() -> float:
+    def tuned() -> TunedBackoff:
         return tune_silo(evaluator.run_round, config.tuning, config.seed, display)
 
     schedule = schedule_options(config.schedule, evaluator.signature)
 
     # Names first: a mistake in the last of them must not cost a sweep. And once: a file may change.
-    named = (subject_of(name, evaluator.signature, lambda: 1.0) for name in config.policy)
+    named = (subject_of(name, evaluator.signature, untuned) for name in config.policy)
     subjects: Sequence[Subject] = [scheduled(subject, schedule) for subject in named]
     if any(is_tuned(subject.name) for subject in subjects):
-        subjects = with_constant(subjects, tuned_us())
+        subjects = with_backoff(subjects, tuned())
 
     def decided(comparison: Comparison) -> bool:
         found = _verdicts(config, comparison).values()

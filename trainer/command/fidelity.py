@@ -13,7 +13,7 @@ import click
 from rich import box
 from rich.table import Table
 
-from envs import TUNED, Evaluator, Subject, is_tuned, of_policy, subject_of
+from envs import TUNED, Evaluator, Subject, is_tuned, of_policy, subject_of, untuned
 from envs.fidelity import Fidelity, FidelityPlan, measure_fidelity
 from policies import ACTION_GROUPS, Encoding, Signature, resolve, to_json
 from trainer.checkpoint import write_atomically
@@ -84,7 +84,7 @@ def _measure(config: FidelityConfig, cores: int) -> Fidelity:
     try:
         real = Evaluator(workload, cores, seed=config.seed)
         virtual = Evaluator(workload, cores, machine=config.machine.options(), seed=config.seed)
-        reference = subject_of(config.reference, real.signature, lambda: 1.0)
+        reference = subject_of(config.reference, real.signature, untuned)
         subjects = _subjects(config, real.signature)
         if len(subjects) < 3:
             raise UsageError(
@@ -114,9 +114,9 @@ def _measure(config: FidelityConfig, cores: int) -> Fidelity:
 
 def _subjects(config: FidelityConfig, signature: Signature) -> list[Subject]:
     """All that is compared: what was named, tables at random, and mutants of the tables."""
-    named = [subject_of(name, signature, lambda: 1.0) for name in config.policy]
+    named = [subject_of(name, signature, untuned) for name in config.policy]
     drawn = [
-        subject_of(f"random:{config.seed * 1000 + number}", signature, lambda: 1.0)
+        subject_of(f"random:{config.seed * 1000 + number}", signature, untuned)
         for number in range(config.random)
     ]
     return _distinct([*named, *drawn, *_mutants(config, signature)])
@@ -141,7 +141,7 @@ def _mutants(config: FidelityConfig, signature: Signature) -> list[Subject]:
     tables = [
         (name, resolve(name, signature))
         for name in config.policy
-        if subject_of(name, signature, lambda: 1.0).policy is not None
+        if subject_of(name, signature, untuned).policy is not None
     ]
     mutants = []
     for number in range(config.mutated if tables else 0):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from envs import TUNED, Evaluator, is_tuned, machine_words, subject_of
+from envs import TUNED, Evaluator, is_tuned, machine_words, subject_of, untuned
 from envs.recorded_trace import RecordedTrace
 from envs.result import Machine, Result
 from traces.errors import TraceError
@@ -80,7 +80,7 @@ def _folder(config: RecordConfig) -> Path:
 
 
 def _run(config: RecordConfig, evaluator: Evaluator) -> tuple[Result, RecordedTrace]:
-    subject = subject_of(config.policy, evaluator.signature, lambda: 1.0)
+    subject = subject_of(config.policy, evaluator.signature, untuned)
     return evaluator.record_trace(
         subject, config.seconds, seed=config.seed, bytes_max=config.mib_max << 20
     )

@@ -24,6 +24,7 @@ from envs import (
     is_tuned,
     machine_words,
     subject_of,
+    untuned,
 )
 from envs import serve as run_on
 from envs.result import Machine
@@ -142,7 +143,7 @@ def _published_file(config: ServeConfig) -> Path:
 def _fallback(config: ServeConfig, evaluator: Evaluator) -> Subject:
     if is_tuned(config.fallback):
         raise UsageError(f"fallback={TUNED}: its backoff takes a sweep; take silo")
-    return subject_of(config.fallback, evaluator.signature, lambda: 1.0)
+    return subject_of(config.fallback, evaluator.signature, untuned)
 
 
 @contextlib.contextmanager

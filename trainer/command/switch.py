@@ -22,6 +22,7 @@ from envs import (
     Subject,
     machine_words,
     subject_of,
+    untuned,
 )
 from envs.hot_switch import FEWEST_INTERVALS, HotSwitch, Unjudged, look_at_switches, split
 from policies.schedule import FIFO
@@ -215,7 +216,7 @@ def _table_named(name: str, evaluator: Evaluator) -> Subject:
         UsageError: the name stands for a protocol of the engine's own.
     """
     if name != TUNED:
-        subject = subject_of(name, evaluator.signature, lambda: 1.0)
+        subject = subject_of(name, evaluator.signature, untuned)
         if subject.policy is not None:
             return subject
     raise UsageError(

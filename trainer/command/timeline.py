@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from envs import TUNED, is_tuned, machine_words, subject_of
+from envs import TUNED, is_tuned, machine_words, subject_of, untuned
 from envs.result import Machine
 from envs.timeline import Timeline
 from trainer.checkpoint import write_atomically
@@ -105,7 +105,7 @@ def record(config: TimelineConfig) -> Timeline:
     """
     evaluator = open_evaluator(config.workload, config.machine, config.seed)
     try:
-        subject = subject_of(config.policy, evaluator.signature, lambda: 1.0)
+        subject = subject_of(config.policy, evaluator.signature, untuned)
         return evaluator.record(
             subject,
             config.seconds,

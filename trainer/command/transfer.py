@@ -23,7 +23,8 @@ from envs import (
     is_tuned,
     scheduled,
     subject_of,
-    with_constant,
+    untuned,
+    with_backoff,
 )
 from envs.transfer import Column, Place, Transfer
 from policies import PolicyFileError
@@ -120,8 +121,8 @@ class _Booth:
             display.say(f"{number}: {self.place.label}")
             subjects = self.subjects
             if any(is_tuned(subject.name) for subject in subjects):
-                tuned_us = tune_silo(run_round, config.tuning, config.seed, display)
-                subjects = with_constant(subjects, tuned_us)
+                tuned = tune_silo(run_round, config.tuning, config.seed, display)
+                subjects = with_backoff(subjects, tuned)
             plan = ComparisonPlan(config.run.seconds, config.run.repeats, config.run.warmup)
             return compare_shown(
                 run_round, subjects, plan, config.seed, display, f"{number} compare"
@@ -155,12 +156,12 @@ def _open(combination: Combination, config: TransferConfig) -> _Booth:
 def _named(config: TransferConfig, evaluator: Evaluator) -> list[Subject]:
     """The reference and the policies, each once."""
     names = dict.fromkeys([config.reference, *config.policy])
-    return [subject_of(name, evaluator.signature, lambda: 1.0) for name in names]
+    return [subject_of(name, evaluator.signature, untuned) for name in names]
 
 
 def _refuse_unknown_reference(name: str, evaluator: Evaluator) -> None:
     try:
-        subject_of(name, evaluator.signature, lambda: 1.0)
+        subject_of(name, evaluator.signature, untuned)
     except UnknownPolicyError as error:
         there_are = str(error).splitlines()[-1]
         raise UsageError(f"reference={name}: no such policy\n{there_are}") from error

@@ -15,7 +15,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from envs import MeasuringError, RunRound, Subject
+from envs import MeasuringError, RunRound, Subject, TunedBackoff
 from trainer.checkpoint import write_atomically
 from trainer.evaluation.measure import Counter
 from trainer.progress import Display
@@ -51,12 +51,12 @@ class FreshScores:
     Attributes:
         path: the file.
         samples: by what was measured where and how: fitness by round, null where it failed.
-        tuned_us: the constant backoffs of `silo_tuned`, by where and how they were found.
+        tuned_backoffs: of `silo_tuned`, by where and how they were found.
     """
 
     path: Path
     samples: dict[str, dict[str, list[float | None]]] = field(default_factory=dict)
-    tuned_us: dict[str, float] = field(default_factory=dict)
+    tuned_backoffs: dict[str, TunedBackoff] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path) -> FreshScores:
@@ -68,7 +68,10 @@ class FreshScores:
                     key: {name: _sound(taken) for name, taken in tables.items()}
                     for key, tables in document["samples"].items()
                 }
-                tuned = {key: float(us) for key, us in document.get("tuned_us", {}).items()}
+                tuned = {
+                    key: TunedBackoff.from_json(found)
+                    for key, found in document.get("tuned_us", {}).items()
+                }
                 return cls(path, samples, tuned)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             pass
@@ -82,13 +85,15 @@ class FreshScores:
         """
         document = {
             "schema_version": SCHEMA_VERSION,
-            "tuned_us": self.tuned_us,
+            "tuned_us": {key: one.as_dict() for key, one in self.tuned_backoffs.items()},
             "samples": self.samples,
         }
         write_atomically(self.path, json.dumps(document) + "\n")
 
-    def tuned(self, conditions: Mapping[str, Any], tune: Callable[[], float]) -> float:
-        """The constant backoff of `silo_tuned`, µs: found once, and kept in the file.
+    def tuned(
+        self, conditions: Mapping[str, Any], tune: Callable[[], TunedBackoff]
+    ) -> TunedBackoff:
+        """The backoff of `silo_tuned`: found once, and kept in the file.
 
         Args:
             conditions: what it depends on.
@@ -99,10 +104,10 @@ class FreshScores:
             WritingError: the file can't be written.
         """
         key = json.dumps(conditions, sort_keys=True)
-        if key not in self.tuned_us:
-            self.tuned_us[key] = tune()
+        if key not in self.tuned_backoffs:
+            self.tuned_backoffs[key] = tune()
             self.save()
-        return self.tuned_us[key]
+        return self.tuned_backoffs[key]
 
     def measure(
         self,
@@ -187,6 +192,8 @@ def _key(reference: Subject, plan: FreshPlan, conditions: Mapping[str, Any]) -> 
         "seconds": plan.seconds,
         "warmup": plan.warmup,
         "seed": plan.seed,
+        # What was measured before there was a choice keeps its name.
+        **({} if reference.backoff == "static" else {"reference_backoff": reference.backoff}),
         **conditions,
     }
     return json.dumps(settings, sort_keys=True)

@@ -10,7 +10,7 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-from envs import THREADS, TUNED, MeasuringError, RunRound, Subject, static_silo, subject_of
+from envs import THREADS, TUNED, MeasuringError, RunRound, Subject, TunedBackoff, subject_of
 from envs.engine_interface import engine_build
 from trainer.config import ContestConfig, EvaluationConfig, TrainConfig, workload_options
 from trainer.contest.fresh import FreshPlan, FreshScores
@@ -70,14 +70,12 @@ def _measure_case(
         EvaluationConfig(who.backend, who.address), spec, notices=Notices(display.say)
     )
     try:
-        tuned_us = scores.tuned(
+        tuned = scores.tuned(
             {**place, "tuning": asdict(config.tuning), "seed": config.seed},
             partial(tune_silo, backend.run_round, config.tuning, config.seed, display),
         )
-        silo = static_silo(tuned_us)
-        baselines = {
-            name: subject_of(name, signature, lambda: tuned_us) for name in config.baselines
-        }
+        silo = tuned.silo()
+        baselines = {name: subject_of(name, signature, lambda: tuned) for name in config.baselines}
         tables = _tables(config, runs)
         # Tables are named by what they do and baselines by what was typed: a file may change.
         kept_as = {name: f"baseline {_digest(name, one)}" for name, one in baselines.items()}
@@ -95,7 +93,7 @@ def _measure_case(
     finally:
         backend.close()
     return Fresh(
-        tuned_us,
+        tuned,
         {name: found[name] for name in tables},
         {TUNED: 1.0, **{name: found[kept_as[name]] for name in baselines}},
         references,
@@ -128,24 +126,25 @@ def _references(
     """
     found: dict[Reference, float] = {}
     for reference in dict.fromkeys(run.reference for run in runs):
-        if reference.tuned_us == silo.backoff_us:
+        if reference.tuned.silo() == silo:
             found[reference] = 1.0
             continue
         rounds = math.ceil(config.rounds * max(1.0, config.seconds / reference.seconds))
         beside = _on_threads(runs[0].config)
         plan = FreshPlan(rounds, reference.seconds, reference.warmup, config.seed, beside)
-        name = f"constant {reference.tuned_us:g}"
-        tables = {name: static_silo(reference.tuned_us)}
+        tuned = reference.tuned
+        name = "exponential" if tuned.exponential else f"constant {tuned.constant_us:g}"
+        tables = {name: tuned.silo()}
         score = scores.measure(run_round, tables, silo, plan, place, display)[name]
-        found[reference] = _sound_unit(reference.tuned_us, score)
+        found[reference] = _sound_unit(tuned, score)
     return found
 
 
-def _sound_unit(constant_us: float, score: float) -> float:
+def _sound_unit(tuned: TunedBackoff, score: float) -> float:
     """How good a run's own reference is, by which what its search saw is told."""
     if not score:
         raise MeasuringError(
-            f"Silo with a constant backoff of {constant_us:g} µs, the reference of some runs, "
+            f"Silo with {tuned.words}, the reference of some runs, "
             "failed, or committed nothing; the same command measures it again, and longer runs "
             "(seconds) may be what it needs"
         )

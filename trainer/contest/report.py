@@ -94,7 +94,7 @@ def _methods(case: CaseStanding, share: float) -> Sheet:
         tuple(_row(method) for method in case.methods),
         (
             "Score: the champion's throughput ÷ silo_tuned's, measured anew, median over the runs",
-            f"here silo_tuned waits {case.tuned_us:g} µs; best known {case.best_known:.3f}; "
+            f"here silo_tuned has {case.tuned.words}; best known {case.best_known:.3f}; "
             f"baselines: {best}",
             *([unequal] if case.evaluations_max > case.evaluations else []),
             *(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from envs import TunedBackoff
 from envs.engine_interface import load_engine
 from envs.evaluator import reference_seconds
 from envs.workload import workload_signature
@@ -25,21 +26,21 @@ class Reference:
     """What a run's fitness is relative to: Silo as its search ran it beside its candidates.
 
     Attributes:
-        tuned_us: under this constant backoff, µs.
+        tuned: under this backoff.
         seconds: for so long at a time …
         warmup: … after so many unmeasured seconds.
     """
 
-    tuned_us: float
+    tuned: TunedBackoff
     seconds: float
     warmup: float
 
     @classmethod
-    def of(cls, tuned_us: float, config: TrainConfig) -> Reference:
+    def of(cls, tuned: TunedBackoff, config: TrainConfig) -> Reference:
         """That of a run with these settings."""
         race = config.evaluation
         seconds = reference_seconds(race.slice_seconds, config.machine.kind)
-        return cls(tuned_us, seconds, race.warmup_seconds)
+        return cls(tuned, seconds, race.warmup_seconds)
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ def _read(folder: RunFolder, config: TrainConfig, names: Names) -> Entrant:
         )
     if not state.tuned_us:
         raise CheckpointError(f"{folder.path}: has no reference; make the run again")
-    (tuned_us,) = state.tuned_us
+    (tuned,) = state.tuned
     signature = workload_signature(load_engine(), workload_options(config.workload))
     encoding = (
         Encoding.of_vector(signature, state.bests[-1].vector)
@@ -191,7 +192,7 @@ def _read(folder: RunFolder, config: TrainConfig, names: Names) -> Entrant:
         folder=folder,
         config=config,
         encoding=encoding,
-        reference=Reference.of(tuned_us, config),
+        reference=Reference.of(tuned, config),
         evaluations=state.evaluations,
         seconds=state.seconds,
         refused=len(state.refused),

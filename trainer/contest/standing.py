@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from envs import TunedBackoff
 from trainer.contest.runs import Entrant, Reference, by_case, by_method, in_common
 from trainer.contest.statistics import (
     Curve,
@@ -24,13 +25,13 @@ class Fresh:
     """What was measured anew in a case: throughput ÷ that of `silo_tuned`.
 
     Attributes:
-        tuned_us: the constant backoff of `silo_tuned` there, µs.
+        tuned: the backoff of `silo_tuned` there.
         tables: of the runs, by `Entrant.name_of`.
         baselines: by name.
         references: what the runs' own references are worth, each measured as its search ran it.
     """
 
-    tuned_us: float
+    tuned: TunedBackoff
     tables: Mapping[str, float]
     baselines: Mapping[str, float]
     references: Mapping[Reference, float]
@@ -161,7 +162,7 @@ class CaseStanding:
         overtakings: of every other method by the best.
         pairs: every two methods.
         baselines: their scores, measured anew.
-        tuned_us: the constant backoff of `silo_tuned`, which scores are relative to, µs.
+        tuned: the backoff of `silo_tuned`, which scores are relative to.
         best_known: the best score of any table that was measured.
         evaluations: so many all runs have; curves end there.
         equal_seconds: that the quickest run took.
@@ -173,7 +174,7 @@ class CaseStanding:
     overtakings: tuple[Overtaking, ...]
     pairs: tuple[Pair, ...]
     baselines: Mapping[str, float]
-    tuned_us: float
+    tuned: TunedBackoff
     best_known: float
     evaluations: int
     equal_seconds: float
@@ -249,7 +250,7 @@ def _case(name: str, entrants: Sequence[Entrant], fresh: Fresh, share: float) ->
         overtakings=tuple(overtaking(methods[0], other) for other in methods[1:]),
         pairs=tuple(compare_runs({m.method: [r.score for r in m.runs] for m in methods})),
         baselines=fresh.baselines,
-        tuned_us=fresh.tuned_us,
+        tuned=fresh.tuned,
         best_known=best_known,
         evaluations=evaluations,
         equal_seconds=seconds,

@@ -13,8 +13,9 @@ from envs import (
     RunRound,
     Subject,
     SweepPlan,
+    TunedBackoff,
     compare,
-    sweep_static_backoff,
+    sweep_backoff,
 )
 from trainer.config import EvaluationConfig, TuningConfig, VerdictConfig
 from trainer.evaluation.horizon import find_horizon, lengths
@@ -37,8 +38,8 @@ class Counter:
 
 def tune_silo(
     run_round: RunRound, tuning: TuningConfig, seed: int, display: Display, where: str = ""
-) -> float:
-    """The constant backoff, in µs, under which Silo is fastest here (`silo_tuned`).
+) -> TunedBackoff:
+    """The backoff under which Silo is fastest here (`silo_tuned`).
 
     Args:
         run_round: measures.
@@ -56,9 +57,9 @@ def tune_silo(
         final_slices=tuning.final_slices,
     )
     counter = Counter(display, f"{where}sweep the backoff of {TUNED}", plan.runs)
-    sweep = sweep_static_backoff(run_round, plan, seed, counter.step)
-    display.say(f"{where}{TUNED}: a constant backoff of {sweep.best_us:g} µs suits Silo best here")
-    return sweep.best_us
+    sweep = sweep_backoff(run_round, plan, seed, counter.step)
+    display.say(f"{where}{TUNED}: {sweep.words}")
+    return sweep.best
 
 
 def settle_looks(

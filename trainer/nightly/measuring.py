@@ -11,6 +11,7 @@ from envs import (
     Evaluator,
     MeasuringError,
     Subject,
+    TunedBackoff,
     of_policy,
     subject_of,
 )
@@ -27,7 +28,7 @@ def subjects_of(
     champion: PolicyDocument | None,
     baselines: Sequence[str],
     signature: Signature,
-    tuned_us: float,
+    tuned: TunedBackoff,
 ) -> list[Subject]:
     """Who is compared; a champion of other transaction types can't run and is left out.
 
@@ -36,12 +37,12 @@ def subjects_of(
         champion: the policy that is served, None if there is none.
         baselines: by name, as `heddle evaluate` takes them.
         signature: of the workload.
-        tuned_us: the constant backoff of `silo_tuned`, found where the candidate was trained, µs.
+        tuned: the backoff of `silo_tuned`, found where the candidate was trained.
     """
     found = [of_policy(CANDIDATE, to_json(candidate))]
     if champion is not None and champion.signature == signature:
         found.append(of_policy(CHAMPION, to_json(champion)))
-    return found + [subject_of(name, signature, lambda: tuned_us) for name in baselines]
+    return found + [subject_of(name, signature, lambda: tuned) for name in baselines]
 
 
 def measure_blocks(

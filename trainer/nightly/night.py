@@ -196,7 +196,7 @@ def _train_and_judge(
         )
         served = champion.document if champion else None
         subjects = subjects_of(
-            trained.candidate, served, config.baselines, signature, trained.tuned_us
+            trained.candidate, served, config.baselines, signature, trained.tuned
         )
         verdict = judge(
             measure_blocks(config, parts.blocks, subjects, display), held_out, config.seed

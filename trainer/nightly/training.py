@@ -7,6 +7,7 @@ import shutil
 from dataclasses import dataclass, replace
 from typing import Any
 
+from envs import TunedBackoff
 from policies import Encoding, PolicyDocument, PolicyFileError, Signature, load, save
 from trainer.checkpoint import (
     Checkpoint,
@@ -34,13 +35,13 @@ class Trained:
 
     Attributes:
         candidate: the policy.
-        tuned_us: the constant backoff of `silo_tuned` where it was trained, µs.
+        tuned: the backoff of `silo_tuned` where it was trained.
         evaluations: candidates that were measured.
         seconds: that the search took.
     """
 
     candidate: PolicyDocument
-    tuned_us: float
+    tuned: TunedBackoff
     evaluations: int
     seconds: float
 
@@ -79,13 +80,13 @@ def train_candidate(
     try:
         start = starting_points(champion, space_of(config.search, signature).encoding)
         training = Training(config, signature, folder, backend, display, record, start)
-        _, (tuned_us,) = training.learn()
+        _, (tuned,) = training.learn()
     finally:
         backend.close()
     candidate = replace(load(folder.policy, signature), name=night.path.name)
     save(candidate, night.candidate)
     state = Checkpoint.load(folder.path)
-    return Trained(candidate, tuned_us, state.evaluations, state.seconds)
+    return Trained(candidate, tuned, state.evaluations, state.seconds)
 
 
 def starting_points(champion: Publication | None, encoding: Encoding) -> list[Candidate]:

@@ -15,6 +15,7 @@ from envs import (
     MeasuringError,
     of_policy,
     subject_of,
+    untuned,
 )
 from envs.comparison import paired_ratios
 from policies import PolicyDocument, PolicyFileError, Signature, to_json
@@ -162,11 +163,9 @@ def measure_scores(
     with closing(evaluator):
         refuse_misfit(document, evaluator.signature)
         for name in how.baselines:
-            subject_of(name, evaluator.signature, lambda: 1.0)
-        tuned_us = tune_silo(evaluator.run_round, how.tuning, how.seed, display)
-        baselines = [
-            subject_of(name, evaluator.signature, lambda: tuned_us) for name in how.baselines
-        ]
+            subject_of(name, evaluator.signature, untuned)
+        tuned = tune_silo(evaluator.run_round, how.tuning, how.seed, display)
+        baselines = [subject_of(name, evaluator.signature, lambda: tuned) for name in how.baselines]
         plan = ComparisonPlan(how.run.seconds, how.run.repeats, how.run.warmup)
         found = compare_shown(
             evaluator.run_round,

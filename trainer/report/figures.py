@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from envs import Comparison, Row, machine_words
-from envs.table import left_out_words
+from envs.table import backoff_note, left_out_words
 from envs.windows import runs_words, window_remarks
 from policies import Signature
 from policies.in_words import access_words, policy_words, type_words
@@ -180,9 +180,7 @@ def _shares(runs: Sequence[Sequence[float]]) -> list[float]:
 def _compared(row: Row, most: float, scores: dict[str, float]) -> ComparedView:
     low, high = row.quartiles
     learned = row.subject.name == LEARNED
-    name = policy_words(row.subject.name)
-    if row.subject.backoff == "static":
-        name += f" ({row.subject.backoff_us:g} µs)"
+    name = policy_words(row.subject.name) + backoff_note(row.subject)
     return ComparedView(
         name,
         learned,

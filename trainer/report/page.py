@@ -407,9 +407,8 @@ def _facts(run: KeptRun) -> list[Fact]:
             )
         )
     facts.append(Fact("Seed", str(run.settings.get("seed", "not known"))))
-    for member, constant in zip(run.members, state.tuned_us, strict=False):
-        waits = f"waits a constant {constant:g} µs after an abort"
-        facts.append(Fact(f"Silo, tuned{_in(member)}", waits))
+    for member, tuned in zip(run.members, state.tuned, strict=False):
+        facts.append(Fact(f"Silo, tuned{_in(member)}", tuned.words))
     if run.policy is not None and run.policy.schedule is not None:
         facts.append(Fact("Schedule", schedule_words(run.policy.schedule)))
     provenance = run.policy.provenance if run.policy is not None else {}
@@ -435,7 +434,7 @@ def _add_curve(view: RunView, run: KeptRun, number: int) -> None:
         view.curve = as_svg(history_figure(history, TUNED), f"curve{number}")
     last = history[-1]
     view.curve_note = (
-        f"Throughput relative to {TUNED}, Silo under the constant backoff that suits it best. The "
+        f"Throughput relative to {TUNED}, Silo under the backoff that suits it best. The "
         f"best of the search reached {last.reached:.3f}. The search's short runs flatter"
     )
     if last.scores and run.objective is not None:

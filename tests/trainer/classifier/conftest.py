@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from envs import Evaluator, subject_of
+from envs import Evaluator, subject_of, untuned
 from policies.signature import workload_signature
 from traces.manifest import Manifest, Source
 from traces.reader import open_trace
@@ -19,7 +19,7 @@ def record(folder: Path, workload: dict[str, str], transactions: int) -> Path:
     """A trace of so many transactions of a workload, on more workers than it has warehouses."""
     evaluator = Evaluator(workload, 4)
     try:
-        subject = subject_of("silo", evaluator.signature, lambda: 1.0)
+        subject = subject_of("silo", evaluator.signature, untuned)
         _, trace = evaluator.record_trace(subject, 0.5, seed=1, bytes_max=1 << 30)
     finally:
         evaluator.close()
