@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import chain, repeat
+from itertools import accumulate, chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,11 @@ class GenerationRecord:
         worst: of this generation's candidates.
         origin: where the best came from.
         scores: its throughput relative to the reference, by member.
-        so_far: fitness of the best of the whole search, as far as it is known by then; None where
-            that was not noted down.
+        incumbent: the present estimate of the best of the whole search's fitness, which falls
+            where further samples show that it was flattered; None where it was not noted down.
+        samples: slices that the estimate rests on, in each member; likewise.
+        best_so_far: the most that an incumbent's estimate less one standard error ever was, and so
+            what never falls; likewise.
     """
 
     generation: int
@@ -59,12 +62,39 @@ class GenerationRecord:
     worst: float
     origin: str
     scores: list[float] = field(default_factory=list)
-    so_far: float | None = None
+    incumbent: float | None = None
+    samples: int | None = None
+    best_so_far: float | None = None
 
     @property
-    def reached(self) -> float:
-        """`so_far`, or the generation's best where there is none."""
-        return self.best if self.so_far is None else self.so_far
+    def estimate(self) -> float:
+        """The incumbent's, or the generation's best where there is none."""
+        return self.best if self.incumbent is None else self.incumbent
+
+    @property
+    def incumbent_words(self) -> str:
+        """The incumbent's estimate with what it rests on, for people."""
+        if self.samples is None:
+            return f"{self.estimate:.3f}"
+        return f"{self.estimate:.3f} ({self.samples} sample{'' if self.samples == 1 else 's'})"
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> GenerationRecord:
+        """Read what a checkpoint holds; earlier versions called the incumbent `so_far`.
+
+        Raises:
+            TypeError: it is not of that form.
+        """
+        fields = dict(entry)
+        if "so_far" in fields:
+            fields["incumbent"] = fields.pop("so_far")
+        return cls(**fields)
+
+
+def best_so_far(history: Sequence[GenerationRecord]) -> list[float]:
+    """The best so far by generation: never falls. Where it was not noted, of the estimates."""
+    noted = (one.estimate if one.best_so_far is None else one.best_so_far for one in history)
+    return list(accumulate(noted, max))
 
 
 @dataclass
@@ -96,7 +126,6 @@ class Checkpoint:
 
     Attributes:
         tuned_us: the best constant backoff, µs, by member; of those that are swept.
-        exponential: whether exponential backoff is faster there; of earlier runs, no.
         search: the search's state; None before its first generation.
         ledger: all samples of the candidates that matter.
         history: one record a generation.
@@ -110,10 +139,11 @@ class Checkpoint:
         bests: the best so far, each time that it became another.
         checked: keys of the tables that passed the check (`trainer.table_check`).
         refused: keys of those that failed it, with the reason.
+        exponential: whether exponential backoff is faster than `tuned_us`, by member; of earlier
+            runs, no.
     """
 
     tuned_us: list[float] = field(default_factory=list)
-    exponential: list[bool] = field(default_factory=list)
     search: dict[str, Any] | None = None
     ledger: list[dict[str, Any]] = field(default_factory=list)
     history: list[GenerationRecord] = field(default_factory=list)
@@ -126,6 +156,7 @@ class Checkpoint:
     bests: list[Best] = field(default_factory=list)
     checked: list[str] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
+    exponential: list[bool] = field(default_factory=list)
 
     @property
     def tuned(self) -> list[TunedBackoff]:
@@ -160,7 +191,7 @@ class Checkpoint:
                 # A changed digit would still be a checkpoint, of a search that never was.
                 if document["digest"] != _digest(state):
                     raise ValueError("it is not as it was written")
-                history = [GenerationRecord(**entry) for entry in state.pop("history")]
+                history = [GenerationRecord.from_json(one) for one in state.pop("history")]
                 bests = [Best(**entry) for entry in state.pop("bests", [])]
                 return cls(**state, history=history, bests=bests)
         except FileNotFoundError:

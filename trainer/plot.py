@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traces.figure_texts import legend_label
-from trainer.checkpoint import GenerationRecord
+from trainer.checkpoint import GenerationRecord, best_so_far
 from trainer.figure_file import write_figure
 
 if TYPE_CHECKING:
@@ -33,9 +33,10 @@ def plot_history(history: Sequence[GenerationRecord], reference: str, path: Path
 
 
 def history_figure(history: Sequence[GenerationRecord], reference: str) -> Figure:
-    """Fitness over evaluations: the best so far, the median, and the range of a generation.
+    """Fitness over evaluations: incumbent, best so far, and median and range of a generation.
 
-    The best so far falls where it turns out, measured again, that it was not as good as it seemed.
+    The incumbent's estimate falls where further samples show that it was flattered. The best so far
+    is the most that it ever was, less one standard error, and never falls.
 
     Args:
         history: one record a generation, at least one.
@@ -53,8 +54,17 @@ def history_figure(history: Sequence[GenerationRecord], reference: str) -> Figur
         label="generation's range",
     )
     axes.plot(steps, [record.median for record in history], color=MUTED, label="median")
-    reached = [record.reached for record in history]
-    axes.plot(steps, reached, color=INK, linewidth=2, marker=".", label="best so far")
+    estimates = [record.estimate for record in history]
+    axes.plot(steps, estimates, color=INK, marker=".", label="incumbent, by its samples then")
+    axes.step(
+        steps,
+        best_so_far(history),
+        where="post",
+        color=INK,
+        linewidth=2,
+        linestyle="--",
+        label="best so far, less one standard error",
+    )
     axes.set_ylim(bottom=min(0.7, min(record.median for record in history)))
     axes.legend(frameon=True, framealpha=0.85, edgecolor="none", loc="lower right")
     return figure
@@ -71,7 +81,7 @@ def histories_figure(histories: Mapping[str, Sequence[GenerationRecord]], refere
     for (name, history), colour in zip(histories.items(), cycle(SERIES), strict=False):
         axes.plot(
             [record.evaluations for record in history],
-            [record.reached for record in history],
+            best_so_far(history),
             color=colour,
             linewidth=2,
             marker=".",

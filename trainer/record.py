@@ -154,7 +154,7 @@ class Record:
             from mlflow.entities import Metric
 
             values = {
-                "fitness/best_so_far": record.reached,
+                "fitness/incumbent": record.estimate,
                 "fitness/best": record.best,
                 "fitness/median": record.median,
                 "fitness/worst": record.worst,
@@ -162,6 +162,11 @@ class Record:
                 "generation": record.generation,
                 "seconds": record.seconds,
             }
+            noted = {
+                "fitness/incumbent_samples": record.samples,
+                "fitness/best_so_far": record.best_so_far,
+            }
+            values |= {name: value for name, value in noted.items() if value is not None}
             now = _now_ms()
             metrics = [Metric(key, value, now, record.evaluations) for key, value in values.items()]
             self._client.log_batch(self.run_id, metrics=metrics)

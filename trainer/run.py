@@ -43,7 +43,7 @@ from policies.homes import MEMBERS
 from policies.policy_digest import policy_digest
 from policies.schedule import PARAMETERS, POLICY
 from trainer.champion import choose_champion, stages
-from trainer.checkpoint import Best, Checkpoint, GenerationRecord, WritingError
+from trainer.checkpoint import Best, Checkpoint, GenerationRecord, WritingError, best_so_far
 from trainer.classifier.document import read_classifier
 from trainer.config import RunConfig, TrainConfig
 from trainer.evaluation import Backend, Ledger, Race
@@ -443,7 +443,7 @@ class Training:
         seed = self._config.seed * SEED_STRIDE + number * slices
         self._race.run(candidates, references, self._ledger, seed, on_look)
         best = self._best_allowed(candidates)
-        best_so_far = self._best_so_far()
+        incumbent = self._incumbent()
         measured = self._ledger.measured(candidates)
         search.tell(candidates, measured)
         state.evaluations += len(candidates) * len(self._members)
@@ -452,8 +452,9 @@ class Training:
         state.ledger = self._ledger.state_dict()
         state.search = search.state_dict()
         state.seconds = seconds()
-        self._remember(best_so_far, number)
-        reached = [] if best_so_far is None else self._ledger.measured([best_so_far])
+        self._remember(incumbent, number)
+        known = None if incumbent is None else self._ledger.measured([incumbent])[0]
+        before = best_so_far(state.history)[-1:]
         entry = GenerationRecord(
             generation=number,
             evaluations=state.evaluations,
@@ -464,12 +465,14 @@ class Training:
             worst=min(one.fitness for one in measured),
             origin=candidates[best].origin,
             scores=list(measured[best].scores),
-            so_far=reached[0].fitness if reached else None,
+            incumbent=known.fitness if known else None,
+            samples=known.slices if known else None,
+            best_so_far=max([*before, known.cautious]) if known else None,
         )
         state.history.append(entry)
         state.save(self._folder.path)
-        if best_so_far is not None:
-            self._save_policy(best_so_far)
+        if incumbent is not None:
+            self._save_policy(incumbent)
         self._record.generation(entry)
         self._display.update(self._progress[0], self._words())
 
@@ -481,7 +484,7 @@ class Training:
             if self._ledger.failure(candidates[best]) or self._passes(candidates[best]):
                 return best
 
-    def _best_so_far(self) -> Candidate | None:
+    def _incumbent(self) -> Candidate | None:
         """The best of the whole search, likewise; None if nothing can run."""
         while found := self._ledger.best(1):
             if self._passes(found[0]):
@@ -526,8 +529,11 @@ class Training:
     def _words(self) -> str:
         state = self._state
         rate = state.evaluations / state.seconds if state.seconds else 0.0
-        best = f"{state.history[-1].reached:.3f} × {TUNED}" if state.history else "–"
-        return f"best {best}  {state.evaluations} evaluations, {rate:.1f}/s"
+        words = "–"
+        if state.history:
+            best = best_so_far(state.history)[-1]
+            words = f"{state.history[-1].incumbent_words}, best so far {best:.3f} × {TUNED}"
+        return f"incumbent {words}  {state.evaluations} evaluations, {rate:.1f}/s"
 
     def _choose(self, start: Sequence[Candidate], references: Sequence[Subject]) -> Candidate:
         """The champion: the best of the search, the best start and the seeds, measured anew.

@@ -3,7 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from random import Random
 
@@ -15,6 +15,7 @@ from trainer.checkpoint import (
     CheckpointError,
     GenerationRecord,
     WritingError,
+    best_so_far,
     remove_unfinished,
     write_atomically,
 )
@@ -30,8 +31,24 @@ def test_it_comes_back_whole(tmp_path: Path) -> None:
 
 
 def test_a_generation_of_a_version_that_did_not_note_the_best_so_far_shows_its_own() -> None:
-    assert RECORD.reached == RECORD.best
-    assert replace(RECORD, so_far=1.3).reached == 1.3
+    assert RECORD.estimate == RECORD.best
+    assert replace(RECORD, incumbent=1.3).estimate == 1.3
+    before = asdict(RECORD)
+    for name in ("incumbent", "samples", "best_so_far"):
+        del before[name]
+    assert GenerationRecord.from_json(before) == RECORD
+    assert GenerationRecord.from_json(before | {"so_far": 1.3}) == replace(RECORD, incumbent=1.3)
+
+
+def test_the_best_so_far_never_falls() -> None:
+    estimates = [1.955, 1.272, 1.4]
+    history = [replace(RECORD, incumbent=one, samples=3) for one in estimates]
+    assert best_so_far(history) == [1.955, 1.955, 1.955]  # of a version that noted no more
+    noted = [1.2, 1.2, 1.35]
+    history = [replace(one, best_so_far=at) for one, at in zip(history, noted, strict=True)]
+    assert best_so_far(history) == noted
+    assert history[1].incumbent_words == "1.272 (3 samples)"
+    assert replace(history[1], samples=1).incumbent_words == "1.272 (1 sample)"
 
 
 def test_none_yet_is_an_empty_one(tmp_path: Path) -> None:

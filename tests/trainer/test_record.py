@@ -55,7 +55,9 @@ def test_a_run_is_recorded_and_gone_on_with(tmp_path: Path) -> None:
     record.end("KILLED")
     again = Record(config, tmp_path, said.append)
     again.start("a run", {}, record.run_id)
-    again.generation(GenerationRecord(2, 80, 200, 25.0, 1.2, 1.0, 0.3, "mutation"))
+    again.generation(
+        GenerationRecord(2, 80, 200, 25.0, 1.2, 1.0, 0.3, "mutation", samples=7, best_so_far=1.15)
+    )
     again.end()
     child = Record(config, tmp_path, said.append, parent=record.run_id)
     child.start("a run of a sweep", {}, None)
@@ -75,7 +77,9 @@ def test_a_run_is_recorded_and_gone_on_with(tmp_path: Path) -> None:
     assert run.data.tags["heddle.verdict"] == "better"
     assert run.data.tags["heddle.verdict.words"] == verdict.line
     assert run.data.metrics["verdict/low"] == verdict.low
-    assert run.data.metrics["fitness/best_so_far"] == 1.2
+    assert run.data.metrics["fitness/incumbent"] == 1.2
+    assert run.data.metrics["fitness/incumbent_samples"] == 7
+    assert run.data.metrics["fitness/best_so_far"] == 1.15
     assert run.data.metrics["score/silo"] == 1.2
     assert [file.path for file in client.list_artifacts(record.run_id)] == ["policy.json"]
     assert record.run_id in (record.how_to_open or "")

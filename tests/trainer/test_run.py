@@ -16,7 +16,7 @@ from policies import Encoding, Signature, build_seed, load, to_json
 from tests.trainer.fake_run import make_training, settings, train, virtual_settings
 from tests.trainer.test_searches import small
 from tests.waiting import wait_until
-from trainer.checkpoint import Checkpoint
+from trainer.checkpoint import Checkpoint, best_so_far
 from trainer.config import ChampionConfig, TrainConfig, ValidationConfig
 from trainer.evaluation.in_process import InProcess
 from trainer.run import check_settings
@@ -336,7 +336,7 @@ def test_a_seed_that_short_runs_mistake_may_still_be_the_champion(
     assert outcome.champion.vector == tuple(Encoding(tpcc).encode(seed))
 
 
-def test_what_is_shown_as_reached_is_the_best_of_all_so_far(
+def test_the_incumbent_is_shown_with_its_samples_and_a_best_so_far_that_never_falls(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A generation of children may have none that is as good."""
@@ -345,11 +345,16 @@ def test_what_is_shown_as_reached_is_the_best_of_all_so_far(
     training = make_training(settings(None, search=search), tmp_path / "run")
     training.run()
     history = Checkpoint.load(tmp_path / "run").history
-    assert any(record.best < record.reached for record in history)
-    assert all(record.reached >= record.best - 0.05 for record in history)
+    assert any(record.best < record.estimate for record in history)
+    assert all(record.estimate >= record.best - 0.05 for record in history)
     first, last = history[0], history[-1]
-    assert last.reached >= first.reached - 0.05
-    assert f"best {last.reached:.3f}" in training._words()
+    assert last.estimate >= first.estimate - 0.05
+    reached = [record.best_so_far for record in history]
+    assert reached == sorted(reached, key=lambda one: one or 0.0) == best_so_far(history)
+    assert all((one.best_so_far or 0.0) <= max(h.estimate for h in history) for one in history)
+    assert all(record.samples for record in history)
+    told = f"incumbent {last.estimate:.3f} ({last.samples} samples), best so far {reached[-1]:.3f}"
+    assert told in training._words()
 
 
 def test_a_budget_of_evaluations_is_kept_to_the_last_one(

@@ -9,7 +9,15 @@ from datetime import date
 from statistics import fmean
 from typing import Any
 
-from envs import Comparison, Evaluator, Subject, machine_words, of_policy, subject_of
+from envs import (
+    Comparison,
+    Evaluator,
+    Subject,
+    machine_words,
+    of_policy,
+    subject_of,
+    untuned,
+)
 from policies import Signature, to_json
 from traces.reader import Trace
 from traces.replay.part import choose_part
@@ -164,7 +172,7 @@ def measure_next_day(
 
 def _subject_of(served: Publication | None, signature: Signature) -> Subject:
     if served is None:
-        return replace(subject_of(FALLBACK, signature, lambda: 0.0), name=CANDIDATE)
+        return replace(subject_of(FALLBACK, signature, untuned), name=CANDIDATE)
     return of_policy(CANDIDATE, to_json(served.document))
 
 
@@ -175,7 +183,7 @@ def _evaluator(config: TrainConfig, cores: int | None) -> Evaluator:
 
 def _alone_us(config: TrainConfig, signature: Signature) -> float:
     """What a transaction takes where it meets nobody, in the workload's mix, µs."""
-    subject = subject_of(FALLBACK, signature, lambda: 0.0)
+    subject = subject_of(FALLBACK, signature, untuned)
     with closing(_evaluator(config, 1)) as evaluator:
         much = config.run
         alone = evaluator.run(subject, much.seconds, warmup=much.warmup, seed=config.seed)

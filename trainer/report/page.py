@@ -435,7 +435,7 @@ def _add_curve(view: RunView, run: KeptRun, number: int) -> None:
     last = history[-1]
     view.curve_note = (
         f"Throughput relative to {TUNED}, Silo under the backoff that suits it best. The "
-        f"best of the search reached {last.reached:.3f}. The search's short runs flatter"
+        f"incumbent's present estimate is {last.incumbent_words}. The search's short runs flatter"
     )
     if last.scores and run.objective is not None:
         each = ", ".join(
@@ -444,8 +444,8 @@ def _add_curve(view: RunView, run: KeptRun, number: int) -> None:
         )
         view.curve_note = (
             f"The {run.objective} over the members of throughput relative to {TUNED}, Silo under "
-            f"the constant backoff that suits it best in each. The best of the search reached "
-            f"{last.reached:.3f}; that of the last generation {last.best:.3f}: {each}. The "
+            f"the backoff that suits it best in each. The incumbent's present estimate is "
+            f"{last.incumbent_words}; the best of the last generation {last.best:.3f}: {each}. The "
             "search's short runs flatter"
         )
     compared = all(one.comparison is not None and one.comparison.rows for one in run.members)
