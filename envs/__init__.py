@@ -21,6 +21,7 @@ from envs.policy_watcher import Event, PolicyWatcher, Switched
 from envs.published_policy import Missing, PublishedFile, PublishedPolicy, Refused
 from envs.ratio_interval import RatioInterval, ratio_interval
 from envs.registration import register
+from envs.reseeded import reseeded
 from envs.result import Arrivals, Machine, Result
 from envs.round import Outcome, Run, RunRound, finished, run_in_turns
 from envs.serving import Reloaded, Report, serve
@@ -76,6 +77,7 @@ __all__ = [
     "policy_names",
     "ratio_interval",
     "register",
+    "reseeded",
     "run_in_turns",
     "scheduled",
     "serve",

@@ -61,6 +61,7 @@ from trainer.policy_library.start import start_tables
 from trainer.policy_registry import refuse_bad_model
 from trainer.progress import Display
 from trainer.record import Record
+from trainer.repeats import varied
 from trainer.run_folder import RunFolder
 from trainer.run_version import heddle_version
 from trainer.search import Candidate, Search, build_search, warm_start
@@ -615,7 +616,7 @@ class Training:
             run_round,
             self._subjects(champion, tuned),
             plan,
-            (self._config.seed + 2) * SEED_STRIDE,
+            self._compared_from,
             self._display,
             decided,
             sure,
@@ -628,6 +629,11 @@ class Training:
     ) -> Verdict | None:
         confidence = self._config.verdict.confidence
         return judge(ratios, confidence, analyses=len(plan.analyses), same_as=same_as)
+
+    @property
+    def _compared_from(self) -> int:
+        """Seed of the first repeat of a comparison."""
+        return (self._config.seed + 2) * SEED_STRIDE
 
     def _same_as(self, champion: Candidate) -> str | None:
         return same_as_known(self._encoding.decode(champion.vector, LEARNED))
@@ -664,9 +670,9 @@ class Training:
         """The closing comparisons, up to the one that Ctrl-C cuts short."""
         closings: list[Closing] = []
         for member, run_round, backoff in zip(self._members, self._rounds, tuned, strict=True):
-            comparison, verdict = self._compare(
-                run_round, champion, backoff, self._config.run, member
-            )
+            place = member.config
+            vary = varied(run_round, place.workload, place.machine, place.seed, self._compared_from)
+            comparison, verdict = self._compare(vary, champion, backoff, self._config.run, member)
             closings.append(Closing(member, comparison, verdict=verdict))
             if comparison.interrupted:
                 break

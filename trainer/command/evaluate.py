@@ -40,6 +40,7 @@ from trainer.command.typed_values import list_text
 from trainer.config import EvaluateConfig, ScheduleConfig, workload_options
 from trainer.evaluation.measure import compare_until, tune_silo
 from trainer.progress import Display, make_display
+from trainer.repeats import varied
 from trainer.run_version import heddle_version
 from trainer.verdict import Kind, Verdict, judge, same_as_known
 
@@ -243,8 +244,11 @@ def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> 
         found = _verdicts(config, comparison).values()
         return all(one.is_decided(config.verdict.equal_within) for one in found)
 
+    run_round = varied(
+        evaluator.run_round, config.workload, config.machine, config.seed, config.seed
+    )
     return compare_until(
-        evaluator.run_round, subjects, _plan(config), config.seed, display, decided, config.verdict
+        run_round, subjects, _plan(config), config.seed, display, decided, config.verdict
     )
 
 
