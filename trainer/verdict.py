@@ -16,6 +16,7 @@ from typing import Any
 from envs.ratio_interval import RatioInterval, ratio_interval
 from policies import SEEDS, PolicyDocument
 from policies.in_words import explain, policy_words
+from traces.spelling import visible
 
 TIE = 1e-9
 """Repeats that are all equal, and this near to 1, are those of the same decisions."""
@@ -58,17 +59,18 @@ class Verdict:
     @property
     def line(self) -> str:
         """The verdict in a line: what to use, and why."""
-        times = f"{self.ratio:.3f} × {self.baseline}{self._interval}"
+        baseline = visible(self.baseline)
+        times = f"{self.ratio:.3f} × {baseline}{self._interval}"
         match self.kind:
             case Kind.BETTER:
                 return f"use it: {times}"
             case Kind.NO_DIFFERENCE:
-                return f"no gain: use {self.baseline}; {times}, no significant difference"
+                return f"no gain: use {baseline}; {times}, no significant difference"
             case Kind.WORSE:
-                return f"worse: use {self.baseline}; {times}"
+                return f"worse: use {baseline}; {times}"
             case Kind.UNCHANGED:
                 return (
-                    f"no gain: use {self.baseline}; what was learned is {self.same_as} unchanged, "
+                    f"no gain: use {baseline}; what was learned is {self.same_as} unchanged, "
                     f"{times}"
                 )
             case Kind.UNDECIDED:

@@ -74,6 +74,13 @@ def test_a_baseline_that_is_noisy_and_not_beaten_stands_in_the_way() -> None:
     assert (found.kind, found.baseline) == (Kind.NO_DIFFERENCE, "occ")
 
 
+def test_a_baseline_of_any_name_is_text_in_a_line() -> None:
+    found = judge({"a\nb\x1b[1m.json": around(0.9)}, 0.95)
+    assert found is not None
+    assert "\n" not in found.line
+    assert "\x1b" not in found.line
+
+
 def test_without_a_baseline_there_is_no_verdict() -> None:
     assert judge({}, 0.95) is None
     assert judge({"silo": []}, 0.95) is None

@@ -26,6 +26,7 @@ from envs import (
 from envs.engine_interface import load_engine
 from policies import Signature, from_json, is_seed
 from traces.result_file import JSON, file_text, print_json, with_format
+from traces.spelling import visible
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import FAILED, INTERRUPTED, NOT_BETTER, UsageError, one_message
 from trainer.command.evaluator import open_evaluator
@@ -156,7 +157,7 @@ def _write(output: str | None, document: Mapping[str, Any]) -> list[str]:
 def _show(comparison: Comparison, title: str, verdicts: Mapping[str, Verdict]) -> None:
     print_table(comparison_table(comparison, title))
     for name, verdict in verdicts.items():
-        click.echo(f"{name}: {verdict.line}")
+        click.echo(f"{visible(name)}: {verdict.line}")
     for violation in comparison.violations:
         click.echo(f"consistency violated: {violation}", err=True)
 
