@@ -83,6 +83,9 @@ def import_trace(
         _name_bad_rows(error.left_out)
         raise
     _report(out, made)
+    hint = find_format(format_name).hint(made.tally.transactions)
+    if hint is not None:
+        click.echo(hint, err=True)
 
 
 def _report(out: Path, made: Imported) -> None:

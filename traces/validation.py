@@ -78,8 +78,8 @@ def _fault_of_item(items: pa.StructArray) -> Fault | None:
 
 
 def _unknown_word(values: pa.DictionaryArray, known: Collection[str], column: str) -> Fault | None:
-    words = values.dictionary.to_pylist()
-    unknown = [number for number, word in enumerate(words) if word not in known]
+    words, wanted = values.dictionary.to_pylist(), frozenset(known)
+    unknown = [number for number, word in enumerate(words) if word not in wanted]
     if not unknown:
         return None
     used = pc.is_in(values.indices, value_set=pa.array(unknown, values.indices.type))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from traces.importers.packing import unpacked_suffix
 from traces.importers.parquet_rows import parquet_rows
 from traces.importers.source_file import SourceFile
 from traces.importers.statements import Statements
+from traces.importers.type_folding import TypeFolding, many_types_hint
 from traces.importers.words import Words
 from traces.keys import combined_keys
 from traces.manifest import TransactionType
@@ -62,13 +63,18 @@ class AccessLogImporter(FileImporter):
         sources: CSV, JSONL or Parquet files, in the order of time.
         left_out: where to count what does not become a transaction.
         mapping: the mapping's file.
+        fold_types: see `traces.importers.type_folding.TypeFolding`.
 
     Raises:
         TraceError: the mapping is wrong, there is no source, or one can't be read.
     """
 
     def __init__(
-        self, sources: tuple[Path, ...], left_out: LeftOut, mapping: Path | None = None
+        self,
+        sources: tuple[Path, ...],
+        left_out: LeftOut,
+        mapping: Path | None = None,
+        fold_types: Sequence[str] = (),
     ) -> None:
         if mapping is None:
             raise TraceError("--mapping: access-log needs the file that says which column is what")
@@ -78,7 +84,9 @@ class AccessLogImporter(FileImporter):
             self._log_of(path)
         self._grouping = Grouping(round(self._mapping.gap_ms * 1000))
         self._clock = LogClock(self._grouping.late_us)
-        self._types, self._tables = Words("type"), Words("table")
+        self._folding = TypeFolding(fold_types)
+        self._types = Words("type", cure="name a column with fewer values, or give --fold-types")
+        self._tables = Words("table")
         self._statement_names, self._statements = Words("statement"), Statements()
         self._made = 0
 
@@ -197,7 +205,7 @@ class AccessLogImporter(FileImporter):
         columns: dict[str, Any] = {
             "time": batch[TOLD],
             "session": _keys(batch, mapping.session),
-            "type": self._types.numbers(_meanings(batch, mapping.type)),
+            "type": self._types.numbers(self._folding.fold(_meanings(batch, mapping.type))),
         }
         columns["group"] = (
             _keys(batch, mapping.transaction) if mapping.transaction else columns["session"]
@@ -292,5 +300,12 @@ ACCESS_LOG = Format(
             type=click.Path(path_type=Path),
             help="A YAML file that says which column is what; see docs/traces.md.",
         ),
+        click.Option(
+            ["--fold-types"],
+            multiple=True,
+            metavar="REGEX",
+            help="Make one type of those that differ in what it matches.",
+        ),
     ),
+    many_types_hint,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -130,11 +130,13 @@ class Format:
         summary: what it is, in a line.
         importer: makes the importer from the sources, `LeftOut` and its own options by name.
         options: the options of the command `heddle trace import` that only this format has.
+        hint: what to do about the names of the types that were found; None where they are fine.
     """
 
     summary: str
     importer: Callable[..., Importer]
     options: tuple[click.Option, ...] = ()
+    hint: Callable[[Collection[str]], str | None] = lambda names: None
 
     def open(self, sources: tuple[Path, ...], left_out: LeftOut, **options: Any) -> Importer:
         """Make the importer.

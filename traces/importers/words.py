@@ -17,12 +17,20 @@ class Words:
 
     Args:
         what: what they are, for the message that there are too many: `type`.
+        words: those that have numbers already.
+        cure: what to do where there are too many.
 
     Attributes:
         words: the words; a word's place is its number.
     """
 
-    def __init__(self, what: str, words: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        what: str,
+        words: tuple[str, ...] = (),
+        cure: str = "name a column with fewer values",
+    ) -> None:
+        self._cure = cure
         self.words = list(words)
         self._numbers = {word: number for number, word in enumerate(words)}
         self._what = what
@@ -43,7 +51,6 @@ class Words:
             self.words.append(word)
         if number >= WORDS_MAX:
             raise TraceError(
-                f"{self._what}: the log has more than {WORDS_MAX} different ones; "
-                "name a column with fewer values"
+                f"{self._what}: the log has more than {WORDS_MAX} different ones; {self._cure}"
             )
         return number
