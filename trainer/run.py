@@ -67,7 +67,7 @@ from trainer.run_version import heddle_version
 from trainer.search import Candidate, Search, build_search, warm_start
 from trainer.search.space import Space, space_of
 from trainer.table_check import TableCheck
-from trainer.verdict import Verdict, judge, same_as_known
+from trainer.verdict import Verdict, judge, left_out_by, same_as_known
 
 LEARNED = "learned"
 """How tables call the policy that the run learned."""
@@ -606,7 +606,7 @@ class Training:
         plan = ComparisonPlan(much.seconds, much.repeats, much.warmup, sure.repeats_max or 0)
 
         def verdict(found: Comparison) -> Verdict | None:
-            return self._judge(found.ratios(LEARNED), plan, same_as)
+            return self._judge(found.ratios(LEARNED), plan, same_as, [found])
 
         def decided(found: Comparison) -> bool:
             one = verdict(found)
@@ -625,10 +625,19 @@ class Training:
         return comparison, verdict(comparison)
 
     def _judge(
-        self, ratios: Mapping[str, Sequence[float]], plan: ComparisonPlan, same_as: str | None
+        self,
+        ratios: Mapping[str, Sequence[float]],
+        plan: ComparisonPlan,
+        same_as: str | None,
+        comparisons: Sequence[Comparison],
     ) -> Verdict | None:
-        confidence = self._config.verdict.confidence
-        return judge(ratios, confidence, analyses=len(plan.analyses), same_as=same_as)
+        return judge(
+            ratios,
+            self._config.verdict.confidence,
+            analyses=len(plan.analyses),
+            same_as=same_as,
+            left_out=left_out_by(LEARNED, comparisons),
+        )
 
     @property
     def _compared_from(self) -> int:
@@ -653,7 +662,7 @@ class Training:
         }
         run, most = self._config.run, self._config.verdict.repeats_max
         plan = ComparisonPlan(run.seconds, run.repeats, run.warmup, most or 0)
-        return self._judge(together, plan, self._same_as(champion))
+        return self._judge(together, plan, self._same_as(champion), comparisons)
 
     def _keep_verdicts(self, outcome: Outcome) -> None:
         """Tell the record: of the run, and of each member, on both machines."""

@@ -13,7 +13,9 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from envs import Comparison
 from envs.ratio_interval import RatioInterval, ratio_interval
+from envs.table import left_out_words
 from policies import SEEDS, PolicyDocument
 from policies.in_words import explain, policy_words
 from traces.spelling import visible
@@ -30,6 +32,7 @@ class Kind(StrEnum):
     WORSE = "worse"
     UNCHANGED = "unchanged"
     UNDECIDED = "undecided"
+    LEAVES_OUT = "leaves transactions out"
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Verdict:
         repeats: how many.
         confidence: of the interval, 0 to 1, however often it was asked whether it decides.
         same_as: what the policy does exactly as, in words; None if it does something of its own.
+        left_out: the types of the workload's mix that it leaves out, in words; None if none.
     """
 
     kind: Kind
@@ -55,6 +59,7 @@ class Verdict:
     repeats: int
     confidence: float
     same_as: str | None = None
+    left_out: str | None = None
 
     @property
     def line(self) -> str:
@@ -73,6 +78,8 @@ class Verdict:
                     f"no gain: use {baseline}; what was learned is {self.same_as} unchanged, "
                     f"{times}"
                 )
+            case Kind.LEAVES_OUT:
+                return f"leaves transactions out: use {baseline}; {self.left_out}, {times}"
             case Kind.UNDECIDED:
                 why = (
                     "one repeat has no interval"
@@ -119,7 +126,8 @@ class Verdict:
             ValueError: it is not of that form.
         """
         try:
-            values = {name: source[name] for name in cls.__dataclass_fields__}
+            values = {"left_out": None, **source}
+            values = {name: values[name] for name in cls.__dataclass_fields__}
             return replace(cls(**values), kind=Kind(values["kind"]))
         except (KeyError, TypeError) as error:
             raise ValueError(f"no verdict: {type(error).__name__}: {error}") from error
@@ -131,6 +139,7 @@ def judge(
     *,
     analyses: int = 1,
     same_as: str | None = None,
+    left_out: str | None = None,
 ) -> Verdict | None:
     """Come to a verdict; None if there is no baseline to compare with.
 
@@ -139,6 +148,8 @@ def judge(
         confidence: of the interval, 0 to 1.
         analyses: how often it is asked at most.
         same_as: what the policy does exactly as (`same_as_known`).
+        left_out: the types of the workload's mix that it leaves out (`left_out_by`). It is not
+            better then, however many others it commits.
     """
     each = 1 - (1 - confidence) / analyses
     found = {name: ratio_interval(taken, each) for name, taken in ratios.items() if taken}
@@ -150,7 +161,17 @@ def judge(
         best = min(unbeaten, key=lambda name: found[name].ratio)
     one = found[best]
     kind = Kind.UNCHANGED if same_as is not None else _kind(one)
-    return Verdict(kind, best, one.ratio, one.low, one.high, one.repeats, confidence, same_as)
+    if kind is Kind.BETTER and left_out is not None:
+        kind = Kind.LEAVES_OUT
+    return Verdict(
+        kind, best, one.ratio, one.low, one.high, one.repeats, confidence, same_as, left_out
+    )
+
+
+def left_out_by(name: str, comparisons: Sequence[Comparison]) -> str | None:
+    """The types that a policy leaves out of the mix in some comparison, in words; None if none."""
+    rows = [row for one in comparisons if (row := one.row(name)) is not None and row.shortfalls]
+    return left_out_words(rows[0]) if rows else None
 
 
 def _kind(one: RatioInterval) -> Kind:

@@ -26,7 +26,7 @@ from trainer.command.errors import NOT_BETTER
 from trainer.command.main import heddle
 from trainer.command.output import as_text
 from trainer.config import VerdictConfig
-from trainer.verdict import Kind, Verdict, judge, same_as_known
+from trainer.verdict import Kind, Verdict, judge, left_out_by, same_as_known
 
 NEAR = [0.99, 1.0, 1.01, 0.995, 1.005]
 
@@ -79,6 +79,27 @@ def test_a_baseline_of_any_name_is_text_in_a_line() -> None:
     assert found is not None
     assert "\n" not in found.line
     assert "\x1b" not in found.line
+
+
+def test_who_leaves_transactions_out_is_not_better(evaluator: Evaluator) -> None:
+    comparison = compare(evaluator.run_round, [NATIVE["silo"]], ComparisonPlan(0.1, 1, 0.0), 1)
+    assert left_out_by("silo", [comparison]) is None
+    (result,) = comparison.rows[0].repeats
+    stuck = replace(result.types["payment"], commits=0, unfinished=2)
+    types = result.types | {"payment": stuck}
+    comparison.rows[0].repeats[0] = replace(result, types=types)
+    words = left_out_by("silo", [comparison])
+    assert words is not None
+    found = judge({"occ": around(1.2)}, 0.95, left_out=words)
+    assert found is not None
+    assert found.kind is Kind.LEAVES_OUT
+    assert found.is_decided(0.01)
+    assert found.line.startswith("leaves transactions out: use occ; silo committed payment none of")
+    assert "1.200 × occ (95% interval" in found.line
+    assert Verdict.from_dict(json.loads(json.dumps(found.as_dict()))) == found
+    worse = judge({"occ": around(0.9)}, 0.95, left_out=words)
+    assert worse is not None
+    assert worse.kind is Kind.WORSE
 
 
 def test_without_a_baseline_there_is_no_verdict() -> None:

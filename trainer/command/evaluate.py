@@ -43,7 +43,7 @@ from trainer.evaluation.measure import compare_until, tune_silo
 from trainer.progress import Display, make_display
 from trainer.repeats import varied
 from trainer.run_version import heddle_version
-from trainer.verdict import Kind, Verdict, judge, same_as_known
+from trainer.verdict import Kind, Verdict, judge, left_out_by, same_as_known
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -127,6 +127,7 @@ def _verdict(
         config.verdict.confidence,
         analyses=len(_plan(config).analyses),
         same_as=same_as_known(from_json(row.subject.policy)) if row.subject.policy else None,
+        left_out=left_out_by(name, [comparison]),
     )
 
 

@@ -22,7 +22,7 @@ from trainer.member import combined, label_of
 from trainer.run import LEARNED
 from trainer.run_folder import RunFolder
 from trainer.shell_words import heddle_command
-from trainer.verdict import Verdict, judge, same_as_known
+from trainer.verdict import Verdict, judge, left_out_by, same_as_known
 
 PARTS = ("workload", "machine", "search", "validation", "robust")
 """The groups of settings that a page tells of."""
@@ -289,7 +289,9 @@ def _comparison(
         raise _damaged(path, error) from error
     same_as = same_as_known(policy) if policy is not None else None
     ratios = comparison.ratios(LEARNED)
-    return comparison, judge(ratios, VerdictConfig().confidence, same_as=same_as)
+    left_out = left_out_by(LEARNED, [comparison])
+    confidence = VerdictConfig().confidence
+    return comparison, judge(ratios, confidence, same_as=same_as, left_out=left_out)
 
 
 def _text(path: Path) -> str | None:
