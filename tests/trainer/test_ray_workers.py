@@ -254,11 +254,14 @@ def test_what_ray_prints_goes_into_the_log(
     assert LOG.words == ""
     LOG.path = tmp_path / "ray.log"
     connection.print_to_stdstream(batch, ignore_prefix=False)
+    status = {"lines": ["a status", "an :event_summary:"], "pid": "autoscaler"}
+    connection.print_to_stdstream(status, ignore_prefix=False)
     of_ray.error("lost a %s", "connection")
     lines = LOG.path.read_text(encoding="utf-8").splitlines()
     assert [line.split(" ", 1)[1] for line in lines] == [
         "(raylet) a raylet's dump,",
         "(raylet) of two lines ?",
+        "(autoscaler) an :event_summary:",
         "(ray) lost a connection",
     ]
     assert str(LOG.path) in LOG.words

@@ -11,6 +11,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+AUTOSCALER = "autoscaler"
+"""The source of a status every few seconds, which Ray prints nowhere either, but for its events."""
+
+EVENT = ":event_summary:"
+"""Marks an event of the autoscaler."""
+
 
 class RayLog(logging.Handler):
     """Appends what Ray would print to a file; without a file it is dropped.
@@ -35,12 +41,15 @@ class RayLog(logging.Handler):
             batch: the lines, the process and its address, as Ray passes them.
             ignore_prefix: Ray's; unused, because a log of several processes needs the prefix.
         """
+        lines = batch.get("lines", [])
+        if batch.get("pid") == AUTOSCALER:
+            lines = [line for line in lines if EVENT in line]
         where = f", {batch['ip']}" if batch.get("ip") else ""
-        self.write("\n".join(batch.get("lines", [])), source=f"{batch.get('pid')}{where}")
+        self.write("\n".join(lines), source=f"{batch.get('pid')}{where}")
 
     def write(self, text: str, source: str = "heddle") -> None:
         """Keep a text of one or more lines, each with the time (UTC) and its source."""
-        if self.path is None:
+        if self.path is None or not text:
             return
         time = datetime.now(UTC).isoformat(timespec="seconds")
         lines = [f"{time} ({source}) {line}\n" for line in text.splitlines()]

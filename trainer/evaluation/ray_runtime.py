@@ -94,4 +94,6 @@ def _set_environment(local: bool) -> None:
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     if local:
+        # By default workers give way to every other process, and measure what is left over.
+        os.environ.setdefault("RAY_worker_niceness", "0")
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))

@@ -13,6 +13,7 @@ import pytest
 from envs import MeasuringError, finished, of_policy, static_silo
 from envs.trial import Trial
 from policies import Encoding, to_json
+from tests.processes import descendants
 from tests.trainer.fake_run import MODULE
 from tests.waiting import PATIENCE_S
 from trainer.config import EvaluationConfig
@@ -105,6 +106,18 @@ def test_being_asked_to_end_is_left_to_the_command() -> None:
     # Ray's own handler would have it aborted in three seconds; pytest's time-out is longer.
     seconds, _ = signal.getitimer(signal.ITIMER_REAL)
     assert not 0 < seconds <= 3
+
+
+@pytest.mark.usefixtures("pool")
+def test_workers_get_as_much_of_the_processor_as_the_command() -> None:
+    workers = [
+        one
+        for one in descendants(os.getpid())
+        if b"RayWorker" in Path(f"/proc/{one}/cmdline").read_bytes()
+    ]
+    assert workers
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    assert {os.getpriority(os.PRIO_PROCESS, one) for one in workers} == {own}
 
 
 def test_a_trial_is_run_by_a_worker(virtual_pool: Backend, encoding: Encoding) -> None:
