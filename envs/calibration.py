@@ -10,11 +10,12 @@ import math
 import os
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from envs.baselines import subject_of
+from envs.errors import MeasuringError
 from envs.evaluator import Evaluator
 from envs.subject import Subject
 from envs.tuned_backoff import untuned
@@ -33,6 +34,10 @@ TRIALS = {
     "exposed": 1.0,
 }
 """The costs that are fitted, and what each is tried with: time is linear in all of them."""
+
+BASE = dict.fromkeys(TRIALS, 0.0) | {"transaction_ns": 200.0}
+"""What the others are while one is tried. Every transaction takes time: where reads hit a cache and
+copies cost nothing, virtual time would not pass at all without it."""
 
 CASES: Sequence[tuple[Mapping[str, str], str]] = (
     ({"name": "tpcc", "mix": "read_write"}, "silo"),
@@ -84,12 +89,16 @@ class Calibration:
     Attributes:
         costs: by name, as `machine/costs` has them.
         assumed: what could not be measured, and why.
-        fits: each case of the engine's steps.
+        fits: each case of the engine's steps that could be measured.
+        left_out: the cases that could not, in words, and why.
+        interrupted: whether Ctrl-C ended it; what was not measured by then is assumed.
     """
 
     costs: dict[str, float | int]
     assumed: dict[str, str]
     fits: list[Fit]
+    left_out: dict[str, str] = field(default_factory=dict)
+    interrupted: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,6 +124,8 @@ def calibrate(
 ) -> Calibration:
     """Measure this machine.
 
+    What can't be measured is taken from the published costs, and said.
+
     Args:
         probe: the engine's module of that name.
         plan: how much to measure.
@@ -122,11 +133,18 @@ def calibrate(
         on_step: called before every step, with what it is; `steps(plan)` times.
 
     Raises:
-        MeasuringError: a case can't run.
+        KeyboardInterrupt: Ctrl-C before the hardware was measured.
     """
     costs, assumed = _hardware(probe, published, on_step)
-    fits = _fit_steps(plan, costs, on_step)
-    return Calibration(costs, assumed, fits)
+    found = Calibration(costs, assumed, [])
+    try:
+        fits = _fit_steps(plan, costs, found.left_out, on_step)
+    except KeyboardInterrupt:
+        fits, found = [], replace(found, interrupted=True)
+    if not fits:
+        why = "interrupted" if found.interrupted else "too few cases could run"
+        assumed |= dict.fromkeys(TRIALS, why)
+    return replace(found, fits=fits)
 
 
 def steps(plan: CalibrationPlan) -> int:
@@ -161,7 +179,12 @@ def _hardware(
     on_step("pauses")
     costs["pause_ns"] = probe.pause_ns()
     on_step("copies")
-    costs["stream_ns"] = min(probe.stream_ns(FAR_FROM_CACHES) for _ in range(3))
+    # A difference of two times: on a busy machine the lesser ones are the wrong ones.
+    stream = statistics.median(probe.stream_ns(FAR_FROM_CACHES) for _ in range(3))
+    if stream > 0:
+        costs["stream_ns"] = stream
+    else:
+        assumed["stream_ns"] = "copies of sixteen lines took no longer than of one: a busy machine"
     return costs, assumed
 
 
@@ -194,24 +217,33 @@ def _transfers(probe: Any, costs: dict[str, float | int], assumed: dict[str, str
 
 
 def _fit_steps(
-    plan: CalibrationPlan, costs: dict[str, float | int], on_step: Callable[[str], None]
+    plan: CalibrationPlan,
+    costs: dict[str, float | int],
+    left_out: dict[str, str],
+    on_step: Callable[[str], None],
 ) -> list[Fit]:
-    """Find the engine's own costs; they are added to `costs`."""
+    """Find the engine's own costs; they are added to `costs`. None are found if too few cases run.
+
+    The cases that can't are added to `left_out`.
+    """
     import numpy as np
     from scipy.optimize import lsq_linear
 
-    measured = np.array(_measure_cases(plan, on_step))
-    nothing = dict.fromkeys(TRIALS, 0.0)
-    bare, slopes = [], []
-    for workload, name in CASES:
-        base = _virtual_ns(workload, name, costs, nothing, plan, on_step)
+    times, cases, bare, slopes = [], [], [], []
+    for case, real_ns in _measure_cases(plan, left_out, on_step).items():
+        try:
+            base, slope = _virtual_line(*CASES[case], costs, plan, on_step)
+        except MeasuringError as error:
+            left_out[_words(*CASES[case])] = str(error)
+            continue
+        cases.append(CASES[case])
+        times.append(real_ns)
         bare.append(base)
-        tried = {
-            step: _virtual_ns(workload, name, costs, nothing | {step: value}, plan, on_step)
-            for step, value in TRIALS.items()
-        }
-        slopes.append([(tried[step] - base) / value for step, value in TRIALS.items()])
-    matrix, rest = np.array(slopes), measured - np.array(bare)
+        slopes.append(slope)
+    if not cases or (left_out and len(cases) < len(TRIALS)):
+        return []
+    measured, matrix = np.array(times), np.array(slopes)
+    rest = measured - np.array(bare)
     # Relative errors: a workload of short transactions counts as much as one of long ones.
     upper = [1.0 if step == "exposed" else np.inf for step in TRIALS]
     fitted = lsq_linear(matrix / measured[:, None], rest / measured, bounds=(0.0, upper))
@@ -219,12 +251,35 @@ def _fit_steps(
     predicted = np.array(bare) + matrix @ fitted.x
     return [
         Fit(workload, name, float(real), float(virtual))
-        for (workload, name), real, virtual in zip(CASES, measured, predicted, strict=True)
+        for (workload, name), real, virtual in zip(cases, measured, predicted, strict=True)
     ]
 
 
-def _measure_cases(plan: CalibrationPlan, on_step: Callable[[str], None]) -> list[float]:
-    """Nanoseconds a transaction of each case takes on one real core.
+def _virtual_line(
+    workload: Mapping[str, str],
+    name: str,
+    costs: Mapping[str, float | int],
+    plan: CalibrationPlan,
+    on_step: Callable[[str], None],
+) -> tuple[float, list[float]]:
+    """Nanoseconds a transaction takes if the engine's steps cost nothing, and a unit of each adds.
+
+    Raises:
+        MeasuringError: it can't be run.
+    """
+    base = _virtual_ns(workload, name, costs, BASE, plan, on_step)
+    slopes = {}
+    for step, value in TRIALS.items():
+        trial = BASE | {step: BASE[step] + value}
+        slopes[step] = (_virtual_ns(workload, name, costs, trial, plan, on_step) - base) / value
+    bare = base - sum(slopes[step] * value for step, value in BASE.items())
+    return bare, list(slopes.values())
+
+
+def _measure_cases(
+    plan: CalibrationPlan, left_out: dict[str, str], on_step: Callable[[str], None]
+) -> dict[int, float]:
+    """Nanoseconds a transaction takes on one real core, by case; without those that can't run.
 
     Machines change their speed and other programs disturb them: cases take turns, and the faster
     quarter of the rounds says what each takes, as the least of the probes does.
@@ -233,22 +288,30 @@ def _measure_cases(plan: CalibrationPlan, on_step: Callable[[str], None]) -> lis
 
     evaluators = [Evaluator(workload, 1) for workload, _ in CASES]
     subjects = [_subject(name, at) for (_, name), at in zip(CASES, evaluators, strict=True)]
-    rounds: list[list[float]] = []
+    times: dict[int, list[float]] = {case: [] for case in range(len(CASES))}
     try:
         for number in range(plan.rounds):
-            times = []
-            for evaluator, subject in zip(evaluators, subjects, strict=True):
+            for case in list(times):
+                evaluator, subject = evaluators[case], subjects[case]
                 on_step(f"one real core: {evaluator.workload['name']} under {subject.name}")
-                result = evaluator.run(
-                    subject, plan.seconds, warmup=plan.seconds / 5, seed=1 + number
-                )
-                times.append(1e9 / max(result.mixed_throughput, 1.0))
-            rounds.append(times)
+                try:
+                    result = evaluator.run(
+                        subject, plan.seconds, warmup=plan.seconds / 5, seed=1 + number
+                    )
+                except MeasuringError as error:
+                    left_out[_words(*CASES[case])] = str(error)
+                    del times[case]
+                    evaluator.close()
+                    continue
+                times[case].append(1e9 / max(result.mixed_throughput, 1.0))
     finally:
         for evaluator in evaluators:
             evaluator.close()
-    quartiles: list[float] = np.quantile(rounds, 0.25, axis=0).tolist()
-    return quartiles
+    return {case: float(np.quantile(found, 0.25)) for case, found in times.items()}
+
+
+def _words(workload: Mapping[str, str], subject: str) -> str:
+    return f"{' '.join(f'{key}={value}' for key, value in workload.items())} under {subject}"
 
 
 def _virtual_ns(

@@ -9,6 +9,8 @@ from random import Random
 from typing import Any
 
 from envs.errors import Interrupted, MeasuringError
+from envs.host import Host, disturbance, doubts, this_host
+from envs.memory import gib
 from envs.mix import Shortfall, added_up, shortfalls
 from envs.result import Arrivals, Machine, Result
 from envs.round import Outcome, RunRound, finished
@@ -173,7 +175,7 @@ class Row:
             "abort_rate": self.abort_rate,
             "latency_us": {name: _main_figures(self.latency_of(name)) for name in self.types},
             **of_open_loop,
-            "machine": {"kind": self.machine.kind, "cores": self.machine.cores},
+            "machine": self.machine.as_dict(),
             "protocol": self.subject.protocol,
             "backoff": self.subject.backoff,
             "backoff_us": self.subject.backoff_us if self.subject.backoff == "static" else None,
@@ -208,12 +210,50 @@ class Comparison:
         interrupted: whether Ctrl-C cut it short.
         violations: consistency violations found in the database afterwards.
         seconds: of a run, as it was asked for; None: not known.
+        host: the machine underneath; None: not known.
     """
 
     rows: list[Row]
     interrupted: bool = False
     violations: list[str] = field(default_factory=list)
     seconds: float | None = None
+    host: Host | None = None
+
+    @property
+    def warnings(self) -> list[str]:
+        """What makes the figures doubtful, one sentence each."""
+        if not self.rows:
+            return []
+        machine, host = self.rows[0].machine, self.host or Host()
+        short = self._short_of_memory()
+        disturbed = disturbance(self.others, machine)
+        found = [*doubts(machine, host), disturbed, short]
+        return [one for one in found if one is not None]
+
+    @property
+    def others(self) -> float | None:
+        """Processors' time that other programs used meanwhile; None: not known."""
+        known = [
+            (result.others, result.duration_s)
+            for row in self.rows
+            for result in row.repeats
+            if result.others is not None
+        ]
+        seconds = sum(duration for _, duration in known)
+        return sum(busy * duration for busy, duration in known) / seconds if seconds else None
+
+    def _short_of_memory(self) -> str | None:
+        runs = [result for row in self.rows for result in row.repeats]
+        short = [result for result in runs if result.short_of_memory]
+        if not short:
+            return None
+        shortest = min(result.duration_s for result in short)
+        pace = max((result.grown_bytes or 0) / result.duration_s for result in short)
+        return (
+            f"{len(short)} of {len(runs)} runs were made shorter, the shortest {shortest:.2g} s, "
+            f"because memory would have run out: the database grew by up to {gib(pace)} a second; "
+            f"use run.seconds={shortest:.1g}, or a machine with more memory"
+        )
 
     def row(self, name: str) -> Row | None:
         """The row of a policy, if it has one."""
@@ -247,6 +287,7 @@ class Comparison:
                     f"schema_version {version!r:.40}; this version reads {SCHEMA_VERSION}"
                 )
             rows = [Row.from_dict(entry) for entry in source["results"]]
+            host = Host.from_dict(source["host"]) if source.get("host") else None
             violations = [str(one) for one in source["violations"]]
             interrupted = bool(source["interrupted"])
             seconds = source.get("seconds")
@@ -255,7 +296,7 @@ class Comparison:
             raise ValueError(f"no comparison: {type(error).__name__}: {error}") from error
         for row in rows:
             row.ratios = paired_ratios(row, rows[0])
-        return cls(rows, interrupted, violations, seconds)
+        return cls(rows, interrupted, violations, seconds, host)
 
     def as_dict(self, **more: Any) -> dict[str, Any]:
         """The JSON document that `heddle evaluate output=FILE` writes, with further fields."""
@@ -263,6 +304,8 @@ class Comparison:
             "schema_version": SCHEMA_VERSION,
             **more,
             "seconds": self.seconds,
+            **({} if self.host is None else {"host": self.host.as_dict()}),
+            "warnings": self.warnings,
             "interrupted": self.interrupted,
             "violations": self.violations,
             "results": [row.as_dict() for row in self.rows],
@@ -333,7 +376,7 @@ def _summed_up(
     for row in rows:
         row.ratios = paired_ratios(row, rows[0])
     measured = [row for row in rows if row.repeats]
-    return Comparison(measured, interrupted, violations, plan.seconds)
+    return Comparison(measured, interrupted, violations, plan.seconds, this_host())
 
 
 def paired_ratios(row: Row, other: Row) -> list[float]:

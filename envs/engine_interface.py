@@ -29,6 +29,10 @@ class EngineSession(PolicySession, Protocol):
     def grown_bytes(self) -> int:
         """Memory that the database grew by since it was loaded, bytes."""
 
+    @property
+    def memory_bytes(self) -> int:
+        """Memory that the database holds from the system, bytes."""
+
     def run(self, options: Any, *, on_copy: bool = False, check: bool = False) -> dict[str, Any]:
         """Run the workload; the result as a dictionary.
 
@@ -77,6 +81,12 @@ class EngineModule(Protocol):
 
     def option_specs(self, group: str, name: str = "") -> Sequence[Any]:
         """The declarations of what can be set; see `envs.option_specs`."""
+
+    def guard_memory(self, reserve_bytes: int, groups: Sequence[tuple[str, str, int]]) -> None:
+        """Load no database, and end runs, where less memory than the reserve would be left."""
+
+    def memory_left(self) -> int:
+        """Bytes that the process may still take."""
 
     def check_machine(self, machine: Mapping[str, str]) -> None:
         """Refuse a machine that there is not, or that can't be so: ValueError."""

@@ -10,8 +10,19 @@ from typing import Any
 
 from envs.engine_interface import EngineSession, load_engine
 from envs.errors import Interrupted, MeasuringError
+from envs.host import LoadMeter, here
+from envs.memory import (
+    FITS,
+    estimated_bytes,
+    fitting,
+    gib,
+    guard,
+    reserve_bytes,
+    room,
+    total_memory,
+)
 from envs.recorded_trace import RecordedTrace
-from envs.result import Result
+from envs.result import Machine, Result
 from envs.round import Outcome, run_in_turns
 from envs.run_options import run_options
 from envs.subject import Subject
@@ -103,6 +114,7 @@ class Evaluator:
         self.cores = cores or len(os.sched_getaffinity(0))
         self.machine = dict(machine)
         self._engine.check_machine(self.machine)
+        guard(self._engine)
         self.repeatable = self.machine["kind"] == "virtual"
         self._engine_workload = engine_workload(self.workload)
         self.signature = Signature.from_dict(self._engine.signature(self._engine_workload))
@@ -110,6 +122,7 @@ class Evaluator:
         self._grown_bytes_max = grown_bytes_max
         self._session: EngineSession | None = None
         self._units: dict[tuple[str, float, float], float] = {}
+        self._seconds_max = float("inf")
 
     def run(
         self, subject: Subject, seconds: float, *, warmup: float, seed: int, check: bool = False
@@ -297,24 +310,28 @@ class Evaluator:
     ) -> dict[str, Any]:
         """The engine's own result; `wanted` is what it is asked for beyond a plain run."""
         policy = self._compiled(subject)
-        length = {"seconds": seconds, "warmup": warmup}
+        length = {"seconds": min(seconds, self._seconds_max), "warmup": warmup}
         options = run_options(self._engine, subject, policy, seed=seed, **length, **wanted)
         session = self._ready_session()
+        meter = None if self.repeatable else LoadMeter()
         try:
-            return session.run(options, on_copy=self.repeatable, check=check)
+            raw = session.run(options, on_copy=self.repeatable, check=check)
         except self._engine.Interrupted as interrupted:
             cut_short = getattr(interrupted, "result", None)
-            raise Interrupted(Result.from_dict(cut_short) if cut_short else None) from None
+            if cut_short:
+                cut_short = Result.from_dict(self._with_host(cut_short, meter))
+            raise Interrupted(cut_short) from None
         except ValueError as error:
             if not subject.schedule:
                 raise
             raise MeasuringError(f"{subject.name}: {error}") from error
         except MemoryError as error:
             self._give_up_database()
-            raise MeasuringError(f"{subject.name}: there is not enough memory for it") from error
+            raise MeasuringError(f"{subject.name}: {self._no_room()}") from error
         except RuntimeError as error:  # the engine's own among them
             self._give_up_database()
             raise MeasuringError(f"{subject.name}: {error}") from error
+        return self._within_memory(self._with_host(raw, meter), subject, seconds)
 
     def evaluate(
         self,
@@ -389,6 +406,18 @@ class Evaluator:
         """Memory that the database has grown by since it was loaded, bytes."""
         return 0 if self._session is None else self._session.grown_bytes
 
+    @property
+    def place(self) -> Machine:
+        """The machine, as its results name it."""
+        return here(self.machine["kind"], self.cores)
+
+    def _with_host(self, raw: dict[str, Any], meter: LoadMeter | None) -> dict[str, Any]:
+        """The engine's result with what it can't know: the cores, and what others did there."""
+        raw["machine"] |= self.place.as_dict()
+        if meter is not None:
+            raw["others"] = meter.others()
+        return raw
+
     def close(self) -> None:
         """Free the database. The evaluator may be used again and then loads a new one."""
         if self._session is not None:
@@ -410,15 +439,64 @@ class Evaluator:
         if self._session is not None and self._session.grown_bytes > self._grown_bytes_max:
             self.close()
         if self._session is None:
+            self._refuse_too_large()
             try:
                 self._session = self._engine.Session(
                     self._engine_workload, self.cores, self._seed, self.machine
                 )
             except MemoryError as error:
-                raise MeasuringError("there is not enough memory for the database") from error
+                raise MeasuringError(f"the database: {self._no_room()}") from error
             except ValueError as error:  # such as a trace of fewer sessions than there are cores
                 raise MeasuringError(str(error)) from error
         return self._session
+
+    def _refuse_too_large(self) -> None:
+        """Before it is loaded, which may take minutes.
+
+        Raises:
+            MeasuringError: the database is estimated to need more memory than there is.
+        """
+        try:
+            needed = estimated_bytes(self._engine, self._engine_workload, self.machine)
+        except (MemoryError, ValueError):
+            return  # loading it will tell
+        available = room(self._engine)
+        if needed is None or needed <= available:
+            return
+        fits = fitting(self._engine, self._engine_workload, needed, available)
+        raise MeasuringError(
+            f"the database of {self.workload['name']} needs about {gib(needed)}, and "
+            f"{gib(available)} of {gib(total_memory())} may be taken here ({gib(reserve_bytes())} "
+            f"are left to others); use {fits or 'a smaller one'}, or a machine with more memory"
+        )
+
+    def _no_room(self) -> str:
+        return (
+            f"there is not enough memory for it: {gib(room(self._engine))} of "
+            f"{gib(total_memory())} may be taken now ({gib(reserve_bytes())} are left to others); "
+            "use a smaller workload, fewer workers, or a machine with more memory"
+        )
+
+    def _within_memory(
+        self, raw: dict[str, Any], subject: Subject, seconds: float
+    ) -> dict[str, Any]:
+        """A run's result, marked where want of memory made it shorter than it was to be.
+
+        The runs after one that was ended for that are shorter from the beginning: all of a length,
+        and none of them fills the memory again.
+
+        Raises:
+            MeasuringError: it was ended before its window began.
+        """
+        memory = raw.get("memory", {})
+        if memory.get("short"):
+            if not raw["commits"]:
+                raise MeasuringError(f"{subject.name}: {self._no_room()}")
+            self._give_up_database()
+            self._seconds_max = min(self._seconds_max, FITS * raw["duration_s"])
+        elif self._seconds_max < seconds:
+            memory["short"] = True
+        return raw
 
     def _reference(self, reference: Subject, seconds: float, warmup: float, seed: int) -> float:
         """A reference slice on real cores."""

@@ -14,10 +14,36 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Machine:
-    """Where a result was measured: `threads` are real cores, `virtual` are simulated ones."""
+    """Where a result was measured.
+
+    Attributes:
+        kind: `threads` are real cores, `virtual` are simulated ones.
+        cores: workers, one a core where there are as many.
+        real_cores: that the process could use; None: it does not matter, or is not known.
+    """
 
     kind: str
     cores: int
+    real_cores: int | None = None
+
+    @property
+    def crowded(self) -> bool:
+        """Whether workers took turns because there were fewer cores."""
+        return self.real_cores is not None and self.cores > self.real_cores
+
+    @classmethod
+    def from_dict(cls, source: Mapping[str, Any]) -> Machine:
+        """Read what `as_dict` gives."""
+        real = source.get("real_cores")
+        return cls(
+            str(source.get("kind", "threads")),
+            int(source.get("cores", 0)),
+            None if real is None else int(real),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON values, without what is not known."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -156,6 +182,10 @@ class Result:
         schedule: how transactions were scheduled; None: they started as they were drawn.
         intervals: the window's parts, one after the other, where they were asked for.
         switches: policies that the run went over to in the window, as it was asked to.
+        others: processors' time that other programs used of the real cores meanwhile; None: not
+            known.
+        grown_bytes: memory that the database grew by, warm-up included; None: not known.
+        short_of_memory: whether the run was ended early because little memory was left.
     """
 
     protocol: str
@@ -178,6 +208,9 @@ class Result:
     schedule: Schedule | None = None
     intervals: list[Interval] = field(default_factory=list)
     switches: list[SwitchMade] = field(default_factory=list)
+    others: float | None = None
+    grown_bytes: int | None = None
+    short_of_memory: bool = False
 
     @property
     def kept_up(self) -> float | None:
@@ -228,7 +261,8 @@ class Result:
                 f"the engine's result has schema_version {version}; this code reads "
                 f"{SCHEMA_VERSION}: rebuild the engine from the same source"
             )
-        machine = source.get("machine", {})
+        memory = source.get("memory", {})
+        others = source.get("others")
         aborts = source.get("aborts", {})
         arrivals = source.get("arrivals")
         schedule = source.get("schedule")
@@ -236,7 +270,7 @@ class Result:
             protocol=str(source.get("protocol", "")),
             policy=str(source.get("policy", "")),
             workload={str(k): str(v) for k, v in source.get("workload", {}).items()},
-            machine=Machine(str(machine.get("kind", "threads")), int(machine.get("cores", 0))),
+            machine=Machine.from_dict(source.get("machine", {})),
             seed=int(source.get("seed", 0)),
             duration_s=float(source.get("duration_s", 0.0)),
             commits=int(source.get("commits", 0)),
@@ -253,6 +287,9 @@ class Result:
             schedule=None if schedule is None else Schedule.from_dict(schedule),
             intervals=[Interval.from_dict(one) for one in source.get("intervals", [])],
             switches=[SwitchMade.from_dict(one) for one in source.get("switches", [])],
+            others=None if others is None else float(others),
+            grown_bytes=int(memory["grown_bytes"]) if "grown_bytes" in memory else None,
+            short_of_memory=bool(memory.get("short", False)),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -263,6 +300,12 @@ class Result:
                 del one["share"]
         reasons, states = plain.pop("aborts_by_reason"), plain.pop("aborts_by_state")
         aborts = {"by_reason": reasons, "by_state": states}
+        grown, short = plain.pop("grown_bytes"), plain.pop("short_of_memory")
+        if grown is not None:
+            plain["memory"] = {"grown_bytes": grown, "short": short}
+        if plain["others"] is None:
+            del plain["others"]
+        plain["machine"] = self.machine.as_dict()
         for absent in ("arrivals", "schedule", "intervals", "switches"):
             if not plain[absent]:
                 del plain[absent]

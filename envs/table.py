@@ -72,9 +72,18 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
 
 
 def machine_words(machine: Machine) -> str:
-    """The machine as tables name it: figures of virtual cores never pass for real ones."""
+    """The machine as tables name it.
+
+    Figures of virtual cores never pass for real ones, nor workers for cores.
+    """
     kind = "real" if machine.kind == "threads" else machine.kind
-    return f"{machine.cores} {kind} core{'' if machine.cores == 1 else 's'}"
+    if machine.crowded:
+        return f"{machine.cores} workers on {_cores(machine.real_cores or 0, kind)}"
+    return _cores(machine.cores, kind)
+
+
+def _cores(number: int, kind: str) -> str:
+    return f"{number} {kind} core{'' if number == 1 else 's'}"
 
 
 def _label(row: Row) -> str:
@@ -128,7 +137,7 @@ def _caption(comparison: Comparison) -> str:
         parts.append(f"* did not keep the workload's mix: {', '.join(map(left_out_words, marked))}")
     if comparison.interrupted:
         parts.append("interrupted: not all runs were made")
-    return "; ".join(parts)
+    return "\n".join(["; ".join(parts), *(f"warning: {one}" for one in comparison.warnings)])
 
 
 def left_out_words(row: Row) -> str:

@@ -46,7 +46,8 @@ class Place:
         provenance = json.loads(subject.policy).get("provenance") or {} if subject.policy else {}
         return any(
             home.workload == dict(self.workload)
-            and home.machine == {"kind": self.machine["kind"], "cores": self.cores}
+            and (home.machine.get("kind"), home.machine.get("cores"))
+            == (self.machine["kind"], self.cores)
             for home in homes(provenance)
         )
 

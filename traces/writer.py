@@ -138,17 +138,22 @@ class TraceWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if kind is None:
-            missing = self._types - {one.name for one in self.manifest.types}
-            if missing:
-                raise ValueError(f"the manifest lacks the types {', '.join(sorted(missing))}")
-            self._flush()
+        try:
+            if kind is None:
+                self._finish_whole()
+        finally:
+            for day in self._days.values():
+                day.abandon()
+
+    def _finish_whole(self) -> None:
+        missing = self._types - {one.name for one in self.manifest.types}
+        if missing:
+            raise ValueError(f"the manifest lacks the types {', '.join(sorted(missing))}")
+        self._flush()
         with _told(self.folder):
             for day in self._days.values():
                 day.close()
-            if kind is None:
-                text = self.manifest.to_json()
-                (self._beside / FILE_NAME).write_text(text, encoding="utf-8")
+            (self._beside / FILE_NAME).write_text(self.manifest.to_json(), encoding="utf-8")
 
 
 class _Day:
@@ -188,6 +193,12 @@ class _Day:
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
+            self._file = None
+
+    def abandon(self) -> None:
+        """Let go of a file that is to be removed; pyarrow would try to finish it, and complain."""
+        if self._file is not None:
+            self._file.is_open = False
             self._file = None
 
     def _next_part(self) -> pq.ParquetWriter:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 from collections.abc import Iterator
@@ -11,8 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trainer.lock import lock
+
 UNREACHABLE_SECONDS = 10
 """A tracking server that does not answer within this time is treated as absent."""
+
+FILE_NAME = "mlflow.db"
+"""The database, in the folder of the runs."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class MlflowStore:
     @property
     def uri(self) -> str:
         """As MLflow takes it: a path has signs that mean something in a URI, which are escaped."""
-        return self.configured or _sqlite_uri(self.folder.resolve() / "mlflow.db")
+        return self.configured or _sqlite_uri(self.folder.resolve() / FILE_NAME)
 
     def connect(self) -> Any:
         """A client; the file is made if it is not there.
@@ -54,6 +58,9 @@ class MlflowStore:
             return MlflowClient(tracking_uri=self.uri, registry_uri=self.uri)
         self.folder.mkdir(parents=True, exist_ok=True)
         with _alone(self.folder / ".mlflow.lock"):
+            database = self.folder.resolve() / FILE_NAME
+            if not database.exists():
+                _make(database)
             client = MlflowClient(tracking_uri=self.uri, registry_uri=self.uri)
             client.search_experiments(max_results=1)
             return client
@@ -89,9 +96,28 @@ def reason_of(error: Exception) -> str:
     return str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
 
 
+def _make(database: Path) -> None:
+    """Make the database next to its place and rename it.
+
+    A process that is killed while the tables are made would leave a database that no version of
+    MLflow can open.
+    """
+    from mlflow import MlflowClient
+
+    for left_behind in database.parent.glob(f".{database.name}.*"):
+        left_behind.unlink(missing_ok=True)
+    beside = database.with_name(f".{database.name}.{os.getpid()}")
+    try:
+        uri = _sqlite_uri(beside)
+        MlflowClient(tracking_uri=uri, registry_uri=uri).search_experiments(max_results=1)
+        beside.replace(database)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
     """Two processes that create the database at once break its migration."""
     with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        lock(file, path, wait=True)
         yield

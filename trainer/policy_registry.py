@@ -130,8 +130,7 @@ def tags_of(document: PolicyDocument) -> dict[str, str]:
         )
     if all(isinstance(place.machine.get("cores"), int) for place in places):
         tags["heddle.machine"] = " | ".join(
-            machine_words(Machine(str(place.machine.get("kind")), place.machine["cores"]))
-            for place in places
+            machine_words(Machine.from_dict(place.machine)) for place in places
         )
     for key in ("search", "objective", "run", "version"):
         if key in known:

@@ -24,11 +24,13 @@ from envs import (
     RunRound,
     Subject,
     TunedBackoff,
+    machine_words,
     of_policy,
     static_silo,
     subject_of,
     untuned,
 )
+from envs.host import this_host
 from policies import (
     SCHEDULE,
     SEEDS,
@@ -316,7 +318,9 @@ class Training:
         """
         config, state = self._config, self._state
         before = state.mlflow_run_id
-        self._record.start(self._folder.name, asdict(config), before)
+        self._record.start(
+            self._folder.name, asdict(config) | {"host": this_host().as_dict()}, before
+        )
         # A server that is away today may have the earlier part of the record.
         state.mlflow_run_id = self._record.run_id or before
         if before not in (None, state.mlflow_run_id):
@@ -713,7 +717,7 @@ class Training:
         config, much = self._config, self._config.validation
         evaluator = Evaluator(member.workload, much.cores, seed=config.seed)
         try:
-            self._display.say(f"{member.prefix}validation on {evaluator.cores} real cores")
+            self._display.say(f"{member.prefix}validation on {machine_words(evaluator.place)}")
             tuned = tune_silo(
                 evaluator.run_round, much.tuning, config.seed, self._display, member.prefix
             )
@@ -771,6 +775,7 @@ class Training:
             ),
             "run": self._folder.name,
             "version": heddle_version(),
+            "host": this_host().as_dict(),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         document = self._encoding.decode(candidate.vector, self._folder.name, provenance)
@@ -824,7 +829,7 @@ def _machine(member: Member, last: Result | None) -> dict[str, Any]:
     if last is None:
         machine = member.config.machine
         return {"kind": machine.kind, "cores": machine.cores}
-    return asdict(last.machine)
+    return last.machine.as_dict()
 
 
 def _scores_written(

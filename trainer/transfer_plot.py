@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envs import machine_words
-from envs.result import Machine
+from envs.host import here
 from envs.transfer import Column, Transfer
 from trainer.figure_file import write_figure
 
@@ -92,7 +92,7 @@ def _place_words(column: Column) -> str:
     place, best = column.place, column.best
     words = [place.label.replace(", ", "\n")]
     if "cores" not in place.label:
-        words.append(machine_words(Machine(place.machine["kind"], place.cores)))
+        words.append(machine_words(here(place.machine["kind"], place.cores)))
     if best is not None:
         words.append(f"best: {best.throughput / 1000:,.0f} K/s")
     return "\n".join(words)

@@ -120,6 +120,7 @@ class MachineSession final : public Session {
       (void)storage.epochs().advance(M::now());
     }
     has_run_ = true;
+    const std::int64_t grown_before = grown_bytes();
     storage.epochs().set_period(options.epoch_us);
     const auto run = std::make_shared<Run<M>>(database_, workers_, options);
     if (!run->is_observed() && !database_->runs_unobserved(options.protocol)) {
@@ -154,6 +155,8 @@ class MachineSession final : public Session {
     }
     Result result = summarize(*run, options, described_);
     result.interrupted = was_interrupted;
+    result.short_of_memory = monitor.short_of_memory();
+    result.grown_bytes = grown_bytes() - grown_before;
     return result;
   }
 

@@ -10,6 +10,7 @@
 #include "driver/run_options.h"
 #include "driver/run_state.h"
 #include "driver/session.h"
+#include "machine/memory_guard.h"
 
 namespace heddle {
 
@@ -25,6 +26,7 @@ class Monitor {
         patience_(M::ticks(options.watchdog_s * 1e6)),
         interval_(options.intervals == 0 ? 0 : M::ticks(static_cast<double>(interval_us(options)))),
         workers_(static_cast<int>(run.measurements.size())),
+        polled_(M::now()),
         seen_(static_cast<std::size_t>(workers_), {0, M::now()}) {
     // Before the first worker starts, or what it commits until the first poll would be lost.
     if (options.warmup == 0) start_measuring(M::now());
@@ -36,8 +38,10 @@ class Monitor {
     if (!measuring_ && now >= warm_until_) start_measuring(now);
     if (measuring_) go_on_in_window(now);
     look_for_stuck(now);
-    if (!interrupted && !stuck() && !run_.is_full() && !(measuring_ && now >= measure_until_))
+    if (!interrupted && !stuck() && !run_.is_full() && !memory_.is_short() &&
+        !(measuring_ && now >= measure_until_)) {
       return true;
+    }
     end_measuring(now);
     set_phase(Phase::over);
     // release: every wait sees it, soon enough.
@@ -48,6 +52,8 @@ class Monitor {
   }
 
   [[nodiscard]] bool stuck() const { return !dump_.empty(); }
+  /// Whether the run was ended for want of memory.
+  [[nodiscard]] bool short_of_memory() const { return memory_.was_short(); }
 
   [[nodiscard]] std::string report(bool left) const {
     if constexpr (requires { M::left_behind(); }) {
@@ -104,9 +110,12 @@ class Monitor {
     set_phase(phase_of_interval(run_.intervals.size() - 1));
   }
 
+  static constexpr double kLongestGapUs = 100'000;
+
   struct Seen {
     std::uint64_t beats;
     typename M::Ticks since;
+    typename M::Ticks watched = 0;  ///< of the time since, that in which this thread ran, too
   };
 
   void set_phase(Phase phase) {
@@ -116,14 +125,19 @@ class Monitor {
 
   void look_for_stuck(typename M::Ticks now) {
     bool found = false;
+    // Where this thread did not run, nor did the workers, as like as not: a process that is stopped
+    // or frozen, or that starves, is not stuck.
+    const auto passed = std::min(now - polled_, M::ticks(kLongestGapUs));
+    polled_ = now;
     for (int worker = 0; worker < workers_; ++worker) {
       Seen& seen = seen_[static_cast<std::size_t>(worker)];
       // relaxed: only compared.
       const auto beats = run_.heartbeats[worker].beats.load(std::memory_order_relaxed);
       if (beats != seen.beats) {
         seen = {beats, now};
-      } else if (now - seen.since > patience_) {
-        found = true;
+      } else {
+        seen.watched += passed;
+        found = found || seen.watched > patience_;
       }
     }
     if (found && !stuck()) dump_ = who_waits_for_whom(now);
@@ -151,6 +165,8 @@ class Monitor {
   typename M::Ticks next_interval_ = 1;
   typename M::Ticks measure_until_ = 0;
   int workers_;
+  typename M::Ticks polled_;
+  MemoryWatch memory_;
   bool measuring_ = false;
   std::vector<Seen> seen_;
   std::string dump_;

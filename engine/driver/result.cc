@@ -57,6 +57,7 @@ std::string Result::to_json() const {
         {"commit", time_s.commit}}},
       {"waiting_by_state_s", waiting_by_state_s},
       {"interrupted", interrupted},
+      {"memory", {{"grown_bytes", grown_bytes}, {"short", short_of_memory}}},
       {"violations", violations},
   };
   if (arrivals) {

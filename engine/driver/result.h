@@ -105,6 +105,8 @@ struct Result {
   std::vector<IntervalResult> intervals;   ///< where they were asked for; together the window
   std::vector<SwitchResult> switches;      ///< those made in the window that were planned
   bool interrupted = false;
+  bool short_of_memory = false;  ///< the run was ended because little memory was left
+  std::int64_t grown_bytes = 0;  ///< of the database in the run
   /// The workload's consistency conditions that the database violates after the run, where asked.
   std::vector<std::string> violations;
   /// What happened when, where it was recorded.

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "driver/session_factory.h"
+#include "machine/memory_guard.h"
 #include "machine/threads.h"
 #include "machine/virtual.h"
 #include "schedule/admission/options.h"
@@ -65,6 +66,7 @@ std::unique_ptr<Session> open_session(const OptionMap& workload, int workers, st
     throw std::invalid_argument("workers must be between 1 and " + std::to_string(most) + ", not " +
                                 std::to_string(workers));
   }
+  const LoadingGuard guard;
   return factory.open(machine, workload, workers, seed);
 }
 

@@ -12,6 +12,8 @@
 #include <new>
 #include <vector>
 
+#include "machine/memory_guard.h"
+
 namespace heddle {
 
 namespace {
@@ -78,6 +80,7 @@ constinit Frames frames;
 std::byte* map_pages(std::size_t bytes, Pages::Size size) {
   // A huge page is aligned to its size and the system aligns only to small ones: one more is
   // mapped, and what stands out at either end is given back.
+  LoadingGuard::require(bytes);
   void* const memory = mmap(nullptr, bytes + Pages::kHugePage, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();

@@ -1,8 +1,10 @@
 // The compiled module engine._engine: thin bindings, no logic (DESIGN §3).
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "driver/option_specs.h"
 #include "driver/policy_json.h"
 #include "driver/session.h"
+#include "machine/memory_guard.h"
 #include "machine/probe.h"
 #include "machine/threads.h"
 #include "protocol/compiled_policy.h"
@@ -423,6 +426,25 @@ void bind_probe(py::module_& module) {
              "Each line of a copy behind its first, from a place among so many bytes.");
 }
 
+void bind_memory(py::module_& module) {
+  using Files = std::tuple<std::string, std::string, std::uint64_t>;
+  module.def(
+      "guard_memory",
+      [](std::uint64_t reserve_bytes, const std::vector<Files>& groups) {
+        std::vector<MemoryGroup> limited;
+        for (const auto& [usage, stat, limit] : groups) limited.push_back({usage, stat, limit});
+        guard_memory(reserve_bytes, std::move(limited));
+      },
+      py::arg("reserve_bytes"), py::arg("groups") = std::vector<Files>{},
+      "From here on, `Session` raises MemoryError and runs end early once less memory than the "
+      "reserve is left (0: memory is not watched).\n\n"
+      "`groups` are the control groups that limit this process: of each the file of the bytes it "
+      "uses, the file of its statistics, and its limit.");
+  module.def("memory_left", &memory_left,
+             "Bytes that this process may still take: what the system, the groups of "
+             "`guard_memory` and the limit of its address space leave.");
+}
+
 }  // namespace
 }  // namespace heddle
 
@@ -430,6 +452,11 @@ PYBIND11_MODULE(_engine, module) {
   using namespace heddle;
   module.doc() = "Heddle's transaction engine.";
   module.attr("version") = HEDDLE_VERSION;
+#if defined(__clang__)
+  module.attr("compiler") = __VERSION__;
+#else
+  module.attr("compiler") = "GCC " __VERSION__;
+#endif
   bind_errors(module);
   bind_policy(module);
   bind_run_options(module);
@@ -441,6 +468,7 @@ PYBIND11_MODULE(_engine, module) {
   bind_trial(module);
   bind_option_specs(module);
   bind_probe(module);
+  bind_memory(module);
   module.def("workloads", &workload_names, "The workloads this build can run.");
   module.def("protocols", &protocol_names, "The protocols this build can run.");
   module.def("machines", &machine_names, "The machines this build can run on.");

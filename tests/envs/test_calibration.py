@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import os
 from types import ModuleType
+from typing import Any
 
 import pytest
 
-from envs import calibration
+from envs import MeasuringError, calibration
 from envs.calibration import TRIALS, CalibrationPlan, calibrate, steps
 from trainer.command.costs import published_costs
 
@@ -59,3 +60,67 @@ def test_what_could_not_be_measured_is_said(
     }
     for name in found.assumed:
         assert found.costs[name] == published[name]
+
+
+@pytest.mark.usefixtures("few_cases")
+def test_copies_that_seem_to_cost_nothing_are_not_measured(
+    fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a busy machine, where the difference of two times may come out at 0."""
+    times = iter([0.0, 4.0, 2.0])
+    monkeypatch.setattr(fake_engine.probe, "stream_ns", lambda size: next(times))
+    assert calibrate(fake_engine.probe, PLAN, published_costs()).costs["stream_ns"] == 2.0
+    monkeypatch.setattr(fake_engine.probe, "stream_ns", lambda size: 0.0)
+    found = calibrate(fake_engine.probe, PLAN, published_costs())
+    assert found.costs["stream_ns"] == published_costs()["stream_ns"] > 0
+    assert "a busy machine" in found.assumed["stream_ns"]
+
+
+def test_virtual_time_passes_where_nothing_else_costs() -> None:
+    """On the compiled engine: reads that hit a cache, of a line each, cost as good as nothing."""
+    nothing = dict(published_costs()) | {"atomic_ns": 0.0, "stream_ns": 0.0}
+    workload = {"name": "ycsb", "theta": "0", "records": "1000", "read": "100", "rmw": "0"}
+    bare, slopes = calibration._virtual_line(
+        workload, "silo", nothing, CalibrationPlan(0.01, 1, 0.0005), lambda words: None
+    )
+    assert bare == pytest.approx(0.0, abs=1.0)
+    assert slopes[list(TRIALS).index("transaction_ns")] == pytest.approx(1.0, abs=0.05)
+    assert slopes[list(TRIALS).index("lookup_ns")] == pytest.approx(16.0, rel=0.05)
+
+
+@pytest.mark.usefixtures("few_cases")
+def test_a_case_that_can_not_run_costs_only_itself(
+    fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    virtual = calibration._virtual_ns
+
+    def stuck(workload: Any, name: str, *rest: Any) -> float:
+        if name == "silo":
+            raise MeasuringError("virtual time has stopped; the run was ended")
+        return virtual(workload, name, *rest)
+
+    monkeypatch.setattr(calibration, "_virtual_ns", stuck)
+    monkeypatch.setattr(calibration, "TRIALS", {"word_ns": 5.0})
+    monkeypatch.setattr(calibration, "BASE", {"word_ns": 0.0})
+    found = calibrate(fake_engine.probe, PLAN, published_costs())
+    assert list(found.left_out) == ["name=tpcc under silo"]
+    assert [fit.subject for fit in found.fits] == ["two_phase_locking"]
+    assert "word_ns" not in found.assumed
+
+
+@pytest.mark.usefixtures("few_cases")
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, MeasuringError])
+def test_what_was_measured_is_kept(
+    fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch, stop: type[BaseException]
+) -> None:
+    def stopped(*arguments: Any) -> float:
+        raise stop
+
+    monkeypatch.setattr(calibration, "_virtual_ns", stopped)
+    published = published_costs()
+    found = calibrate(fake_engine.probe, PLAN, published)
+    assert found.interrupted == (stop is KeyboardInterrupt)
+    assert found.fits == []
+    assert found.costs["memory_ns"] == 130.0
+    assert all(found.costs[name] == published[name] for name in TRIALS)
+    assert set(TRIALS) <= set(found.assumed)

@@ -29,6 +29,7 @@ from envs import (
     static_silo,
     sweep_backoff,
 )
+from envs.host import usable_cores
 from policies import Encoding, to_json
 from trainer.champion import choose_champion
 from trainer.command.output import as_text
@@ -93,7 +94,7 @@ def test_the_json_has_what_the_format_names(evaluator: Evaluator) -> None:
     assert first["policy"] == "silo"
     assert set(first["throughput_by_type"]) == {"new_order", "payment", "delivery"}
     assert {"mean", "p50", "p99"} <= set(first["latency_us"]["payment"])
-    assert first["machine"] == {"kind": "threads", "cores": 2}
+    assert first["machine"] == {"kind": "threads", "cores": 2, "real_cores": usable_cores()}
     assert len(first["repeats"]) == 4
     assert document["results"][1]["backoff_us"] == 4.0
 

@@ -180,6 +180,38 @@ def test_a_full_disk_is_one_message_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+FULL = """
+import gc, random, resource, signal, sys
+from pathlib import Path
+from tests.traces.some_transactions import manifest, row, table
+from traces.errors import TraceError
+from traces.writer import TraceWriter
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+def told():
+    return [{"key": str(random.random()), "value": ""}]
+
+rows = [row(number, parameters=told()) for number in range(500)]
+try:
+    with TraceWriter(Path(sys.argv[1]), manifest(), buffered_bytes=1) as writer:
+        writer.write(table(rows))
+except TraceError as error:
+    print(error)
+gc.collect()
+"""
+
+
+@pytest.mark.parametrize("limit", [100, 5000])
+def test_a_disk_that_fills_up_is_one_message(tmp_path: Path, limit: int) -> None:
+    """Wherever it does: in the rows, or in the end of the file."""
+    command = [sys.executable, "-c", FULL, str(tmp_path / "trace"), str(limit)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 1
+    assert "can't be written" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_importer_that_forgets_a_type_or_a_column_is_told(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="the manifest lacks the types sale"):
         write(tmp_path / "trace", [row(1)], manifest=manifest(types=()))

@@ -11,6 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 from omegaconf import OmegaConf
 
+from envs import machine_words
+from envs.host import here
 from policies import ACTION_GROUPS, Signature, build_seed, save
 from policies.schedule import PARAMETERS
 from trainer.checkpoint import Checkpoint
@@ -365,12 +367,12 @@ def test_train_on_virtual_cores_leaves_a_comparison_of_each_machine() -> None:
     assert done.exit_code == 0, done.output
     folder, shown = only_run(), []
     for name, machine, words in (
-        ("comparison", {"kind": "virtual", "cores": 4}, "4 virtual cores"),
-        ("validation", {"kind": "threads", "cores": 3}, "3 real cores"),
+        ("comparison", here("virtual", 4), "4 virtual cores"),
+        ("validation", here("threads", 3), machine_words(here("threads", 3))),
     ):
         results = json.loads((folder / f"{name}.json").read_text())["results"]
         assert results[-1]["policy"] == "learned"
-        assert all(row["machine"] == machine for row in results)
+        assert all(row["machine"] == machine.as_dict() for row in results)
         title = (folder / f"{name}.txt").read_text().strip().splitlines()[0].strip()
         assert title.endswith(words)
         shown += [done.output.index(title), done.output.index(f"verdict on {words}: ")]

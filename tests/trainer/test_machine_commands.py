@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from envs import calibration
+from envs.host import this_host
 from trainer.command.main import heddle
 from trainer.command.settings import compose_settings
 from trainer.config import EvaluateConfig, VirtualConfig
@@ -108,3 +110,28 @@ def test_a_mistake_is_explained(
     done = run("fidelity", *words)
     assert done.exit_code == 2
     assert message in done.output
+
+
+def test_a_quota_of_processors_is_no_machine_to_calibrate(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = replace(this_host(), quota=0.5, cores=2)
+    monkeypatch.setattr("trainer.command.calibrate.this_host", lambda: host)
+    done = run("calibrate", "output=mine.yaml")
+    assert done.exit_code == 2
+    assert "0.5 processors' time of 2 cores (cpu.max)" in done.output
+
+
+def test_an_interrupted_calibration_keeps_the_hardware(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(*arguments: object) -> float:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(calibration, "_virtual_ns", interrupted)
+    done = run("calibrate", "output=mine.yaml", "rounds=1", "seconds=0.01")
+    assert done.exit_code == 130
+    assert "was not measured" in done.output
+    text = (tmp_path / "mine.yaml").read_text()
+    assert "memory_ns: 130.0" in text
+    assert "# Not measured: lookup_ns: interrupted." in text

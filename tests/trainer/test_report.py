@@ -17,12 +17,12 @@ import yaml
 from click.testing import CliRunner, Result
 from omegaconf import OmegaConf
 
-from envs import Comparison
+from envs import Comparison, machine_words
+from envs.host import here
 from policies import build_seed, load, save
 from tests.trainer import fake_engine as stand_in
 from tests.trainer.fake_run import settings, train, virtual_settings
 from tests.trainer.fake_trials import FakeTrialPool
-from tests.trainer.tiny_training import TINY
 from trainer.checkpoint import SCHEMA_VERSION
 from trainer.command.main import heddle
 from trainer.config import TrainConfig
@@ -146,8 +146,9 @@ def test_the_seed_beside_it_can_be_chosen(folder: RunFolder) -> None:
 def test_both_machines_are_shown_and_named(fake_engine: ModuleType, tmp_path: Path) -> None:
     text = page_of(kept_run(tmp_path / "runs" / "one", virtual_settings(2)))
     assert "Against the baselines, on 4 virtual cores" in text
-    assert "Against the baselines, on 3 real cores" in text
-    assert "measured on 3 real cores" in text
+    real = machine_words(here("threads", 3))
+    assert f"Against the baselines, on {real}" in text
+    assert f"measured on {real}" in text
 
 
 def test_several_runs_side_by_side(
@@ -332,7 +333,6 @@ def test_a_damaged_file_is_named(
         (["one", "outputt=x"], "did you mean output?"),
         (["one", "timeline.lanes=0"], "timeline.lanes=0: must be at least 1"),
         (["one", "beside=silo"], "beside=silo: is no seed policy; there are occ, two_phase"),
-        (["one", "machine=threads"], "machine=threads: a timeline takes virtual cores"),
     ],
 )
 def test_a_mistake_is_explained(
@@ -355,21 +355,24 @@ def test_numbers_beside_a_figure_are_not_shortened() -> None:
     assert text.startswith('<svg role="img" viewBox=')
 
 
-def test_timelines_of_a_real_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the compiled engine; that a workload can't be run any more is no reason to stop."""
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(heddle, ["train", *TINY, "search.generations=2"])
+def test_a_run_on_real_cores_has_no_timeline(folder: RunFolder) -> None:
+    """Virtual cores would show other conflicts than the run had."""
+    done = CliRunner().invoke(heddle, ["report", str(folder.path)])
     assert done.exit_code == 0, done.output
-    (run,) = (tmp_path / "runs").glob("*seed*")
-    done = CliRunner().invoke(heddle, ["report", run.name])
-    assert done.exit_code == 0, done.output
-    text = checked(run / "report.html")
-    assert "What happens when" in text
-    assert "virtual time, µs" in text
-    config = run / "config.yaml"
-    config.write_text(config.read_text().replace("name: tpcc", "name: gone"))
-    done = CliRunner().invoke(heddle, ["report", run.name])
-    assert done.exit_code == 0, done.output
-    text = checked(run / "report.html")
-    assert "the workload can&#39;t be run here" in text
-    assert "What happens when" not in text
+    text = checked(folder.report)
+    assert "No timeline can be recorded on real cores" in text
+    assert "virtual time, µs" not in text
+
+
+def test_the_page_names_the_host_and_what_makes_its_figures_doubtful(folder: RunFolder) -> None:
+    kept = json.loads(folder.comparison.read_text())
+    kept["host"] |= {"processor": "A Processor", "quota": 0.5, "clock": "tsc"}
+    for row in kept["results"]:
+        for repeat in row["repeats"]:
+            repeat["machine"] = {"kind": "threads", "cores": 24, "real_cores": 2}
+    folder.comparison.write_text(json.dumps(kept))
+    text = page_of(folder)
+    assert "24 workers on 2 real cores" in text
+    assert "A Processor" in text
+    assert "a quota of 0.5" in text
+    assert "Doubtful: 24 workers share 2 cores" in text

@@ -6,6 +6,7 @@ import os
 import re
 from hashlib import blake2b
 from pathlib import Path
+from tempfile import gettempdir
 
 from traces.errors import TraceError, why
 from traces.manifest import FILE_NAME
@@ -25,20 +26,20 @@ def prepared_program(folder: Path | str, day: str | None = None, hours: str | No
         hours: likewise.
 
     Returns:
-        Where it lies, in `cache_folder()`.
+        Where it lies, in `cache_folder()`, or in the folder of temporary files where that can't be
+        written to.
 
     Raises:
         TraceError: there is no such trace or part, or it can't be replayed, or not be written.
     """
     trace = open_trace(folder)
     part = choose_part(trace, day, hours)
-    path = cache_folder() / _name(trace, part)
-    if path.is_file():
-        return path
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TraceError(f"{path.parent}: can't be made: {why(error)}") from None
+    name = _name(trace, part)
+    kept = [folder / name for folder in (cache_folder(), _temporary_folder())]
+    for path in kept:
+        if path.is_file():
+            return path
+    path = _writable_folder() / name
     make_shown(trace, part, path)
     return path
 
@@ -53,8 +54,45 @@ def make_shown(trace: Trace, part: Part, path: Path) -> dict[str, int]:
 
 def cache_folder() -> Path:
     """Where programs are kept; any of them may be removed."""
-    above = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    try:
+        above = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError:  # nobody knows this user
+        return _temporary_folder()
     return Path(above) / "heddle" / "replay"
+
+
+def _temporary_folder() -> Path:
+    """Where they are kept if there is no home, or none that can be written to."""
+    return Path(gettempdir()) / f"heddle-{os.getuid()}" / "replay"
+
+
+def _writable_folder() -> Path:
+    """The first of the folders that can be made and written to.
+
+    Raises:
+        TraceError: none can.
+    """
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return folder
+        reason = "it can't be written to"
+    except OSError as error:
+        reason = f"can't be made: {why(error)}"
+    other = _temporary_folder()
+    try:
+        other.parent.mkdir(mode=0o700, exist_ok=True)
+        other.mkdir(exist_ok=True)
+        if other.parent.stat().st_uid == os.getuid() and os.access(other, os.W_OK):
+            return other
+        refused = "it is another user's"
+    except OSError as error:
+        refused = why(error)
+    raise TraceError(
+        f"{folder}: {reason}; nor can {other} be used ({refused}); set XDG_CACHE_HOME to a folder "
+        "that can be written to"
+    )
 
 
 def _name(trace: Trace, part: Part) -> str:

@@ -14,9 +14,10 @@ from rich.table import Table
 from envs.calibration import Calibration, CalibrationPlan, steps
 from envs.calibration import calibrate as calibrate_here
 from envs.engine_interface import load_engine
+from envs.host import Host, LoadMeter, disturbance, doubts, here, this_host
 from trainer.checkpoint import WritingError, write_atomically
 from trainer.command.costs import published_costs
-from trainer.command.errors import one_message
+from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.output import make_progress_console, print_table, refuse_bad_output
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import CalibrateConfig
@@ -46,23 +47,47 @@ def calibrate(settings: tuple[str, ...], show: bool) -> None:
         return
     config = compose_settings("calibrate", settings, CalibrateConfig)
     refuse_bad_output(config.output)
+    host = this_host()
+    if host.quota is not None and host.quota < host.cores:
+        raise UsageError(
+            f"a control group allows this process {host.quota:g} processors' time of "
+            f"{host.cores} cores (cpu.max): cores that are stopped when it is spent can't be "
+            "calibrated; run this outside of the quota"
+        )
+    for doubt in doubts(here("threads", 1), host):
+        click.echo(f"warning: {doubt}", err=True)
+    meter = LoadMeter()
     plan = CalibrationPlan(config.seconds, config.rounds, config.virtual_seconds)
     with make_display(make_progress_console()) as display:
         counter = Counter(display, "calibrate", steps(plan))
         found = calibrate_here(load_engine().probe, plan, published_costs(), counter.step)
+    disturbed = disturbance(meter.others(), here("threads", 1))
+    text = _document(found, asdict(config), host, disturbed)
+    _write(config.output, text)
     print_table(_fits(found))
     for name, why in found.assumed.items():
         click.echo(f"not measured: {name} ({why}); it is {found.costs[name]:g}")
-    text = _document(found, asdict(config))
-    if config.output is None:
-        click.echo(f"\n{text}", nl=False)
+    for case, why in found.left_out.items():
+        click.echo(f"warning: left out: {case}: {why}", err=True)
+    if disturbed is not None:
+        click.echo(f"warning: {disturbed}", err=True)
+    click.echo(f"\n{text}" if config.output is None else f"costs: {config.output}")
+    if found.interrupted:
+        click.echo("interrupted: what the engine's own steps take was not measured", err=True)
+        raise SystemExit(INTERRUPTED)
+    if not found.fits:
+        raise SystemExit(FAILED)
+
+
+def _write(output: str | None, text: str) -> None:
+    """Into the file if there is one; what can't be written is shown: it took minutes to measure."""
+    if output is None:
         return
     try:
-        write_atomically(Path(config.output), text)
+        write_atomically(Path(output), text)
     except WritingError:
-        click.echo(f"\n{text}", nl=False)  # minutes of measuring
+        click.echo(f"\n{text}", nl=False)
         raise
-    click.echo(f"costs: {config.output}")
 
 
 def _fits(found: Calibration) -> Table:
@@ -87,27 +112,21 @@ def _fits(found: Calibration) -> Table:
     return table
 
 
-def _document(found: Calibration, settings: dict[str, object]) -> str:
+def _document(
+    found: Calibration, settings: dict[str, object], host: Host, disturbed: str | None
+) -> str:
     """The costs as `machine/costs` reads them, with where they are from."""
     lines = [
         f"# Measured by heddle calibrate {heddle_version()}, "
-        f"{datetime.now(UTC).isoformat(timespec='minutes')}, {_processor()}.",
+        f"{datetime.now(UTC).isoformat(timespec='minutes')}.",
+        f"# {host.words}; clock source {host.clock}; {host.compiler}; commit {host.commit}.",
         f"# Slices of {settings['seconds']} s, {settings['rounds']} rounds.",
         *(f"# Not measured: {name}: {why}." for name, why in found.assumed.items()),
+        *(f"# Left out: {case}." for case in found.left_out),
+        *([] if disturbed is None else [f"# Doubtful: {disturbed}."]),
     ]
     rounded = {
         name: round(value, 3) if isinstance(value, float) else value
         for name, value in found.costs.items()
     }
     return "\n".join(lines) + "\n" + OmegaConf.to_yaml(OmegaConf.create(rounded))
-
-
-def _processor() -> str:
-    try:
-        info = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        return "an unknown processor"
-    for line in info.splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return "an unknown processor"

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from envs import machine_words
 from envs.history import History, HistoryFileError
-from envs.result import Machine
+from envs.host import here
 from envs.shrink import shrink
 from envs.trial import Trial, Verdict
 from envs.trial_plan import (
@@ -269,7 +269,7 @@ def _show(trial: Trial, verdict: Verdict, folder: Path, pool: TrialPool) -> None
         kept = keep_trial(trial, verdict, folder, pool)
     except WritingError as error:
         raise UsageError(f"output={error}") from None
-    words = machine_words(Machine(trial.machine["kind"], trial.cores))
+    words = machine_words(here(trial.machine["kind"], trial.cores))
     click.echo(f"trial: {kept} ({trial.subject.name}, {words})")
     if (folder / HISTORY_FILE).exists():
         click.echo(f"history: {folder / HISTORY_FILE}")
@@ -287,7 +287,7 @@ def _counts(transactions: int, aborted: int, trials: int) -> str:
 
 
 def _table(tally: Tally, plan: TrialPlan) -> Table:
-    where = machine_words(Machine(plan.machine["kind"], plan.cores))
+    where = machine_words(here(plan.machine["kind"], plan.cores))
     options = plan.workload.items()
     fixed = ", ".join(f"{key} {value}" for key, value in options if f"workload.{key}" in plan.fixed)
     workload = f"{plan.workload['name']}{f' ({fixed})' if fixed else ''}"

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from envs import (
+    THREADS,
     Comparison,
     ComparisonPlan,
     Evaluator,
@@ -21,9 +22,10 @@ from envs import (
     subject_of,
     untuned,
 )
-from envs.result import Machine
+from envs.host import here, this_host, usable_cores
 from policies import to_json
 from trainer.checkpoint import write_atomically
+from trainer.command.doubts import warn_of_doubts
 from trainer.command.errors import INTERRUPTED, UsageError, one_message
 from trainer.command.evaluate import as_list
 from trainer.command.kept_settings import settings_of
@@ -181,12 +183,13 @@ def _on_threads(
     interrupted = False
     if not much.enabled:
         return found, interrupted
+    warn_of_doubts(THREADS["kind"], much.cores)
     for case in standing.cases:
         runs = [entrant for entrant in entrants if entrant.case == case.case]
         workload = workload_options(runs[0].config.workload)
         evaluator = Evaluator(workload, much.cores, seed=config.seed)
         try:
-            display.say(f"{case.case}: on {evaluator.cores} real cores")
+            display.say(f"{case.case}: on {machine_words(evaluator.place)}")
             tuned = tune_silo(evaluator.run_round, much.tuning, config.seed, display)
             subjects = [
                 tuned.silo(),
@@ -221,7 +224,7 @@ def _best_of(method: str, case: CaseStanding, runs: Sequence[Entrant]) -> Iterat
 
 def _machine(entrants: Sequence[Entrant], case: str) -> str:
     machine = next(entrant.config.machine for entrant in entrants if entrant.case == case)
-    return machine_words(Machine(machine.kind, machine.cores or 0))
+    return machine_words(here(machine.kind, machine.cores or usable_cores()))
 
 
 def _write(
@@ -235,6 +238,7 @@ def _write(
     document = {
         "schema_version": SCHEMA_VERSION,
         "version": heddle_version(),
+        "host": this_host().as_dict(),
         "sweeps": [
             {"name": sweep.name, "settings": sweep.settings, "axes": sweep.axes} for sweep in sweeps
         ],

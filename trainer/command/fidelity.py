@@ -15,6 +15,7 @@ from rich.table import Table
 
 from envs import TUNED, Evaluator, Subject, is_tuned, of_policy, subject_of, untuned
 from envs.fidelity import Fidelity, FidelityPlan, measure_fidelity
+from envs.host import this_host
 from policies import ACTION_GROUPS, Encoding, Signature, resolve, to_json
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import UsageError, one_message
@@ -193,6 +194,7 @@ def _write(config: FidelityConfig, cores: int, found: Fidelity, folder: Path) ->
         machine=config.machine.options() | {"cores": str(cores)},
         seed=config.seed,
         version=heddle_version(),
+        host=this_host().as_dict(),
     )
     write_atomically(folder / "fidelity.json", json.dumps(document, indent=1) + "\n")
     plot_fidelity(found, cores, config.reference, folder / "fidelity.png")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from types import FrameType
 
 import click
 
@@ -12,6 +10,7 @@ from policies.sources import add_source
 from traces.lazy_group import LazyCommand, LazyGroup
 from traces.terminal import OutputError, Terminal, open_terminals
 from trainer.command.errors import FAILED, INTERRUPTED
+from trainer.command.stopping import Stop
 
 COMMANDS = {
     "train": LazyCommand(
@@ -129,30 +128,13 @@ def _registered(name: str) -> str:
 
 def main() -> None:
     """The console script."""
-    stop = _Stop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
+    stop = Stop()
+    stop.install()
     output, _ = open_terminals()
     sys.exit(_exit_code(output, stop))
 
 
-class _Stop:
-    """Ctrl-C, and being asked to stop: keep what was measured, say how to resume.
-
-    Attributes:
-        asked: whether either happened.
-    """
-
-    def __init__(self) -> None:
-        self.asked = False
-
-    def __call__(self, number: int, frame: FrameType | None) -> None:
-        """A signal arrived."""
-        self.asked = True
-        raise KeyboardInterrupt
-
-
-def _exit_code(output: Terminal, stop: _Stop) -> int | str | None:
+def _exit_code(output: Terminal, stop: Stop) -> int | str | None:
     """Run the command, and write what its output still holds."""
     code: int | str | None = 0
     reason = ""

@@ -13,6 +13,7 @@ from omegaconf import OmegaConf
 from rich import box
 from rich.table import Table
 
+from envs.host import this_host
 from envs.workload import TRACED
 from policies import PolicyDocument, PolicyFileError, load, save, shipped
 from policies.errors import why_not_written
@@ -169,6 +170,7 @@ def verify(
     tables = [verdict.as_dict() for verdict in verdicts]
     document = {
         "version": heddle_version(),
+        "host": this_host().as_dict(),
         "tolerance": tolerance,
         "seed": seed,
         "interrupted": interrupted,

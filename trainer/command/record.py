@@ -8,7 +8,7 @@ import click
 
 from envs import TUNED, Evaluator, is_tuned, machine_words, subject_of, untuned
 from envs.recorded_trace import RecordedTrace
-from envs.result import Machine, Result
+from envs.result import Result
 from traces.errors import TraceError
 from traces.manifest import RECORDER, Manifest, Source
 from traces.new_folder import refuse_existing
@@ -88,7 +88,7 @@ def _run(config: RecordConfig, evaluator: Evaluator) -> tuple[Result, RecordedTr
 
 def _write(config: RecordConfig, folder: Path, result: Result, trace: RecordedTrace) -> None:
     workload = workload_options(config.workload)
-    where = machine_words(Machine("threads", trace.recorded.workers))
+    where = machine_words(result.machine)
     files = (f"{workload.get('name', 'workload')} under {config.policy} on {where}",)
     manifest = Manifest(config.name or folder.absolute().name, Source(RECORDER, files), trace.types)
     tally = Tally()

@@ -46,10 +46,6 @@ def report(words: tuple[str, ...], show: bool) -> None:
         click.echo(settings_text("report", settings), nl=False)
         return
     config = compose_settings("report", settings, ReportConfig)
-    if config.machine.kind != "virtual":
-        raise UsageError(
-            f"machine={config.machine.kind}: a timeline takes virtual cores; leave it out"
-        )
     if config.beside is not None and config.beside not in SEEDS:
         raise UsageError(f"beside={config.beside}: is no seed policy; there are {', '.join(SEEDS)}")
     typed = ["heddle", "report", *map(shlex.quote, words)]

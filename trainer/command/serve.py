@@ -27,7 +27,6 @@ from envs import (
     untuned,
 )
 from envs import serve as run_on
-from envs.result import Machine
 from policies.errors import cut, shown, why_not_written
 from trainer.checkpoint import WritingError
 from trainer.command.errors import UsageError, one_message
@@ -77,7 +76,7 @@ def serve(settings: tuple[str, ...], show: bool) -> None:
 
 def _serve(config: ServeConfig, path: Path, evaluator: Evaluator, fallback: Subject) -> None:
     name = workload_options(config.workload).get("name", "workload")
-    where = machine_words(Machine(evaluator.machine["kind"], evaluator.cores))
+    where = machine_words(evaluator.place)
     _say(f"{name} on {where}; the policy is {path}, {fallback.name} until there is one")
 
     def tell(event: Event) -> None:

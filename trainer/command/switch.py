@@ -24,6 +24,7 @@ from envs import (
     subject_of,
     untuned,
 )
+from envs.host import this_host
 from envs.hot_switch import FEWEST_INTERVALS, HotSwitch, Unjudged, look_at_switches, split
 from policies.schedule import FIFO
 from trainer.checkpoint import write_atomically
@@ -276,6 +277,7 @@ def _document(config: SwitchConfig, measured: _Measured) -> dict[str, object]:
     return {
         "schema_version": 1,
         "heddle_version": heddle_version(),
+        "host": this_host().as_dict(),
         "policies": config.policy,
         "switches": [one.as_dict() for one in measured.switches if isinstance(one, HotSwitch)],
         "interrupted": measured.interrupted,

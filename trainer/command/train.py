@@ -21,6 +21,7 @@ from trainer.checkpoint import (
     remove_unfinished,
     write_atomically,
 )
+from trainer.command.doubts import warn_of_doubts
 from trainer.command.errors import FAILED, INTERRUPTED, NOT_BETTER, UsageError, one_message
 from trainer.command.kept_settings import with_kept_search
 from trainer.command.members import as_trained, common_signature, compose_members
@@ -250,6 +251,8 @@ def _run(
         WritingError: a checkpoint or a policy can't be written.
     """
     display.say(f"run: {folder.path}")
+    for kind, cores in {(m.config.machine.kind, m.config.machine.cores) for m in members}:
+        warn_of_doubts(kind, cores)
     specs = [MachineSpec.of(member.config) for member in members]
     backend = None
     try:

@@ -21,11 +21,13 @@ from envs import (
     Subject,
     UnknownPolicyError,
     is_tuned,
+    machine_words,
     scheduled,
     subject_of,
     untuned,
     with_backoff,
 )
+from envs.host import here, this_host
 from envs.transfer import Column, Place, Transfer
 from policies import PolicyFileError
 from traces.result_file import JSON, print_json, with_format
@@ -81,7 +83,9 @@ def transfer(settings: tuple[str, ...], show: bool, form: str) -> None:
     transfer = _measure(config, booths)
     title = _title([booth.place for booth in booths])
     if transfer.measured:
-        document = transfer.as_dict(seed=config.seed, version=heddle_version())
+        document = transfer.as_dict(
+            seed=config.seed, version=heddle_version(), host=this_host().as_dict()
+        )
         write_and_show(
             lambda: [] if folder is None else _write(transfer, document, title, folder),
             lambda: print_json(document) if form == JSON else print_table(_table(transfer, title)),
@@ -208,7 +212,9 @@ def _title(places: Sequence[Place]) -> str:
     kinds = {"virtual" if one.machine["kind"] == "virtual" else "real" for one in places}
     kind = " and ".join(sorted(kinds))
     many = len({place.cores for place in places}) > 1
-    return f"{what}, {kind} cores" if many else f"{what}, {first.cores} {kind} cores"
+    if many:
+        return f"{what}, {kind} cores"
+    return f"{what}, {machine_words(here(first.machine['kind'], first.cores))}"
 
 
 def _table(found: Transfer, title: str) -> Table:

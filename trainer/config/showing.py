@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from trainer.config.place import MachineConfig, PlaceConfig
+from trainer.config.place import PlaceConfig
 
 
 @dataclass
@@ -61,12 +61,10 @@ class ReportConfig:
         runs_dir: where runs are kept.
         output: the page; null = `report.html`, in the run's folder, or here for several runs.
         beside: the seed policy that the table is explained beside; null = the nearest.
-        machine: the virtual cores that runs on real cores are recorded on.
-        timeline: what is recorded.
+        timeline: what is recorded of runs on virtual cores.
     """
 
     runs_dir: str = "runs"
     output: str | None = None
     beside: str | None = None
-    machine: MachineConfig = field(default_factory=MachineConfig)
     timeline: ReportTimelineConfig = field(default_factory=ReportTimelineConfig)

@@ -16,6 +16,7 @@ from trainer.evaluation.backend import BackendError
 from trainer.evaluation.quiet_signals import ignore_signals
 from trainer.evaluation.ray_log import LOG, take_output
 from trainer.evaluation.ray_nodes import RayNodes
+from trainer.evaluation.ray_start import init_within
 
 MACHINE_RESOURCE = "heddle_machine"
 """The custom resource that stands for a whole machine: one unit a machine, so that two runs never
@@ -53,7 +54,8 @@ def start_ray(address: str | None, log: Path | None = None) -> ModuleType:
     quiet: dict[str, Any] = {"log_to_driver": take_output(ray), "logging_level": logging.ERROR}
     try:
         if address is None:
-            ray.init(
+            init_within(
+                ray,
                 address="local",
                 num_cpus=len(os.sched_getaffinity(0)),
                 resources={MACHINE_RESOURCE: 1},
@@ -62,7 +64,7 @@ def start_ray(address: str | None, log: Path | None = None) -> ModuleType:
                 **quiet,
             )
         else:
-            ray.init(address=address, **quiet)
+            init_within(ray, address=address, **quiet)
     except SystemExit:
         # Ray's handler of SIGTERM, in place while it starts.
         raise KeyboardInterrupt from None

@@ -66,6 +66,7 @@ class ComparisonView:
         rows: the learned policy first, then by throughput.
         violations: of the database's consistency.
         verdict: what it shows, in a line; empty if nothing was to compare with.
+        warnings: what makes the figures doubtful.
     """
 
     machine: str
@@ -74,6 +75,7 @@ class ComparisonView:
     rows: list[ComparedView]
     violations: list[str]
     verdict: str
+    warnings: list[str]
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ def comparison_view(
         [_compared(row, most, scores) for row in ordered],
         comparison.violations,
         verdict.line if verdict is not None else "",
+        comparison.warnings,
     )
 
 

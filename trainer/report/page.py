@@ -21,7 +21,7 @@ from policies.in_words import (
     type_words,
 )
 from traces.spelling import visible
-from trainer.config import ReportConfig, VirtualConfig
+from trainer.config import ReportConfig
 from trainer.plot import histories_figure, history_figure
 from trainer.progress import Display
 from trainer.report.drawn import as_svg, style
@@ -114,7 +114,7 @@ class RunView:
     waiting: list[tuple[str, list[Place]]] = field(default_factory=list)
     aborts: list[tuple[str, list[Place]]] = field(default_factory=list)
     windows: list[Drawn] = field(default_factory=list)
-    windows_of: str = ""
+    no_windows: str = ""
 
 
 def make_page(
@@ -394,6 +394,11 @@ def _facts(run: KeptRun) -> list[Fact]:
     if run.objective is not None:
         facts.append(Fact("Trained for", f"the {run.objective} over {len(run.members)} members"))
     first = run.members[0]
+    host = first.comparison.host if first.comparison is not None else None
+    if host is not None:
+        facts.append(Fact("Measured on", host.words))
+        build = f"{host.compiler}, commit {host.commit}; clock source {host.clock}"
+        facts.append(Fact("Engine", build))
     costs = first.settings.get("machine", {}).get("costs") if first.virtual else None
     if isinstance(costs, Mapping):
         facts.append(Fact("Core to core", f"{costs.get('transfer_ns')} ns for a cache line"))
@@ -513,14 +518,17 @@ def _add_windows(
     config: ReportConfig,
     number: int,
 ) -> None:
-    machine = config.machine
-    assert isinstance(machine, VirtualConfig)
+    if not run.members[0].virtual:
+        view.no_windows = (
+            "No timeline can be recorded on real cores, and virtual ones would conflict at another "
+            "rate. heddle timeline records a policy on virtual cores."
+        )
+        return
     for at, member in enumerate(run.members):
         try:
             drawn = draw_windows(
                 member,
                 {seed.name: seed, LEARNED: policy},
-                machine,
                 config.timeline,
                 f"window{number}-{at}-",
             )
@@ -529,11 +537,6 @@ def _add_windows(
             view.missing.append(Missing(what, f"the workload can't be run here: {error}"))
             return
         view.windows += [replace(one, name=f"{one.name}{_in(member)}") for one in drawn]
-    if not run.members[0].virtual:
-        view.windows_of = (
-            "The run was made on real cores, of which no timeline can be recorded: virtual ones "
-            "are shown."
-        )
 
 
 def _count(value: float) -> str:

@@ -48,23 +48,21 @@ class Drawn:
 def draw_windows(
     run: KeptMember,
     policies: Mapping[str, PolicyDocument],
-    machine: VirtualConfig,
     config: ReportTimelineConfig,
     prefix: str,
 ) -> list[Drawn]:
     """Record each policy on the run's workload, and draw a part of each, all at one scale.
 
     Args:
-        run: what was trained for.
+        run: what was trained for, on virtual cores.
         policies: what to run, by name.
-        machine: the virtual cores, for a run on real ones; a run on virtual ones has its own.
         config: how much is recorded.
         prefix: of the pictures' names in the page.
 
     Raises:
         NoWindowError: it can't be recorded.
     """
-    where, seed = _machine_of(run, machine), _seed_of(run)
+    where, seed = _machine_of(run), _seed_of(run)
     try:
         evaluator = Evaluator(
             workload_options(run.workload),
@@ -95,11 +93,9 @@ def draw_windows(
     ]
 
 
-def _machine_of(run: KeptMember, otherwise: VirtualConfig) -> VirtualConfig:
-    """The virtual cores of a run; for real ones as many virtual ones."""
+def _machine_of(run: KeptMember) -> VirtualConfig:
+    """The virtual cores of a run."""
     kept: Any = run.settings.get("machine")
-    if not run.virtual:
-        return VirtualConfig(**{**vars(otherwise), "cores": run.cores or otherwise.cores})
     try:
         costs = CostsConfig(**kept["costs"])
         names = {one.name for one in fields(VirtualConfig)}

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 from tests.traces.replay.some_programs import day, order, shop
 from tests.traces.some_transactions import NOON, row
 from traces.command import trace
+from traces.errors import TraceError
 from traces.replay.prepared import cache_folder, prepared_program
 
 
@@ -29,6 +30,22 @@ def test_a_program_is_made_once(folder: Path) -> None:
     assert prepared_program(folder) == first
     assert first.stat().st_mtime_ns == before
     assert prepared_program(folder, hours="12") != first
+
+
+def test_a_home_that_can_not_be_written_to(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor by root: the cache lies below a file."""
+    (tmp_path / "file").touch()
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr("traces.replay.prepared.gettempdir", lambda: str(tmp_path / "temporary"))
+    made = prepared_program(folder)
+    assert (tmp_path / "temporary") in made.parents
+    assert prepared_program(folder) == made
+    monkeypatch.setattr("traces.replay.prepared.gettempdir", lambda: str(tmp_path / "file"))
+    with pytest.raises(TraceError, match="set XDG_CACHE_HOME to a folder"):
+        prepared_program(folder)
 
 
 def test_another_trace_in_its_place_is_another_program(folder: Path, tmp_path: Path) -> None:

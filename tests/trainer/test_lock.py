@@ -1,0 +1,88 @@
+"""Locks, where there are some and where there are none; a store that is made as a whole."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import logging
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import pytest
+
+from trainer.checkpoint import WritingError
+from trainer.lock import HeldError, held
+from trainer.mlflow_store import MlflowStore
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def flock(file: Any, operation: int) -> None:
+        raise OSError(number, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+
+
+def test_a_folder_is_held_once(tmp_path: Path) -> None:
+    with held(tmp_path), pytest.raises(HeldError, match="another process"), held(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_a_warning(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    number: int,
+) -> None:
+    refuse(monkeypatch, number)
+    with caplog.at_level(logging.WARNING), held(tmp_path):
+        pass
+    assert "the file system has no locks" in caplog.text
+    assert f"no other process works in {tmp_path}" in caplog.text
+
+
+def test_a_lock_that_fails_otherwise_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse(monkeypatch, errno.EIO)
+    with pytest.raises(WritingError, match=r"can't be locked"), held(tmp_path):
+        pass
+
+
+class CutOff(BaseException):
+    """The process is killed."""
+
+
+class Client:
+    """Makes the database of its URI, and is cut off in between if it is told to."""
+
+    killed = False
+
+    def __init__(self, tracking_uri: str, registry_uri: str) -> None:
+        self._path = Path(tracking_uri.removeprefix("sqlite:///"))
+
+    def search_experiments(self, max_results: int) -> None:
+        if not self._path.exists():
+            self._path.write_text("half")
+        if Client.killed:
+            raise CutOff
+        self._path.write_text("whole")
+
+
+def test_a_store_that_was_cut_off_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mlflow, "MlflowClient", Client)
+    monkeypatch.setattr(Path, "unlink", lambda path, missing_ok=False: None)  # killed: no cleaning
+    store = MlflowStore(None, tmp_path)
+    Client.killed = True
+    with pytest.raises(CutOff):
+        store.connect()
+    assert not (tmp_path / "mlflow.db").exists()
+    monkeypatch.undo()
+    monkeypatch.setattr(mlflow, "MlflowClient", Client)
+    Client.killed = False
+    store.connect()
+    assert (tmp_path / "mlflow.db").read_text() == "whole"
+    assert [path.name for path in tmp_path.glob(".mlflow.db*")] == []

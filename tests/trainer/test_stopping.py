@@ -1,0 +1,96 @@
+"""Signals: the first one asks, the second one ends."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from trainer.command.stopping import SAME_SECONDS, Stop
+from trainer.evaluation import ray_start
+
+PROGRAM = """
+import time
+from trainer.command.stopping import Stop
+Stop().install()
+try:
+    print("ready", flush=True)
+    time.sleep(60)
+except KeyboardInterrupt:
+    print("asked", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_ends_at_once_and_without_a_trace(number: signal.Signals) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        assert process.stdout.readline() == "asked\n"
+        time.sleep(SAME_SECONDS + 0.1)
+        process.send_signal(number)
+        _, told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (130, "interrupted again: ended at once\n")
+
+
+def test_signals_that_arrive_together_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `timeout` sends them: to the process, and to its group."""
+    ended: list[int] = []
+    monkeypatch.setattr("os._exit", ended.append)
+    stop = Stop()
+    with pytest.raises(KeyboardInterrupt):
+        stop(signal.SIGTERM, None)
+    stop(signal.SIGTERM, None)
+    assert (stop.asked, ended) == (True, [])
+
+
+class FakeRay(ModuleType):
+    """Starts as a test says, and notes what is asked of it."""
+
+    def __init__(self, init: Any) -> None:
+        super().__init__("ray")
+        self.init = init
+        self.ended = 0
+
+    def shutdown(self) -> None:
+        self.ended += 1
+
+
+def test_ray_that_does_not_start_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_start, "START_SECONDS", 0.01)
+    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
+    ray = FakeRay(lambda: time.sleep(60))
+    with pytest.raises(ray_start.LateError, match=r"not started within .*loopback interface"):
+        ray_start.init_within(ray)
+
+
+def test_what_ray_answers_is_raised() -> None:
+    def refused(**arguments: Any) -> None:
+        raise ConnectionError(arguments["address"])
+
+    with pytest.raises(ConnectionError, match="here"):
+        ray_start.init_within(FakeRay(refused), address="here")
+
+
+def test_an_interrupt_while_ray_starts_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow() -> None:
+        signal.raise_signal(signal.SIGINT)
+        time.sleep(0.2)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    ray = FakeRay(slow)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ray_start.init_within(ray)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ray.ended == 1

@@ -1,0 +1,18 @@
+"""Warnings before something is measured on real cores."""
+
+from __future__ import annotations
+
+import click
+
+from envs.host import doubts, here, this_host, usable_cores
+
+
+def warn_of_doubts(kind: str, cores: int | None) -> None:
+    """Say on stderr what will make the figures doubtful.
+
+    Args:
+        kind: of the machine: `threads` or `virtual`.
+        cores: workers; None: one for every core that the process may use.
+    """
+    for doubt in doubts(here(kind, cores or usable_cores()), this_host()):
+        click.echo(f"warning: {doubt}", err=True)

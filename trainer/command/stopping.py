@@ -1,0 +1,56 @@
+"""Signals that ask a command to end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from types import FrameType
+
+from trainer.command.errors import INTERRUPTED
+
+STDERR = 2
+
+SAME_SECONDS = 1.0
+"""Signals that follow so soon are one request: `timeout` and terminals send several."""
+
+
+class Stop:
+    """Ctrl-C, and being asked to stop: keep what was measured, say how to resume.
+
+    A second signal ends the process at once. Files are written beside and renamed, so none is cut
+    off, and a run's last checkpoint is there.
+
+    Attributes:
+        asked: whether a signal arrived.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._asked_at = 0.0
+
+    def install(self) -> None:
+        """Handle SIGINT and SIGTERM from here on."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self)
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """A signal arrived.
+
+        Raises:
+            KeyboardInterrupt: it is the first one.
+        """
+        now = time.monotonic()
+        if not self.asked:
+            self.asked, self._asked_at = True, now
+            raise KeyboardInterrupt
+        if now - self._asked_at >= SAME_SECONDS:
+            _end_at_once()
+
+
+def _end_at_once() -> None:
+    # Not through Python's streams: the signal may have come in the middle of a write to them.
+    with contextlib.suppress(OSError):
+        os.write(STDERR, b"interrupted again: ended at once\n")
+    os._exit(INTERRUPTED)
