@@ -68,9 +68,12 @@ def _accesses(
     taken: set[str] = set()
     for (statement, table, kind), number in met.items():
         plain = f"{ACCESS_KINDS[kind]}_{tables[table]}"
-        name = statements[statement] if statements else plain
+        # A row of the log may lack the name, and names may be put together as those here are.
+        name = (statements[statement] if statements else "") or plain
         if name in taken:
             name = f"{name}_{plain}_{number}"
+        while name in taken:
+            name = f"{name}_{number}"
         taken.add(name)
         made.append(Access(number, name, tables[table], ACCESS_KINDS[kind]))
     return tuple(made)
