@@ -40,7 +40,10 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A head and another machine, each with one core for Ray."""
+    # Ray gives its processes seconds to start, and its workers what other processes leave.
     monkeypatch.setenv("RAY_raylet_start_wait_time_s", str(int(PATIENCE_S)))
+    monkeypatch.setenv("RAY_agent_register_timeout_ms", str(int(PATIENCE_S * 1000)))
+    monkeypatch.setenv("RAY_worker_niceness", "0")
     from ray.cluster_utils import Cluster
 
     patient = functools.partialmethod(Cluster._wait_for_node, timeout=PATIENCE_S)
