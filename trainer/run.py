@@ -44,10 +44,12 @@ from policies import (
 from policies.homes import MEMBERS
 from policies.policy_digest import policy_digest
 from policies.schedule import PARAMETERS, POLICY
+from trainer.budget import Pacing
 from trainer.champion import choose_champion, stages
 from trainer.checkpoint import Best, Checkpoint, GenerationRecord, WritingError, best_so_far
 from trainer.classifier.document import read_classifier
 from trainer.config import RunConfig, TrainConfig
+from trainer.duration import parse_duration
 from trainer.evaluation import Backend, Ledger, Race
 from trainer.evaluation.backend import check_backend, rounds_of
 from trainer.evaluation.measure import (
@@ -59,6 +61,7 @@ from trainer.evaluation.measure import (
 from trainer.evaluation.objective import OBJECTIVES, check_objective
 from trainer.evaluation.race import check_race
 from trainer.member import Member, alone
+from trainer.phases import Phase
 from trainer.policy_library.start import start_tables
 from trainer.policy_registry import refuse_bad_model
 from trainer.progress import Display
@@ -181,6 +184,11 @@ def check_settings(
             f"search.evaluations={most}: must be at least {cost}: a candidate costs one in each "
             "member of robust.members"
         )
+    if config.budget is not None:
+        try:
+            parse_duration(config.budget)
+        except ValueError as error:
+            raise ValueError(f"budget={error}") from None
     check_objective(config.robust.objective)
     check_backend(config.evaluation)
     check_race(config.evaluation)
@@ -247,6 +255,7 @@ class Training:
         record: logs.
         library: candidates that the search starts from besides the seeds and `search.start`.
         members: what is trained for, in the order of the backend's; none = what is set, alone.
+        pacing: the settings of each phase; None = as they are set.
 
     Raises:
         CheckpointError: the folder holds a checkpoint that can't be used.
@@ -262,9 +271,11 @@ class Training:
         record: Record,
         library: Sequence[Candidate] = (),
         members: Sequence[Member] = (),
+        pacing: Pacing | None = None,
     ) -> None:
         self._config = config
         self._members = list(members) or alone(config)
+        self._pacing = pacing or Pacing(config, self._members)
         self._objective = OBJECTIVES[config.robust.objective]
         self._signature = signature
         self._space = space_of(config.search, signature)
@@ -275,7 +286,8 @@ class Training:
         self._library += start_tables(places, self._encoding)
         self._folder = folder
         self._backend = backend
-        self._rounds = rounds_of(backend, len(self._members))
+        rounds = rounds_of(backend, len(self._members))
+        self._rounds = [self._pacing.rounds.of(one) for one in rounds]
         self._display = display
         self._record = record
         self._state = Checkpoint.load(folder.path)
@@ -296,6 +308,7 @@ class Training:
             WritingError: a checkpoint or a policy can't be written; those before it remain.
         """
         champion, tuned = self.learn()
+        self._begin(Phase.COMPARISON)
         closings = self._compare_in_each(champion, tuned)
         self._keep_scores(champion, closings, "score", lambda one: one.comparison)
         if not any(one.comparison.interrupted for one in closings):
@@ -325,11 +338,13 @@ class Training:
         state.mlflow_run_id = self._record.run_id or before
         if before not in (None, state.mlflow_run_id):
             state.save(self._folder.path)  # there may be no generation left that would
+        self._begin(Phase.SWEEP)
+        tuning = self._config.tuning
         for member in self._members[len(state.tuned_us) :]:
             run_round = self._rounds[len(state.tuned_us)]
-            tuned = tune_silo(run_round, config.tuning, config.seed, self._display, member.prefix)
-            state.tuned_us.append(tuned.constant_us)
-            state.exponential.append(tuned.exponential)
+            found = tune_silo(run_round, tuning, config.seed, self._display, member.prefix)
+            state.tuned_us.append(found.constant_us)
+            state.exponential.append(found.exponential)
             state.save(self._folder.path)
         references = [tuned.silo() for tuned in state.tuned]
         if self._encoding.scheduled:
@@ -340,10 +355,16 @@ class Training:
         if state.search is not None:
             search.load_state_dict(state.search)
         with self._check:
+            self._begin(Phase.SEARCH)
             self._search(search, references)
+            self._begin(Phase.CHOICE)
             champion = self._choose(start, references)
         self._save_policy(champion)
         return champion, state.tuned
+
+    def _begin(self, phase: Phase) -> None:
+        """Take the settings that the budget leaves time for."""
+        self._config = self._pacing.settings(phase, self._state.seconds)
 
     def _refuse_unschedulable(self) -> None:
         """Schedules go by keys that a workload names beforehand; not every workload does.
@@ -410,7 +431,11 @@ class Training:
             len(state.history) >= search.generations
         )
         by_evaluations = self._candidates_left == 0
-        by_seconds = search.seconds is not None and state.seconds >= search.seconds
+        before = state.history[-2].seconds if len(state.history) > 1 else 0.0
+        last = state.history[-1].seconds - before if state.history else 0.0
+        by_seconds = search.seconds is not None and (
+            state.seconds + self._pacing.ends_before(last) >= search.seconds
+        )
         return by_generations or by_evaluations or by_seconds
 
     @property
@@ -699,6 +724,7 @@ class Training:
         if self._config.machine.kind == THREADS["kind"] or not self._config.validation.enabled:
             return list(closings)
         self._backend.close()  # its databases are not needed any more, and its cores are
+        self._begin(Phase.VALIDATION)
         made: dict[str, tuple[Comparison | None, Verdict | None]] = {}
         validated = []
         for closing in closings:

@@ -22,6 +22,7 @@ QUICK = [
     "evaluation.backend=in_process",
     "mlflow.enabled=false",
     "report.enabled=false",
+    "forecast=false",
     "tuning.rounds=1",
     "tuning.final_rounds=1",
     "champion.rounds=2",

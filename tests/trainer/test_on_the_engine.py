@@ -45,6 +45,7 @@ TINY = [
     "validation.tuning.final_rounds=1",
     "mlflow.enabled=false",
     "report.enabled=false",
+    "forecast=false",
     "machine.cores=2",
     "baselines=[silo,silo_tuned,ic3]",
 ]

@@ -40,6 +40,7 @@ QUICK = [
     "evaluation.backend=in_process",
     "mlflow.enabled=false",
     "report.enabled=false",
+    "forecast=false",
     "validation.enabled=false",
     "tuning.rounds=1",
     "tuning.final_rounds=1",

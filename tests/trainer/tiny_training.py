@@ -40,6 +40,7 @@ TINY = (
     "check.enabled=false",
     "mlflow.enabled=false",
     "report.enabled=false",
+    "forecast=false",
 )
 
 

@@ -169,6 +169,8 @@ def check_ranges(settings: Any, prefix: str = "") -> None:
             raise UsageError(f"{key}={value}: must be one of {', '.join(map(str, ONE_OF[key]))}")
         elif isinstance(value, str) and not value.strip():
             raise UsageError(f"{key}=: must not be empty")
+        elif isinstance(value, str):
+            continue  # such as a budget of `5min`, where another command has one in seconds
         elif key in AT_LEAST_ONE and value < 1:
             raise UsageError(f"{key}={value}: must be at least 1")
         elif (most := _most(key)) is not None and value > most:

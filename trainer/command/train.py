@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,7 @@ from omegaconf import OmegaConf
 from envs import Comparison, comparison_table, machine_words
 from envs.engine_interface import load_engine
 from policies import Signature, load
+from trainer.budget import BudgetError, TimeBudget
 from trainer.checkpoint import (
     Checkpoint,
     WritingError,
@@ -23,6 +26,7 @@ from trainer.checkpoint import (
 )
 from trainer.command.doubts import warn_of_doubts
 from trainer.command.errors import FAILED, INTERRUPTED, NOT_BETTER, UsageError, one_message
+from trainer.command.forecast import foreseen, show_forecast
 from trainer.command.kept_settings import with_kept_search
 from trainer.command.members import as_trained, common_signature, compose_members
 from trainer.command.members_table import members_table
@@ -60,8 +64,15 @@ from trainer.verdict import Kind, Verdict
 @click.option("-m", "--multirun", is_flag=True, help="A run for every combination of values.")
 @click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
 @click.option("--fail-unless-better", is_flag=True, help=f"Exit {NOT_BETTER} without a sure gain.")
+@click.option("--dry-run", is_flag=True, help="Forecast time and memory, and leave.")
 @one_message
-def train(settings: tuple[str, ...], multirun: bool, show: bool, fail_unless_better: bool) -> None:
+def train(
+    settings: tuple[str, ...],
+    multirun: bool,
+    show: bool,
+    fail_unless_better: bool,
+    dry_run: bool,
+) -> None:
     r"""Learn a policy, choose the best by measuring anew, compare it with the baselines.
 
     Everything is kept in a folder under runs_dir: the policy, the settings, the comparison, a
@@ -77,12 +88,22 @@ def train(settings: tuple[str, ...], multirun: bool, show: bool, fail_unless_bet
       heddle train workload=ycsb workload.theta=0.9 search.generations=50
       heddle train -m workload.warehouses=1,2,4 seed=1,2,3
       heddle train 'robust.members=[{workload.warehouses:[1,4]}]' robust.objective=worst
+      heddle train experiment=quick budget=5min
+      heddle train --dry-run workload.warehouses=100
       heddle train resume=RUN
       heddle train -m sweep=SWEEP
     """
     if show:
         first = first_of_sweep(settings) if multirun else settings
         click.echo(settings_text("train", first), nl=False)
+        return
+    if multirun and dry_run:
+        raise UsageError(
+            "--dry-run is of one run; leave out -m, and type one value of each setting"
+        )
+    if dry_run:
+        config, overrides, _ = with_resume(settings)
+        show_forecast(*checked(config, overrides)[:2])
         return
     if multirun:
         if fail_unless_better:
@@ -170,7 +191,10 @@ def train_once(
         sweep: that it is part of.
         swept: its values of what the sweep sweeps.
     """
+    begun = time.monotonic()
     config, members, signature = checked(config, overrides)
+    budget = TimeBudget(config.budget, begun) if config.budget is not None else None
+    new = folder is None
     if folder is None:
         workload = members[0].workload.get("name", "workload")
         words = f"{workload}-{config.search.name}-seed{config.seed}"
@@ -179,7 +203,11 @@ def train_once(
     if sweep is not None:
         go_on = heddle_command("train", "-m", f"sweep={sweep.path}")
     try:
-        return _train(config, overrides, members, signature, folder, sweep, swept, go_on)
+        return _train(config, overrides, members, signature, folder, sweep, swept, go_on, budget)
+    except BudgetError as error:
+        if new and sweep is None:
+            shutil.rmtree(folder.path)  # nothing was measured that could be resumed
+        raise UsageError(str(error)) from error
     except KeyboardInterrupt:  # also before its first generation, and after its last
         return Ended(folder, _say_interrupted(folder, go_on), better=False)
 
@@ -193,6 +221,7 @@ def _train(
     sweep: Sweep | None,
     swept: Mapping[str, str] | None,
     go_on: str,
+    budget: TimeBudget | None,
 ) -> Ended:
     """The run in its folder, from settings to report."""
     runs_dir = Path(config.runs_dir)
@@ -208,7 +237,7 @@ def _train(
         record = Record(config.mlflow, runs_dir, display.say, parent, label)
         status, registered, made = "FAILED", None, Made()
         try:
-            made = _run(config, members, signature, folder, display, record)
+            made = _run(config, members, signature, folder, display, record, budget)
             outcome = made.outcome
             if made.lost is None:
                 status = "KILLED" if outcome is None or outcome.interrupted else "FINISHED"
@@ -244,6 +273,7 @@ def _run(
     folder: RunFolder,
     display: Display,
     record: Record,
+    budget: TimeBudget | None,
 ) -> Made:
     """The training, its files and its page.
 
@@ -258,7 +288,10 @@ def _run(
     try:
         notices = Notices(display.say, folder.backend_log)
         backend = build_backend(config.evaluation, *specs, notices=notices)
-        training = Training(config, signature, folder, backend, display, record, members=members)
+        pacing = foreseen(config, members, backend, display, budget)
+        training = Training(
+            config, signature, folder, backend, display, record, members=members, pacing=pacing
+        )
         outcome = training.run()
         lost = None
         try:
@@ -272,6 +305,8 @@ def _run(
         except KeyboardInterrupt:
             without_page = True
         _record_results(record, folder, members, outcome)
+        if budget is not None:
+            display.say(budget.words)
         return Made(outcome, lost, without_page)
     except KeyboardInterrupt:
         return Made()

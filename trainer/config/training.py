@@ -137,6 +137,9 @@ class TrainConfig(TrainingConfig):
         sweep: with -m: the sweep to begin or to go on with: its name, or its folder.
         runs_dir: where runs are kept.
         report: the page.
+        budget: of time for everything, such as `5min`: sweep, search, choice, comparison and
+            validation are made to fit; null = they take what they take as they are set.
+        forecast: whether some short runs before the beginning say how long it takes.
     """
 
     robust: RobustConfig = field(default_factory=RobustConfig)
@@ -147,3 +150,5 @@ class TrainConfig(TrainingConfig):
     sweep: str | None = None
     runs_dir: str = "runs"
     report: PageConfig = field(default_factory=PageConfig)
+    budget: str | None = None
+    forecast: bool = True

@@ -159,6 +159,7 @@ TRAINING = [
     *("champion.finalists=1", "champion.rounds=1", "champion.slice_seconds=0.001"),
     *("run.seconds=0.001", "run.repeats=1", "validation.enabled=false", "mlflow.enabled=false"),
     "report.enabled=false",
+    "forecast=false",
     "baselines=[silo]",
 ]
 
