@@ -24,7 +24,7 @@ the first section open: before evaluations and fitness."""
 
 ELSEWHERE = (
     *("mlflow", "report", "evaluation.backend", "evaluation.address", "runs_dir", "resume"),
-    *("sweep", "registered_model"),
+    *("sweep", "registered_model", "forecast"),
 )
 """Settings of where a run is measured and recorded: they tell no two runs apart."""
 
