@@ -50,7 +50,7 @@ def test_every_baseline_commits_and_keeps_the_database_consistent(
     engine_evaluator: Evaluator,
 ) -> None:
     names = [*BASELINES, "two_phase_locking_no_wait", "random:1", "random:2"]
-    subjects = [subject_of(name, engine_evaluator.signature, lambda: 2.0) for name in names]
+    subjects = [subject_of(name, engine_evaluator.signature, untuned) for name in names]
     plan = ComparisonPlan(0.25, 1, 0.01)  # other work may have the cores for part of it
     comparison = compare(engine_evaluator.run_round, subjects, plan, seed=1)
     assert [row.subject.name for row in comparison.rows] == names
@@ -102,7 +102,7 @@ def test_a_trial_for_another_database_is_refused(
 
 def test_candidates_are_measured_beside_the_reference(engine_evaluator: Evaluator) -> None:
     reference, *others = (
-        subject_of(name, engine_evaluator.signature, lambda: 2.0)
+        subject_of(name, engine_evaluator.signature, untuned)
         for name in ("silo_tuned", "occ", "ic3")
     )
     found = engine_evaluator.evaluate(
@@ -140,7 +140,7 @@ def test_every_baseline_commits_on_virtual_cores_and_leaves_the_database_consist
     virtual_engine: Evaluator,
 ) -> None:
     names = [*BASELINES, "two_phase_locking_no_wait", "random:1"]
-    subjects = [subject_of(name, virtual_engine.signature, lambda: 2.0) for name in names]
+    subjects = [subject_of(name, virtual_engine.signature, untuned) for name in names]
     comparison = compare(virtual_engine.run_round, subjects, ComparisonPlan(0.01, 1, 0.002), seed=1)
     assert [row.subject.name for row in comparison.rows] == names
     for row in comparison.rows:
@@ -178,7 +178,7 @@ def test_virtual_cores_give_the_same_result_in_every_process(virtual_engine: Eva
 
 
 def test_candidates_are_measured_beside_a_remembered_reference(virtual_engine: Evaluator) -> None:
-    occ = subject_of("occ", virtual_engine.signature, lambda: 2.0)
+    occ = subject_of("occ", virtual_engine.signature, untuned)
     first, again = (
         virtual_engine.evaluate(
             [occ], NATIVE["silo"], slices=2, seconds=0.004, warmup=0.001, seed=1

@@ -97,7 +97,7 @@ def test_a_program_is_written_where_one_wants_it(folder: Path, tmp_path: Path) -
     [
         (["nowhere"], "nowhere: there is no such folder"),
         (["shop", "--hours", "x"], "hours='x'"),
-        (["shop", "--output", "no/folder"], "--output no/folder"),
+        (["shop", "--output", "no/folder"], "output no/folder"),
         (["shop", "--day", "2027-01-01"], "has no day 2027-01-01"),
         (["shop", "--hours", "3"], "choose another day= or hours="),
     ],
@@ -117,6 +117,7 @@ def test_a_cache_that_cannot_be_made_is_told(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr("traces.replay.prepared.gettempdir", lambda: str(tmp_path / "file"))
     result = run(str(folder))
     assert result.exit_code == 2
     assert "can't be made" in result.output
