@@ -408,7 +408,7 @@ def test_train_interrupted_in_the_validation_shows_and_keeps_the_comparison(
         done = run("train", *VIRTUAL)
     assert done.exit_code == 130
     folder = only_run()
-    assert "on 4 virtual cores (median" in done.output
+    assert "verdict on 4 virtual cores: " in done.output
     assert f"compare again with: heddle train resume={folder}" in done.output
     assert not json.loads((folder / "comparison.json").read_text())["interrupted"]
     assert json.loads((folder / "validation.json").read_text())["interrupted"]

@@ -178,7 +178,7 @@ def test_what_is_printed_promotes_in_the_store_of_the_run(
         done = heddle_("train", *TRAIN, f"registered_model={model}", f"seed={seed}", *where)
         assert done.exit_code == 0, done.output
     (typed,) = [line for line in done.output.splitlines() if line.startswith("promote:")]
-    done = heddle_(*shlex.split(typed)[3:])
+    done = heddle_(*shlex.split(typed)[2:])
     assert done.stdout == f"{model}@champion: version 2, was 1\n"
     assert int(dict(store.connect().get_registered_model(model).aliases)[CHAMPION]) == 2
 
