@@ -149,6 +149,17 @@ def test_a_loop_that_is_left_keeps_no_worker_from_later_calls(ray: FakeRay) -> N
     assert dict(pool.run([where] * 3)) == dict.fromkeys(range(3), "one")
 
 
+def test_what_a_call_of_a_loop_that_was_left_raises_concerns_no_later_call(ray: FakeRay) -> None:
+    pool, _ = workers(ray)
+
+    def explodes(actor: FakeActor) -> Any:
+        return actor.ask(lambda name: [][1])
+
+    with pytest.raises(IndexError):
+        list(pool.run([explodes] * 2))  # one of them raises; the other is under way
+    assert set(dict(pool.run([where] * 3))) == {0, 1, 2}
+
+
 def test_an_actor_that_dies_before_it_is_ready_is_started_again(ray: FakeRay) -> None:
     ray.machines["two"].room = 0
 

@@ -277,7 +277,6 @@ def test_a_run_that_fails_keeps_no_other_from_being_made(
         (["-m", *SMALL, "sweep=..", "seed=1,2"], "sweep=..: names no folder of its own"),
         (["-m", *SMALL, "sweep=mine/..", "seed=1,2"], "sweep=mine/..: names no folder of its own"),
         (["-m", "seed=1,2", "hydra.sweep.dir=x"], "hydra.sweep.dir=x: can't be set"),
-        (["-m", "seed=1,2", "runs_dir=a,b"], "runs_dir=a,b"),
         (["-m", "seed=interval(1,5)"], "name the values"),
         (["-m", "seed=1,2", "search=evolution,nosuch"], "nosuch"),
         (["experiment=factor_analysis"], "is a sweep over search.actions; add -m"),

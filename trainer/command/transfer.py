@@ -211,9 +211,11 @@ def _title(places: Sequence[Place]) -> str:
     what = "several workloads" if name is None else f"{name} ({options})" if options else name
     kinds = {"virtual" if one.machine["kind"] == "virtual" else "real" for one in places}
     kind = " and ".join(sorted(kinds))
-    many = len({place.cores for place in places}) > 1
-    if many:
+    cores = {place.cores for place in places}
+    if len(cores) > 1:
         return f"{what}, {kind} cores"
+    if len(kinds) > 1:
+        return f"{what}, {first.cores} {kind} cores"
     return f"{what}, {machine_words(here(first.machine['kind'], first.cores))}"
 
 

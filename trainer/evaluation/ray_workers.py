@@ -179,7 +179,7 @@ class Workers:
             for future in self._look(POLL_SECONDS):
                 if future not in self._busy:
                     continue  # its machine was lost meanwhile
-                under, found = self._take(future)
+                under, found = self._take(future, job)
                 if under.job is not job:
                     continue  # of a loop that was left
                 which = under.which
@@ -232,12 +232,17 @@ class Workers:
                 self._started(future)
         return [future for future in ended if future in self._busy]
 
-    def _take(self, future: Any) -> tuple[_Under, Any]:
-        """The value of a call that ended; its own exception is raised as it was."""
+    def _take(self, future: Any, job: object) -> tuple[_Under, Any]:
+        """The value of a call that ended; its own exception is raised as it was.
+
+        That of a call from a loop that was left concerns nobody any more.
+        """
         under = self._busy.pop(future)
         try:
             return under, self._ray.get(future)
         except self._ray.exceptions.RayTaskError as error:
+            if under.job is not job:
+                return under, None
             raise error.cause from None
         except self._ray.exceptions.RayError as error:
             return under, self._lose(under.worker, error)

@@ -57,7 +57,7 @@ def forms(postgresql: Server, tmp_path_factory: pytest.TempPathFactory) -> Forms
     with postgresql.logging("forms", log_connections="on", **settings) as csv:
         postgresql.psql(SCRIPT)
         postgresql.psql("UPDATE stool SET taken = 3 WHERE id = 'c';")
-        postgresql.pgbench("-i", "-q")
+        postgresql.fill()
         postgresql.pgbench("-M", "prepared", "-c", "2", "-t", "3")
     folder = tmp_path_factory.mktemp("forms")
     found = {}
