@@ -119,8 +119,11 @@ class SyntheticHistory {
     for (const std::uint64_t own : own_) {
       if (own >= key && own <= last) return;
     }
+    const std::size_t range = log.operations.size();
     push(log, Kind::range, key, now_, last, 0);
     for (std::uint64_t at = key; at <= last; ++at) look(log, at, flag::kOfRange);
+    const std::size_t rows = log.operations.size() - range - 1;
+    log.operations[range].digest = static_cast<std::uint32_t>(rows);
   }
 
   void change(WorkerLog& log, std::uint64_t key, bool there, std::uint8_t flags) {
