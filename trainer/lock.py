@@ -78,3 +78,14 @@ def lock(file: IO[str], path: Path, *, wait: bool) -> bool:
         )
         return False
     return True
+
+
+def is_held(path: Path) -> bool:
+    """Whether another process works there; a folder that can't be written to is not held."""
+    try:
+        with held(path):
+            return False
+    except HeldError:
+        return True
+    except RuntimeError:
+        return False

@@ -17,7 +17,7 @@ from policies.errors import why_not_written
 from trainer.checkpoint import Checkpoint, OtherVersionError
 from trainer.config import VerdictConfig
 from trainer.evaluation.objective import OBJECTIVES
-from trainer.lock import HeldError, held
+from trainer.lock import is_held
 from trainer.member import combined, label_of
 from trainer.run import LEARNED
 from trainer.run_folder import RunFolder
@@ -225,7 +225,7 @@ def read_run(folder: RunFolder, by_us: bool = False) -> KeptRun:
         checkpoint,
         policy,
         members,
-        not by_us and _is_held(folder.path),
+        not by_us and is_held(folder.path),
         missing,
     )
 
@@ -322,14 +322,3 @@ def _wants_validation(settings: Mapping[str, Any]) -> bool:
 def _part(settings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     found = settings.get(name)
     return found if isinstance(found, Mapping) else {}
-
-
-def _is_held(path: Path) -> bool:
-    """Whether another process works there; a folder that can't be written to is not held."""
-    try:
-        with held(path):
-            return False
-    except HeldError:
-        return True
-    except RuntimeError:
-        return False

@@ -12,7 +12,7 @@ from typing import Any
 from envs import machine_words
 from envs.result import Machine
 from trainer.checkpoint import FILE_NAME
-from trainer.lock import HeldError, held
+from trainer.lock import is_held
 from trainer.run_folder import RunFolder
 from trainer.runs.tags import read_tags
 from trainer.sweep_folder import SWEEPS
@@ -93,7 +93,7 @@ def read_summary(run: RunFolder, runs_dir: Path) -> RunSummary:
     state = FINISHED if finished else NOT_FINISHED
     if damaged or unreadable or not settings:
         state = DAMAGED
-    if _is_held(run.path):
+    if is_held(run.path):
         state = GOING_ON
     workload, search = _part(settings, "workload"), _part(settings, "search")
     seed = settings.get("seed")
@@ -194,14 +194,3 @@ def _typed(run: RunFolder) -> list[str]:
 def _part(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     found = document.get(name)
     return found if isinstance(found, Mapping) else {}
-
-
-def _is_held(path: Path) -> bool:
-    """Whether another process works there; a folder that can't be written to is not held."""
-    try:
-        with held(path):
-            return False
-    except HeldError:
-        return True
-    except RuntimeError:
-        return False
