@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,8 +89,9 @@ def import_log(
     with (
         TraceWriter(out, manifest(), replace=replace) as writer,
         bar("importing", importer.bytes_total) as shown,
+        closing(importer.tables()) as tables,
     ):
-        for table in importer.tables():
+        for table in tables:
             writer.write(table)
             tally.add(table)
             shown.update(importer.bytes_read, counted(tally.transactions.total(), "transaction"))

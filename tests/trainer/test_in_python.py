@@ -41,7 +41,12 @@ def test_a_comparison_is_what_the_command_writes(tmp_path: Path) -> None:
     comparison = evaluate(*typed, f"output={tmp_path / 'unused.json'}")
     assert [row.subject.name for row in comparison.rows] == ["silo", "ic3"]
     assert all(len(row.repeats) == 2 for row in comparison.rows)
-    assert json.dumps(comparison.as_dict()) == json.dumps(evaluate(*typed).as_dict())
+    # How busy the machine is, is another matter the second time.
+    of_the_hour = {"host": None, "warnings": None}
+    first, second = (
+        json.dumps(one.as_dict() | of_the_hour) for one in (comparison, evaluate(*typed))
+    )
+    assert first == second
 
 
 def test_a_recording_is_of_the_run_that_is_asked_for() -> None:

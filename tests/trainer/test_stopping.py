@@ -53,6 +53,22 @@ def test_signals_that_arrive_together_are_one(monkeypatch: pytest.MonkeyPatch) -
     assert (stop.asked, ended) == (True, [])
 
 
+LEFT_IN_A_CALL = """
+import atexit, threading, time
+from trainer.command.stopping import end_interrupted
+threading.Thread(target=time.sleep, args=(60,)).start()
+atexit.register(print, "tidied up", end="")
+end_interrupted(130)
+"""
+
+
+def test_an_interrupted_command_waits_for_no_thread() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", LEFT_IN_A_CALL], capture_output=True, text=True, timeout=30
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "tidied up", "")
+
+
 class FakeRay(ModuleType):
     """Starts as a test says, and notes what is asked of it."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ class AccessLogImporter(FileImporter):
             self._types.words, self._statement_names.words, self._tables.words
         )
 
-    def tables(self) -> Iterator[pa.Table]:
+    def tables(self) -> Generator[pa.Table, None, None]:
         """The transactions, as they become complete."""
         for file in self.files():
             for rows in self._rows(file):

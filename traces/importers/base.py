@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -108,7 +108,7 @@ class Importer(ABC):
         return 0
 
     @abstractmethod
-    def tables(self) -> Iterator[pa.Table]:
+    def tables(self) -> Generator[pa.Table, None, None]:
         """Transactions in the schema `traces.schema.TRANSACTION`, some ten thousand at a time.
 
         In any order, each with an id that no other has. May come to nothing.

@@ -7,7 +7,7 @@ zone and are taken as UTC.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ class CompleteJourneyImporter(Importer):
         """`purchase`."""
         return (PURCHASE,)
 
-    def tables(self) -> Iterator[pa.Table]:
+    def tables(self) -> Generator[pa.Table, None, None]:
         """The baskets in the order of time; their ids are the data set's own.
 
         Raises:

@@ -6,6 +6,7 @@ import csv as python_csv
 import io
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from typing import BinaryIO
 
 import pyarrow as pa
 from pyarrow import csv
@@ -13,6 +14,7 @@ from pyarrow import csv
 from traces.errors import TraceError, shown
 from traces.importers.base import LeftOut
 from traces.importers.log_rows import LogRows
+from traces.importers.read_ahead import EndableStream, reading
 from traces.importers.source_file import SourceFile
 
 BLOCK_BYTES = 4 << 20
@@ -36,12 +38,15 @@ def csv_rows(
     _refuse_twice(file, columns, delimiter)
     misshapen = _Misshapen(file, left_out)
     before = 0
+    stream = EndableStream(_stream(file))
     try:
-        for batch in _open(file, columns, delimiter, misshapen):
+        reader = _open(file, stream, columns, delimiter, misshapen)
+        with reading(stream, reader):
+            for batch in reader:
+                misshapen.report()
+                yield LogRows(batch, misshapen.places_from(before))
+                before += batch.num_rows
             misshapen.report()
-            yield LogRows(batch, misshapen.places_from(before))
-            before += batch.num_rows
-        misshapen.report()
     except pa.ArrowInvalid as error:
         raise file.bad(_words(error)) from None
 
@@ -79,11 +84,15 @@ class _Misshapen:
 
 
 def _open(
-    file: SourceFile, columns: Sequence[str], delimiter: str, misshapen: _Misshapen
+    file: SourceFile,
+    stream: EndableStream,
+    columns: Sequence[str],
+    delimiter: str,
+    misshapen: _Misshapen,
 ) -> csv.CSVStreamingReader:
     try:
         return csv.open_csv(
-            _stream(file),
+            stream,
             read_options=csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
             parse_options=csv.ParseOptions(
                 delimiter=delimiter,
@@ -101,7 +110,7 @@ def _open(
         raise _lacks_columns(file, columns) from None
 
 
-def _stream(file: SourceFile) -> object:
+def _stream(file: SourceFile) -> BinaryIO:
     """The file; one that is a header without the end of its line gets that."""
     if file.is_whole and b"\n" not in file.beginning and b"\r" not in file.beginning:
         return io.BytesIO(file.beginning + b"\n")

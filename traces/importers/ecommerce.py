@@ -8,7 +8,7 @@ both write the product's row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import click
@@ -79,7 +79,7 @@ class EcommerceImporter(FileImporter):
         """`cart` and `purchase`, and `view` if it was asked for."""
         return self._types
 
-    def tables(self) -> Iterator[pa.Table]:
+    def tables(self) -> Generator[pa.Table, None, None]:
         """A table of each few megabytes of log; an event's id is its number among those kept."""
         for file in self.files():
             for rows in csv_rows(file, COLUMNS, self.left_out):

@@ -10,7 +10,7 @@ from policies.sources import add_source
 from traces.lazy_group import LazyCommand, LazyGroup
 from traces.terminal import OutputError, Terminal, open_terminals
 from trainer.command.errors import FAILED, INTERRUPTED
-from trainer.command.stopping import Stop
+from trainer.command.stopping import Stop, end_interrupted
 
 COMMANDS = {
     "train": LazyCommand(
@@ -131,17 +131,20 @@ def main() -> None:
     stop = Stop()
     stop.install()
     output, _ = open_terminals()
-    sys.exit(_exit_code(output, stop))
+    code = _exit_code(output, stop)
+    if stop.asked:
+        end_interrupted(code)
+    sys.exit(code)
 
 
-def _exit_code(output: Terminal, stop: Stop) -> int | str | None:
+def _exit_code(output: Terminal, stop: Stop) -> int:
     """Run the command, and write what its output still holds."""
-    code: int | str | None = 0
+    code = 0
     reason = ""
     try:
         heddle(prog_name="heddle")
     except SystemExit as ended:
-        code = ended.code
+        code = ended.code if isinstance(ended.code, int) else FAILED if ended.code else 0
     except OutputError as error:
         reason = str(error)
     except BaseException:
@@ -158,7 +161,7 @@ def _exit_code(output: Terminal, stop: Stop) -> int | str | None:
         output.lost = True
     if reason:
         click.echo(f"error: {reason}", err=True)
-    return FAILED if reason and code in (0, None) else code
+    return FAILED if reason and code == 0 else code
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -71,7 +71,7 @@ class PostgresqlImporter(FileImporter):
         times = LogTimes(_zone(timezone))
         self._reader = LogReader(templates, self._types, left_out, times, forms, database)
 
-    def tables(self) -> Iterator[pa.Table]:
+    def tables(self) -> Generator[pa.Table, None, None]:
         """Transactions, of all files.
 
         Raises:

@@ -1,0 +1,45 @@
+"""Readers with a thread of their own, left before their end."""
+
+from __future__ import annotations
+
+import io
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from traces.importers import csv_rows as module
+from traces.importers.base import LeftOut
+from traces.importers.csv_rows import csv_rows
+from traces.importers.source_file import SourceFile
+
+BLOCK = b"1,2\n" * 16384
+
+
+class EndlessStream(io.RawIOBase):
+    """Counts how often it is read, and by whom."""
+
+    def __init__(self) -> None:
+        self.reads = 0
+        self.readers: set[int] = set()
+
+    def readinto(self, buffer: Any) -> int:
+        self.reads += 1
+        self.readers.add(threading.get_ident())
+        count = min(len(buffer), len(BLOCK))
+        buffer[:count] = b"a,b\n" + BLOCK[4:count] if self.reads == 1 else BLOCK[:count]
+        return count
+
+
+def test_nothing_is_read_of_a_log_that_was_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BLOCK_BYTES", len(BLOCK))
+    stream: Any = EndlessStream()
+    rows = csv_rows(SourceFile(Path("a.csv"), stream, stream, BLOCK), ["a"], LeftOut(strict=False))
+    for _ in range(100):
+        next(rows)
+    rows.close()  # type: ignore[attr-defined]
+    reads = stream.reads
+    assert stream.readers != {threading.get_ident()}, "no thread reads ahead any more"
+    threading.Event().wait(0.05)
+    assert stream.reads == reads
