@@ -100,7 +100,7 @@ def sweep_backoff(
     attempts get the better of it, and from then on it stays slow. A run may be over before that
     comes, so the final ones are longer, and those in which it came count like any other.
 
-    Where the best constant is the shortest or the longest, the sweep goes on beyond it, as long as
+    Where the best constant is the shortest or the longest, the sweep extends beyond it, as long as
     that is better: to no wait at all, or to twice as long a one.
 
     Args:

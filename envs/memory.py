@@ -33,7 +33,7 @@ SMALL_ROWS = 20_000
 """What such options come to together in a database that loads in a moment."""
 
 WORTH_AN_ESTIMATE = 64
-"""A database so many times as large as the small one is estimated before it is loaded."""
+"""Ratio of a database's size to the small one's above which it is estimated before it is loaded."""
 
 
 def total_memory() -> int:

@@ -11,7 +11,7 @@ from envs.type_result import TypeResult
 SHORT = 0.5
 """A type with less than this part of the commits that the mix gives it is short of them …"""
 DEVIATIONS = 3.0
-"""… if that is more than so many standard deviations of a count, and so no accident …"""
+"""… if that is more than this number of standard deviations of a count, and so no accident …"""
 HELD_UP = 0.5
 """… and its transactions took one worker this part of the window: they were held up, and not just
 rare in the part of a trace that the window has come to."""

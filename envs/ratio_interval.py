@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 FARTHEST = 100.0
-"""No repeat counts as more than so many times faster or slower: some commit nothing at all."""
+"""The largest ratio, either way, that a repeat counts with: some commit nothing at all."""
 
 SAME = 1e-12
 """Logarithms of ratios that differ by less than this are of the same run: of rounding alone."""

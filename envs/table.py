@@ -22,7 +22,7 @@ WIDE_TYPES = 5
 """With more transaction types than this, latency is shown for the slowest one only."""
 
 LEFT_OUT_MAX = 3
-"""So many types that a policy left out of the mix are named, and have a column of commits."""
+"""How many types that a policy left out of the mix are named, and have a column of commits."""
 
 
 def comparison_table(comparison: Comparison, title: str) -> Table:

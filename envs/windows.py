@@ -10,7 +10,7 @@ from traces.spelling import visible
 OFF = 0.02
 """A window that differs by more than this part from the one asked for is named."""
 NAMED_MAX = 3
-"""So many runs are named; the others are counted."""
+"""How many runs are named; the others are counted."""
 
 
 def run_seconds(comparison: Comparison) -> float:

@@ -48,9 +48,9 @@ class GenerationRecord:
         scores: its throughput relative to the reference, by member.
         incumbent: the present estimate of the best of the whole search's fitness, which falls
             where further samples show that it was flattered; None where it was not noted down.
-        samples: slices that the estimate rests on, in each member; likewise.
+        samples: slices that the estimate rests on, in each member; of the same form.
         best_so_far: the most that an incumbent's estimate less one standard error ever was, and so
-            what never falls; likewise.
+            what never falls; of the same form.
     """
 
     generation: int

@@ -74,7 +74,7 @@ def choice_seconds(champion: ChampionConfig) -> float:
 
 
 def comparison_seconds(run: RunConfig, policies: int) -> float:
-    """Seconds of runs in a comparison of so many policies."""
+    """Seconds of runs in a comparison of a number of policies."""
     return run.repeats * policies * (run.seconds + run.warmup)
 
 
@@ -211,5 +211,5 @@ def _settling_seconds(config: TrainConfig) -> float:
 
 
 def _fewer(count: int, share: float, least: int) -> int:
-    """So many as the share leaves, at least so many, and never more than there were."""
+    """As many as the share leaves, within a minimum and what there were."""
     return min(count, max(least, int(count * share)))

@@ -102,7 +102,7 @@ class Closing:
         comparison: it and the baselines, measured side by side.
         validation: the same on real cores, after a search on virtual ones; None if there was none.
         verdict: what the comparison shows; None if nothing was to compare with.
-        validated: what the validation shows, likewise.
+        validated: what the validation shows.
     """
 
     member: Member

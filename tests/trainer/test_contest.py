@@ -548,7 +548,7 @@ def test_ctrl_c_on_real_cores_keeps_the_rest(monkeypatch: pytest.MonkeyPatch) ->
     brief = ["threads.cores=2", "threads.tuning.rounds=1"]
     done = run("contest", "sweep=mine", "evaluation.backend=in_process", "rounds=1", *brief)
     assert done.exit_code == 130
-    assert "go on with: heddle contest sweep=" in done.output
+    assert "resume with: heddle contest sweep=" in done.output
     assert document()["cases"]
 
 

@@ -189,4 +189,4 @@ def _has_a_cure(output: str, folder: Path, name: str = "") -> None:
     told = " ".join(output.split())
     assert f"{name}: can't be written: No space left on device; make room there" in told
     assert str(folder) in told
-    assert f"go on with: heddle train resume={folder}" in told
+    assert f"resume with: heddle train resume={folder}" in told

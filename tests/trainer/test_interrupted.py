@@ -27,4 +27,4 @@ def test_an_interrupt_before_the_search_says_how_to_resume(
     if where == "remove_unfinished":
         assert f"interrupted before {folder} had begun" in done.output
     else:
-        assert f"interrupted; go on with: heddle train 'resume={folder}'" in done.output
+        assert f"interrupted; resume with: heddle train 'resume={folder}'" in done.output

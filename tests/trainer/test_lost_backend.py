@@ -37,7 +37,7 @@ def test_what_ends_the_backend_is_said_with_how_to_go_on(
         done = CliRunner().invoke(heddle, ["train", *QUICK], catch_exceptions=False)
     (folder,) = Path("runs").glob("*seed*")
     assert done.exit_code == 1
-    wanted = f"error: every machine is gone\nThen go on with: heddle train resume={folder}\n"
+    wanted = f"error: every machine is gone\nThen resume with: heddle train resume={folder}\n"
     assert done.output.endswith(wanted)
     monkeypatch.setitem(backend.BACKENDS, "ray", InProcess)
     again = CliRunner().invoke(heddle, ["train", f"resume={folder}"], catch_exceptions=False)
@@ -54,7 +54,7 @@ def test_ctrl_c_while_the_backend_starts_says_how_to_go_on(
     done = CliRunner().invoke(heddle, ["train", *QUICK], catch_exceptions=False)
     (folder,) = Path("runs").glob("*seed*")
     assert done.exit_code == 130
-    assert f"go on with: heddle train resume={folder}" in done.output
+    assert f"resume with: heddle train resume={folder}" in done.output
 
 
 def test_time_in_which_no_machine_was_there_is_not_the_searchs(

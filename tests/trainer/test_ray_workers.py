@@ -1,4 +1,4 @@
-"""The workers of a Ray pool on a stand-in for Ray: what is lost, and who goes on."""
+"""The workers of a Ray pool on a stand-in for Ray: what is lost, and which workers remain."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_a_worker_that_cannot_be_built_says_why(ray: FakeRay) -> None:
 
 
 def test_a_machine_that_joins_later_and_cannot_measure_is_left_out(ray: FakeRay) -> None:
-    """At the start it is refused, so that somebody can mend it; later the run goes on."""
+    """At the start it is refused, so that it can be corrected; later the run continues."""
 
     def check(identities: Any) -> None:
         if any(one.node == "three" for one in identities):

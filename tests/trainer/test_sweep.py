@@ -178,7 +178,7 @@ def test_ctrl_c_ends_the_sweep_and_it_goes_on_where_it_was(
     left[0] = runs // 2
     done = train("-m", *SMALL, "seed=1,2,3", "sweep=mine")
     assert done.exit_code == 130
-    assert "go on with: heddle train -m sweep=runs/sweeps/mine" in done.output
+    assert "resume with: heddle train -m sweep=runs/sweeps/mine" in done.output
     assert states() == ["finished", "begun", "waiting"]
     finished = times()["001-tpcc-evolution-seed1"]
     done = train("-m", "sweep=mine")
@@ -199,7 +199,9 @@ def test_ctrl_c_while_mlflow_starts_says_how_to_go_on(monkeypatch: pytest.Monkey
         patch.setattr(Record, "start", cut)
         done = train("-m", *SMALL, "seed=1,2", "sweep=mine")
     assert done.exit_code == 130
-    assert "0 of 2 runs finished; go on with: heddle train -m sweep=runs/sweeps/mine" in done.output
+    assert (
+        "0 of 2 runs finished; resume with: heddle train -m sweep=runs/sweeps/mine" in done.output
+    )
     done = train("-m", "sweep=mine")
     assert done.exit_code == 0, done.output
     assert states() == ["finished"] * 2
@@ -222,7 +224,7 @@ def test_a_sweep_and_its_runs_are_recorded_in_one_store(
         patch.setattr(elsewhere.Session, "run", cut)
         done = train("-m", *recorded, "seed=1,2", "sweep=mine", "runs_dir=elsewhere")
     assert done.exit_code == 130, done.output
-    typed = done.output.strip().rpartition("go on with: heddle train ")[2].split()
+    typed = done.output.strip().rpartition("resume with: heddle train ")[2].split()
     parents = [Sweep.load(last.parent).mlflow_run_id]
     done = train(*typed)
     assert done.exit_code == 0, done.output

@@ -81,3 +81,10 @@ def found(folder: Path) -> list[Any]:
     figures = [(one.best, one.median, one.worst, one.origin) for one in state.history]
     scores = [policy.provenance[key] for key in ("scores", "evaluations", "generations", "origin")]
     return [policy.cc, policy.backoff, scores, figures, state.ledger, state.search, state.tuned_us]
+
+
+def generations(folder: Path) -> int:
+    """How many of the only run have ended."""
+    if not list(folder.glob("runs/*seed*")):
+        return 0
+    return len(Checkpoint.load(run_of(folder)).history)

@@ -44,7 +44,7 @@ class LogClock:
 
         Args:
             first: see `traces.importers.log_times.Times`; without nulls.
-            second: likewise.
+            second: another, of the same form.
         """
         twice, us = second > first, first.copy()
         certain = np.where(twice, np.iinfo(np.int64).min, first)

@@ -18,7 +18,7 @@ def number(text: str, scale: int | None = None) -> str:
 
     Args:
         text: however it is written: `007`, `+7.00`, `7e0`, `0x7`, `NaN`.
-        scale: so many digits after the point are kept, the last one rounded; None: all.
+        scale: digits kept after the point, the last one rounded; None: all.
 
     Raises:
         ValueError: it is no number, or has more than `DIGITS_MAX` digits.

@@ -17,7 +17,7 @@ from traces.importers.byte_order import UTF8, wide_encoding
 from traces.importers.packing import BUFFER_BYTES, FAULTS, unpacked
 
 BEGINNING_BYTES = 1 << 14
-"""By so many bytes of a file is told what it is."""
+"""Bytes at a file's beginning that decide its format."""
 
 _TAR = slice(257, 262)
 _BLANK = b"\0\r\n\t "

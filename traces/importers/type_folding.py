@@ -13,7 +13,7 @@ FOLDED = "*"
 """Stands in a type's name for what was folded."""
 
 MANY_TYPES = 1000
-"""So many types are hardly as many procedures."""
+"""A log with more types than this hardly has as many procedures."""
 
 NUMBERS = "[0-9]+"
 _OPTION = "--fold-types"

@@ -92,7 +92,7 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
         raise UsageError(f"sweep={_typed(config)}: {error}") from error
     if not entrants:
         raise UsageError(
-            f"sweep={_typed(config)}: none of {runs} runs is finished; go on with: "
+            f"sweep={_typed(config)}: none of {runs} runs is finished; resume with: "
             + ", ".join(heddle_command("train", "-m", f"sweep={sweep.path}") for sweep in sweeps)
         )
     again = twice(entrants)
@@ -115,7 +115,9 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
         _write(config, sweeps, entrants, standing, on_real, folder)
     _show(standing, on_real, folder)
     if interrupted:
-        click.echo(f"interrupted on real cores; go on with: {heddle_command('contest', *settings)}")
+        click.echo(
+            f"interrupted on real cores; resume with: {heddle_command('contest', *settings)}"
+        )
         raise SystemExit(INTERRUPTED)
 
 

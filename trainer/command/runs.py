@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trainer.runs.summary import RunSummary
 
 LISTED = 50
-"""So many runs are listed unless more are asked for."""
+"""How many runs are listed unless more are asked for."""
 
 COMPARE_MAX = 8
 """More runs than this make no table that can be read: a page can."""
@@ -79,7 +79,7 @@ def runs() -> None:
 @click.option(
     "--sort", type=click.Choice(["began", "score", "size"]), default="began", help="By what."
 )
-@click.option("-n", "--newest", type=click.IntRange(1), default=LISTED, help="Show so many.")
+@click.option("-n", "--newest", type=click.IntRange(1), default=LISTED, help="How many to show.")
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
 @one_message
 def list_runs(runs_dir: Path, tags: tuple[str, ...], sort: str, newest: int, form: str) -> None:

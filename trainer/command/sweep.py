@@ -280,7 +280,7 @@ def _finished(sweep: Sweep) -> int:
 
 def _say_how_to_go_on(sweep: Sweep) -> None:
     click.echo(
-        f"\nsweep interrupted, {_finished(sweep)} of {len(sweep.runs)} runs finished; go on with: "
+        f"\nsweep interrupted, {_finished(sweep)} of {len(sweep.runs)} runs finished; resume with: "
         f"{_go_on(sweep)}"
     )
 

@@ -248,7 +248,7 @@ def _train(
             status = "KILLED"
             raise
         except BackendError as error:
-            raise BackendError(f"{error}\nThen go on with: {go_on}") from error
+            raise BackendError(f"{error}\nThen resume with: {go_on}") from error
         finally:
             record.end(status)
     code = _report(folder, record, outcome, OBJECTIVES[config.robust.objective].words, go_on)
@@ -351,7 +351,7 @@ def _show_registered(registered: Registered, uri: str) -> None:
 
 
 def _with_cure(error: WritingError, go_on: str) -> WritingError:
-    return WritingError(f"{error}\nWhat was written before is as it was. Then go on with: {go_on}")
+    return WritingError(f"{error}\nWhat was written before is as it was. Then resume with: {go_on}")
 
 
 def _write_files(
@@ -422,7 +422,7 @@ def _say_interrupted(folder: RunFolder, go_on: str) -> int:
     if not folder.overrides.exists():
         click.echo(f"\ninterrupted before {folder.path} had begun")
         return INTERRUPTED
-    click.echo(f"\ninterrupted; go on with: {go_on}")
+    click.echo(f"\ninterrupted; resume with: {go_on}")
     if folder.policy.exists():
         click.echo(f"best policy so far: {folder.policy}")
     return INTERRUPTED

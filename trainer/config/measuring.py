@@ -103,7 +103,7 @@ class VerdictConfig:
     Attributes:
         confidence: of the interval of the ratio to the best baseline, 0 to 1.
         equal_within: a ratio whose interval is no farther from 1 than this is one of equals.
-        repeats_max: repeats go on, doubled each time, until the interval decides, or to so many;
+        repeats_max: repeats are doubled until the interval decides, or there are as many as this;
             null = there are as many as were asked for.
         seconds: no further repeats begin if they would go on for longer than this since the
             comparison began, as far as can be told by those before; null = no bound.

@@ -133,8 +133,8 @@ class TrainConfig(TrainingConfig):
         verdict: how sure these comparisons must be.
         registered_model: the model in MLflow's registry that the policy becomes a version of;
             null = none.
-        resume: a run to go on with: its name in `runs_dir`, or its folder.
-        sweep: with -m: the sweep to begin or to go on with: its name, or its folder.
+        resume: the run to resume: its name in `runs_dir`, or its folder.
+        sweep: with -m: the sweep to begin or to resume: its name, or its folder.
         runs_dir: where runs are kept.
         report: the page.
         budget: of time for everything, such as `5min`: sweep, search, choice, comparison and

@@ -53,7 +53,7 @@ class MachineSpec:
 
 
 class BackendError(RuntimeError):
-    """Nothing can be measured any more; a run goes on from its checkpoint once the cause is gone.
+    """Nothing can be measured any more; a run resumes from its checkpoint once the cause is gone.
 
     The message says what it is.
     """

@@ -9,7 +9,7 @@ from trainer.evaluation.ray_runtime import RayError
 from trainer.evaluation.ray_worker import Identity
 
 DIGITS = 12
-"""So many of a digest tell two builds apart."""
+"""Characters of a digest that distinguish two builds."""
 
 
 def compare_machines(

@@ -57,7 +57,7 @@ class KeptMember:
         comparison: the closing one.
         validation: the one on real cores, after a search on virtual ones.
         verdict: what the closing comparison shows; None if there is none, or nothing to compare.
-        validated: what the one on real cores shows, likewise.
+        validated: what the comparison on real cores shows.
     """
 
     label: str
@@ -156,6 +156,11 @@ class KeptRun:
         return self.members[0].best
 
     @property
+    def dotted_settings(self) -> dict[str, str]:
+        """All settings as text, by dotted name."""
+        return _leaves(self.settings)
+
+    @property
     def search(self) -> dict[str, Any]:
         """The search's name and settings."""
         return dict(_part(self.settings, "search"))
@@ -167,6 +172,16 @@ class KeptRun:
             return None
         name = str(_part(self.settings, "robust").get("objective"))
         return OBJECTIVES[name].words if name in OBJECTIVES else name
+
+
+def _leaves(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    found: dict[str, str] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            found |= _leaves(value, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = "null" if value is None else str(value)
+    return found
 
 
 def best_of(comparison: Comparison | None) -> tuple[str, float] | None:
@@ -204,11 +219,11 @@ def read_run(folder: RunFolder, by_us: bool = False) -> KeptRun:
     else:
         if not checkpoint.history:
             missing.append(
-                Missing("the learning curve", "no generation was finished; go on with it", resume)
+                Missing("the learning curve", "no generation was finished; resume it", resume)
             )
     policy = load(folder.policy) if folder.policy.exists() else None
     if policy is None:
-        missing.append(Missing("a policy", "none was found yet; go on with it", resume))
+        missing.append(Missing("a policy", "none was found yet; resume it", resume))
     labels = _labels(settings, folder.config)
     members = []
     for label, kept in zip(labels, folder.members(len(labels)), strict=True):
@@ -244,14 +259,14 @@ def _not_compared(member: KeptMember, resume: str) -> list[Missing]:
     where = f" ({member.label})" if member.label else ""
     if member.comparison is None:
         what = f"the closing comparison{where}, and with it where time goes"
-        return [Missing(what, "it is made when the search has ended; go on with it", resume)]
+        return [Missing(what, "it is made when the search has ended; resume it", resume)]
     missing = []
     if member.comparison.interrupted:
         what = f"a part of the closing comparison{where}"
-        missing.append(Missing(what, "it was cut short; go on with it", resume))
+        missing.append(Missing(what, "it was cut short; resume it", resume))
     if member.validation is None and _wants_validation(member.settings):
         what = f"the comparison on real cores{where}"
-        missing.append(Missing(what, "it was not made; go on with it", resume))
+        missing.append(Missing(what, "it was not made; resume it", resume))
     return missing
 
 

@@ -270,7 +270,7 @@ class Overview:
 
 def _overview(runs: Sequence[KeptRun], views: Sequence[RunView]) -> Overview:
     """What differs between the runs, and what they came to."""
-    settings = [_leaves(run.settings) for run in runs]
+    settings = [run.dotted_settings for run in runs]
     differing = [
         key
         for key in dict.fromkeys(key for one in settings for key in one)
@@ -309,16 +309,6 @@ def _worth_showing(key: str) -> bool:
     return part in ("workload", "machine", "robust", "search", "seed") and not key.startswith(
         "machine.costs"
     )
-
-
-def _leaves(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    found: dict[str, str] = {}
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            found |= _leaves(value, f"{prefix}{key}.")
-        else:
-            found[f"{prefix}{key}"] = "null" if value is None else str(value)
-    return found
 
 
 def _run_view(run: KeptRun, config: ReportConfig, number: int, with_windows: bool) -> RunView:

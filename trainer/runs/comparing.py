@@ -33,7 +33,7 @@ def settings_of(run: KeptRun) -> dict[str, str]:
     """The settings of a run that may change its result, by dotted name."""
     return {
         key: value
-        for key, value in _leaves(run.settings).items()
+        for key, value in run.dotted_settings.items()
         if not any(key == one or key.startswith(f"{one}.") for one in NOT_SETTINGS)
     }
 
@@ -44,11 +44,3 @@ def differing(tables: Sequence[Mapping[str, str]]) -> list[str]:
     return [name for name in names if len({table.get(name) for table in tables}) > 1]
 
 
-def _leaves(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    found: dict[str, str] = {}
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            found |= _leaves(value, f"{prefix}{key}.")
-        else:
-            found[f"{prefix}{key}"] = "null" if value is None else str(value)
-    return found

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.processes import descendants, is_alive
-from tests.trainer.tiny_training import TINY, found, run_of, start_training
+from tests.trainer.tiny_training import TINY, found, generations, run_of, start_training
 from tests.waiting import PATIENCE_S, wait_until
-from trainer.checkpoint import Checkpoint
 
 # Starting Ray takes minutes where others have the cores.
 pytestmark = [pytest.mark.ray, pytest.mark.full, pytest.mark.timeout(1800)]
@@ -58,13 +57,6 @@ def test_a_driver_killed_leaves_no_process_behind(undisturbed: Path, tmp_path: P
     output, _ = again.communicate(timeout=PATIENCE_S)
     assert again.returncode == 0, output
     assert found(run_of(tmp_path)) == found(undisturbed)
-
-
-def generations(folder: Path) -> int:
-    """How many of the only run have ended."""
-    if not list(folder.glob("runs/*seed*")):
-        return 0
-    return len(Checkpoint.load(run_of(folder)).history)
 
 
 def workers(driver: int) -> list[int]:

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from tests.processes import descendants
-from tests.trainer.tiny_training import TINY, found, run_of, start_training
+from tests.trainer.tiny_training import TINY, found, generations, run_of, start_training
 from tests.waiting import PATIENCE_S, wait_until
-from trainer.checkpoint import Checkpoint
 
 # Starting Ray takes minutes where others have the cores.
 pytestmark = [pytest.mark.ray, pytest.mark.full, pytest.mark.timeout(3600)]
@@ -97,16 +96,9 @@ def test_without_the_head_the_run_says_how_to_go_on(
         process.kill()
     assert process.returncode == 1, output
     assert "error: Ray on this machine, or the cluster's head, was ended" in output
-    assert f"Then go on with: heddle train resume=runs/{run_of(tmp_path).name}" in output
+    assert f"Then resume with: heddle train resume=runs/{run_of(tmp_path).name}" in output
     assert "Traceback" not in output
     again = start_training(tmp_path, f"resume={run_of(tmp_path)}", "evaluation.backend=in_process")
     output, _ = again.communicate(timeout=PATIENCE_S)
     assert again.returncode == 0, output
     assert found(run_of(tmp_path)) == found(undisturbed)
-
-
-def generations(folder: Path) -> int:
-    """How many of the only run have ended."""
-    if not list(folder.glob("runs/*seed*")):
-        return 0
-    return len(Checkpoint.load(run_of(folder)).history)

@@ -65,7 +65,7 @@ _COMING = "authentication"
 """The command tag of a session that has not begun to work (`log_connections`)."""
 
 SESSIONS_MAX = 1 << 18
-"""Of so many sessions it is known which entries were read."""
+"""For how many sessions the entries that were read are remembered."""
 
 _RESTARTED = ("starting PostgreSQL", "database system was ")
 

@@ -47,7 +47,7 @@ def moment(text: str, digits: int = _MICROSECONDS) -> str:
 
     Args:
         text: as it is written; a zone is passed over, as PostgreSQL does.
-        digits: so many of the fraction are kept.
+        digits: how many of the fraction are kept.
 
     Raises:
         ValueError: it is not written in the order year, month, day.
@@ -159,7 +159,7 @@ def _local(found: re.Match[str], digits: int) -> tuple[datetime, int]:
 
 
 def _fraction(found: re.Match[str], digits: int) -> int:
-    """Microseconds, rounded to so many digits of a second."""
+    """Microseconds, rounded to a number of digits of a second."""
     written = (found["fraction"] or "0")[:18]
     unit = 10 ** (_MICROSECONDS - digits)
     scaled = int(written.ljust(18, "0"))
