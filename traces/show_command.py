@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 from rich.table import Table
 
@@ -9,6 +11,7 @@ from traces.command import one_message
 from traces.manifest import RECORDER, Manifest
 from traces.output import bar, print_reasons, print_table
 from traces.reader import Trace, open_trace
+from traces.result_file import JSON, print_json, with_format
 from traces.spelling import visible
 from traces.tally import COLUMNS, Tally
 
@@ -21,8 +24,9 @@ Example:
 
 @click.command("show", epilog=EXAMPLES)
 @click.argument("folder", metavar="FOLDER")
+@with_format
 @one_message
-def show(folder: str) -> None:
+def show(folder: str, form: str) -> None:
     """Say what a trace is: where it came from, how much there is, its types and their accesses.
 
     Reads all of it, and so finds what is damaged.
@@ -30,6 +34,9 @@ def show(folder: str) -> None:
     trace = open_trace(folder)
     tally = _count(trace)
     manifest = trace.manifest
+    if form == JSON:
+        print_json(asdict(manifest) | tally.as_dict())
+        return
     click.echo(f"{manifest.name}: {tally.transactions_text()}")
     click.echo(_source_words(manifest))
     print_table(tally.table())

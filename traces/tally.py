@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -48,6 +49,19 @@ class Tally:
         for name, transactions, accesses in zip(names, made, touched, strict=True):
             self.transactions[name] += int(transactions)
             self.accesses[name] += int(accesses)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For programs: transactions in all, by day (UTC), and by type with their accesses."""
+        return {
+            "transactions": self.transactions.total(),
+            "accesses": self.accesses.total(),
+            "days": {str(day_of(day)): count for day, count in sorted(self.days.items())},
+            "counts": [
+                {"type": name, "transactions": count, "accesses": self.accesses[name]}
+                for name, count in self.transactions.most_common()
+                if count
+            ],
+        }
 
     def transactions_text(self) -> str:
         """How many transactions, and on which days (UTC), for people."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -82,6 +83,14 @@ def test_show_says_what_a_trace_is(log: Path, out: Path) -> None:
     assert "imported as ecommerce from log.csv, with Heddle " in done.stdout
     for words in ("reserve_product", "insert_order", "views, which only read"):
         assert words in done.stdout
+
+
+def test_programs_read_what_a_trace_is(log: Path, out: Path) -> None:
+    run("import", "-f", "ecommerce", log, out)
+    document = json.loads(run("show", out, "--format", "json").stdout)
+    assert document["source"]["left_out"]["no user_id"] == 1
+    assert document["days"] == {"2019-10-01": 2}
+    assert document["counts"] == [{"type": "cart", "transactions": 2, "accesses": 6}]
 
 
 def test_show_finds_what_is_damaged(tmp_path: Path) -> None:

@@ -103,6 +103,19 @@ def test_a_trial_that_fails_is_shrunk_told_and_kept(
     assert trial.switches == ()
 
 
+def test_programs_read_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(check_module, "TrialPool", lambda jobs: Fails())
+    done = run("trials=50", "--format", "json")
+    assert done.exit_code == 1, done.output
+    document = json.loads(done.stdout)
+    assert document["failed"]["findings"] == ["G0 (write cycle)\n"]
+    assert sum(row["trials"] for row in document["policies"]) >= 1
+    assert "heddle check replay=counterexample/trial.json" in done.stderr
+    refused = run("replay=counterexample/trial.json", "--format", "json")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+
+
 TYPED = {
     "workload.ordered_keys": "20000",
     "workload.hash_keys": "7",

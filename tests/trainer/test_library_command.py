@@ -103,6 +103,8 @@ def test_the_list_tells_what_is_not_as_usual(elsewhere: ModuleType) -> None:
 def test_what_is_shipped_is_listed_within_a_terminal() -> None:
     listed = run("library", "list")
     assert listed.exit_code == 0, listed.output
+    read = json.loads(run("library", "list", "--format", "json").stdout)
+    assert {one["table"] for one in read["tables"]} == set(library_names())
     widest = max(map(len, listed.output.splitlines()))
     assert widest - max(map(len, library_names())) <= 80
     assert "ycsb, theta 0.9 " in listed.output

@@ -87,6 +87,8 @@ def test_fidelity_is_reported_and_drawn(elsewhere: ModuleType, tmp_path: Path) -
     assert "Spearman" in done.output
     assert "regret" in done.output
     found = json.loads((tmp_path / "found" / "fidelity.json").read_text())
+    read = run("fidelity", *QUICK, "machine.cores=1", "--format", "json")
+    assert json.loads(read.stdout).keys() == found.keys()
     names = [point["name"] for point in found["points"]]
     assert len(names) == len(set(names)) == 6 + 2 + 3
     assert found["machine"]["cores"] == "1"

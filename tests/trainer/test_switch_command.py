@@ -43,6 +43,12 @@ def test_it_shows_intervals_and_says_whether_there_is_a_dip(
     assert (tmp_path / "found.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_programs_read_what_the_file_has(elsewhere: ModuleType, tmp_path: Path) -> None:
+    done = run("policy=occ,ic3", "output=found.json", "--format", "json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout) == json.loads((tmp_path / "found.json").read_text())
+
+
 def test_files_are_written_though_nobody_reads_what_is_printed(
     elsewhere: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

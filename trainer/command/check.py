@@ -16,7 +16,7 @@ from rich.table import Table
 
 from envs import machine_words
 from envs.history import History, HistoryFileError
-from envs.host import here
+from envs.host import here, this_host
 from envs.shrink import shrink
 from envs.trial import Trial, Verdict
 from envs.trial_plan import (
@@ -29,6 +29,7 @@ from envs.trial_plan import (
     core_schedules,
 )
 from envs.trial_pool import TrialPool
+from traces.result_file import JSON, print_json, with_format
 from trainer.checkpoint import WritingError
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.evaluate import as_list
@@ -37,6 +38,7 @@ from trainer.command.output import make_progress_console, print_table
 from trainer.command.settings import compose_settings, parse_overrides, settings_text
 from trainer.config import CheckConfig, workload_options
 from trainer.progress import make_display
+from trainer.run_version import heddle_version
 from trainer.shell_words import heddle_command
 from trainer.trial_folder import HISTORY_FILE, keep_trial
 
@@ -69,8 +71,9 @@ class Tally:
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@with_format
 @one_message
-def check(settings: tuple[str, ...], show: bool) -> None:
+def check(settings: tuple[str, ...], show: bool, form: str) -> None:
     r"""Look for histories that are not serializable, workers that hang, types that starve.
 
     Trials run one after the other: protocols, tables drawn at random and tables that replace one
@@ -97,13 +100,15 @@ def check(settings: tuple[str, ...], show: bool) -> None:
     config = compose_settings("check", overrides, CheckConfig)
     typed = frozenset(one.key_or_group for one in parse_overrides(overrides))
     _refuse_idle_settings(config, typed)
+    if form == JSON and (config.history is not None or config.replay is not None):
+        raise UsageError("--format json: has no effect with history= or replay=; leave it out")
     if config.history is not None:
         _check_file(Path(config.history))
         return
     if config.replay is not None:
         _replay(Path(config.replay))
         return
-    _run_trials(config, _plan(config, typed))
+    _run_trials(config, _plan(config, typed), form)
 
 
 def _check_file(path: Path) -> None:
@@ -197,7 +202,7 @@ def _plan(config: CheckConfig, typed: Collection[str]) -> TrialPlan:
     return plan
 
 
-def _run_trials(config: CheckConfig, plan: TrialPlan) -> None:
+def _run_trials(config: CheckConfig, plan: TrialPlan, form: str) -> None:
     virtual = plan.machine["kind"] == "virtual"
     jobs = config.jobs or (len(os.sched_getaffinity(0)) if virtual else 1)
     end = None if config.budget is None else time.monotonic() + config.budget
@@ -209,20 +214,62 @@ def _run_trials(config: CheckConfig, plan: TrialPlan) -> None:
             tally.interrupted = True
         except ValueError as error:  # what only the engine knows of a workload and a policy
             raise UsageError(f"policy={','.join(config.policy)}: {error}") from None
-        print_table(_table(tally, plan))
+        if form == JSON:
+            print_json(_document(tally, plan))
+        else:
+            _report(tally, plan)
         if tally.failed is None:
-            total = sum(tally.transactions.values())
-            click.echo(_counts(total, sum(tally.aborted.values()), sum(tally.trials.values())))
             if tally.interrupted:
                 raise SystemExit(INTERRUPTED)
-            click.echo("nothing was wrong")
             return
-        number, trial, verdict = tally.failed
-        click.echo(f"trial {number} ({trial.subject.name}) found:")
+        _, trial, verdict = tally.failed
         if config.shrink and virtual and not tally.interrupted:
             trial, verdict = _shrunk(trial, verdict, pool)
-        _show(trial, verdict, Path(config.output), pool)
+        _keep(trial, verdict, Path(config.output), pool, form)
     raise SystemExit(FAILED)
+
+
+def _report(tally: Tally, plan: TrialPlan) -> None:
+    print_table(_table(tally, plan))
+    if tally.failed is not None:
+        number, trial, _ = tally.failed
+        click.echo(f"trial {number} ({trial.subject.name}) found:")
+        return
+    total = sum(tally.transactions.values())
+    click.echo(_counts(total, sum(tally.aborted.values()), sum(tally.trials.values())))
+    if not tally.interrupted:
+        click.echo("nothing was wrong")
+
+
+def _document(tally: Tally, plan: TrialPlan) -> dict[str, object]:
+    """What was checked, for programs; what failed as it was found, not as small as it gets."""
+    failed = None
+    if tally.failed is not None:
+        number, trial, verdict = tally.failed
+        failed = {
+            "trial": number,
+            "policy": trial.subject.name,
+            "findings": list(verdict.findings),
+        }
+    return {
+        "schema_version": 1,
+        "heddle_version": heddle_version(),
+        "host": this_host().as_dict(),
+        "workload": plan.workload,
+        "machine": plan.machine,
+        "cores": plan.cores,
+        "policies": [
+            {
+                "policy": name,
+                "trials": trials,
+                "transactions": tally.transactions[name],
+                "aborts": tally.aborted[name],
+            }
+            for name, trials in tally.trials.items()
+        ],
+        "failed": failed,
+        "interrupted": tally.interrupted,
+    }
 
 
 def _run(
@@ -263,17 +310,20 @@ def _shrunk(trial: Trial, verdict: Verdict, pool: TrialPool) -> tuple[Trial, Ver
     return found[-1]
 
 
-def _show(trial: Trial, verdict: Verdict, folder: Path, pool: TrialPool) -> None:
-    _tell(verdict.findings)
+def _keep(trial: Trial, verdict: Verdict, folder: Path, pool: TrialPool, form: str) -> None:
+    """Write the trial, and say where it is; with JSON not where programs read."""
+    err = form == JSON
+    if not err:
+        _tell(verdict.findings)
     try:
         kept = keep_trial(trial, verdict, folder, pool)
     except WritingError as error:
         raise UsageError(f"output={error}") from None
     words = machine_words(here(trial.machine["kind"], trial.cores))
-    click.echo(f"trial: {kept} ({trial.subject.name}, {words})")
+    click.echo(f"trial: {kept} ({trial.subject.name}, {words})", err=err)
     if (folder / HISTORY_FILE).exists():
-        click.echo(f"history: {folder / HISTORY_FILE}")
-    click.echo(f"again: {heddle_command('check', f'replay={kept}')}")
+        click.echo(f"history: {folder / HISTORY_FILE}", err=err)
+    click.echo(f"again: {heddle_command('check', f'replay={kept}')}", err=err)
 
 
 def _tell(findings: Sequence[str]) -> None:

@@ -17,10 +17,16 @@ from envs import TUNED, Evaluator, Subject, is_tuned, of_policy, subject_of, unt
 from envs.fidelity import Fidelity, FidelityPlan, measure_fidelity
 from envs.host import this_host
 from policies import ACTION_GROUPS, Encoding, Signature, resolve, to_json
+from traces.result_file import JSON, print_json, with_format
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import UsageError, one_message
 from trainer.command.evaluate import as_list
-from trainer.command.output import make_output_folder, make_progress_console, print_table
+from trainer.command.output import (
+    make_output_folder,
+    make_progress_console,
+    print_table,
+    write_and_show,
+)
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import FidelityConfig, workload_options
 from trainer.evaluation.measure import Counter
@@ -37,8 +43,9 @@ GENTLEST, STEP = 0.02, 0.02
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@with_format
 @one_message
-def fidelity(settings: tuple[str, ...], show: bool) -> None:
+def fidelity(settings: tuple[str, ...], show: bool, form: str) -> None:
     r"""Run policies on real cores and on as many virtual ones, and compare the order.
 
     Reports the rank correlation (Spearman, Kendall), the regret of trusting the virtual order, and
@@ -72,12 +79,22 @@ def fidelity(settings: tuple[str, ...], show: bool) -> None:
     folder = make_output_folder(config.output, "fidelity.json")
     found = _measure(config, cores)
     title = f"{cores} real cores and {cores} virtual ones, relative to {config.reference}"
-    print_table(_table(found, title))
-    click.echo(_words(found))
-    for name, why in found.skipped.items():
-        click.echo(f"could not be measured: {name}: {why}", err=True)
-    if folder is not None:
-        _write(config, cores, found, folder)
+    document = _document(config, cores, found)
+
+    def show_results() -> None:
+        if form == JSON:
+            print_json(document)
+        else:
+            print_table(_table(found, title))
+            click.echo(_words(found))
+        for name, why in found.skipped.items():
+            click.echo(f"could not be measured: {name}: {why}", err=True)
+
+    write_and_show(
+        lambda: _write(document, found, cores, config.reference, folder),
+        show_results,
+        as_json=form == JSON,
+    )
 
 
 def _measure(config: FidelityConfig, cores: int) -> Fidelity:
@@ -188,14 +205,23 @@ def _words(found: Fidelity) -> str:
     )
 
 
-def _write(config: FidelityConfig, cores: int, found: Fidelity, folder: Path) -> None:
-    document = found.as_dict(
+def _document(config: FidelityConfig, cores: int, found: Fidelity) -> dict[str, object]:
+    return found.as_dict(
         workload=workload_options(config.workload),
         machine=config.machine.options() | {"cores": str(cores)},
         seed=config.seed,
         version=heddle_version(),
         host=this_host().as_dict(),
     )
-    write_atomically(folder / "fidelity.json", json.dumps(document, indent=1) + "\n")
-    plot_fidelity(found, cores, config.reference, folder / "fidelity.png")
-    click.echo(f"results: {folder / 'fidelity.json'}\npicture: {folder / 'fidelity.png'}")
+
+
+def _write(
+    document: dict[str, object], found: Fidelity, cores: int, reference: str, folder: Path | None
+) -> list[str]:
+    """The files that are asked for."""
+    if folder is None:
+        return []
+    results, picture = folder / "fidelity.json", folder / "fidelity.png"
+    write_atomically(results, json.dumps(document, indent=1) + "\n")
+    plot_fidelity(found, cores, reference, picture)
+    return [f"results: {results}", f"picture: {picture}"]

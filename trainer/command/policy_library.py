@@ -82,26 +82,37 @@ def library() -> None:
 
 
 @library.command("list", epilog=LIST_EXAMPLES)
+@with_format
 @one_message
-def list_() -> None:
+def list_(form: str) -> None:
     """Show the tables, with what they reached when they were added.
 
     Of a workload's options those are shown that are not as usual, and its contention; the tables'
     files have all of them. A file that can't be read is left out, and told; exit code 1 then.
     """
+    entries: list[Entry] = []
+    unreadable = False
+    for name in library_names():
+        try:
+            entries.append(read_entry(library_path(name)))
+        except PolicyFileError as error:
+            unreadable = True
+            click.echo(f"error: {error}", err=True)
+    if form == JSON:
+        print_json({"tables": [_listed(entry) for entry in entries]})
+    else:
+        print_table(_table_of(entries))
+    if unreadable:
+        raise SystemExit(FAILED)
+
+
+def _table_of(entries: Sequence[Entry]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     for name in ("table", "workload", "virtual cores"):
         table.add_column(name)
     for name in ("× the best baseline", "measured"):
         table.add_column(name, justify="right")
-    unreadable = False
-    for name in library_names():
-        try:
-            entry = read_entry(library_path(name))
-        except PolicyFileError as error:
-            unreadable = True
-            click.echo(f"error: {error}", err=True)
-            continue
+    for entry in entries:
         how = entry.measurement
         table.add_row(
             entry.name,
@@ -110,9 +121,18 @@ def list_() -> None:
             f"{entry.margin:.2f} ({entry.best_baseline})",
             entry.date[:10],
         )
-    print_table(table)
-    if unreadable:
-        raise SystemExit(FAILED)
+    return table
+
+
+def _listed(entry: Entry) -> dict[str, object]:
+    return {
+        "table": entry.name,
+        "workload": dict(entry.measurement.workload),
+        "cores": entry.measurement.cores,
+        "margin": entry.margin,
+        "best_baseline": entry.best_baseline,
+        "date": entry.date,
+    }
 
 
 @library.command(epilog=VERIFY_EXAMPLES)

@@ -27,6 +27,7 @@ from envs import (
 from envs.host import this_host
 from envs.hot_switch import FEWEST_INTERVALS, HotSwitch, Unjudged, look_at_switches, split
 from policies.schedule import FIFO
+from traces.result_file import JSON, print_json, with_format
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import INTERRUPTED, UsageError, one_message
 from trainer.command.evaluate import as_list
@@ -49,8 +50,9 @@ VIRTUAL_SECONDS, VIRTUAL_WARMUP = 0.12, 0.02
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@with_format
 @one_message
-def switch(settings: tuple[str, ...], show: bool) -> None:
+def switch(settings: tuple[str, ...], show: bool, form: str) -> None:
     r"""Run one policy table and go over to others meanwhile: throughput by interval.
 
     policy= takes tables in the order in which they run: a seed policy (occ, two_phase_locking_star,
@@ -76,7 +78,14 @@ def switch(settings: tuple[str, ...], show: bool) -> None:
     if not measured.result.intervals:
         raise KeyboardInterrupt
     title = f"{_workload_words(config)}, {machine_words(measured.result.machine)}"
-    write_and_show(lambda: _write(config, measured, title), lambda: _show(measured, title))
+
+    def show_results() -> None:
+        if form == JSON:
+            print_json(_document(config, measured))
+        else:
+            _show(measured, title)
+
+    write_and_show(lambda: _write(config, measured, title), show_results, as_json=form == JSON)
     if measured.interrupted:
         click.echo("interrupted", err=True)
         raise SystemExit(INTERRUPTED)

@@ -382,7 +382,8 @@ class Workers:
             if not self._starting or time.monotonic() - begun > self._start_seconds:
                 raise RayError(
                     f"no machine became free within {self._start_seconds:g} s: another run holds "
-                    f"it, it is too busy to start a process, or it is lost{LOG.words}"
+                    f"it, it is too busy to start a process, or it is lost{LOG.words}\n"
+                    "Wait for the other run, or add a machine to the cluster."
                 )
             self._look(POLL_SECONDS)
             if gone := self._nodes.lost([]):
