@@ -118,11 +118,13 @@ def test_train_on_virtual_cores_and_compare_on_both_machines(tmp_path: Path) -> 
     assert provenance["scores"].keys() == provenance["scores_on_threads"].keys()
 
 
+# Three trainings: on the stand-in for the engine `test_robust.py` runs them in every suite.
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("workload", "setting", "values"),
     [
         (["workload=ycsb", "workload.records=1000"], "theta", ("0.5", "0.9")),
-        pytest.param(["workload=tpcc"], "warehouses", ("1", "2"), marks=pytest.mark.full),
+        (["workload=tpcc"], "warehouses", ("1", "2")),
     ],
     ids=["ycsb", "tpcc"],
 )

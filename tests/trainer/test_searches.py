@@ -10,6 +10,7 @@ from random import Random
 import pytest
 
 from policies import ACTION_GROUPS, Encoding, Signature, build_seed, validate
+from tests.scale import scaled
 from tests.trainer.dummy_search import Dummy, DummyConfig
 from tests.trainer.fake_signatures import SIGNATURES
 from trainer.config import SearchConfig
@@ -90,7 +91,7 @@ def test_random_tables_may_be_near_one_that_is_given(encoding: Encoding) -> None
 
 @pytest.mark.parametrize("name", NAMES)
 def test_candidates_are_different_tables_of_the_workload(name: str, encoding: Encoding) -> None:
-    asked = play(make(name, encoding), noise, 150)
+    asked = play(make(name, encoding), noise, scaled(50, most=150))
     for candidates in asked:
         assert len({candidate.key for candidate in candidates}) == len(candidates)
         for candidate in candidates:

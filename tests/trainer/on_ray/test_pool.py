@@ -233,7 +233,9 @@ def test_a_lost_worker_costs_the_others_nothing_on_virtual_cores(
     assert [one.ratios for (one,) in again] == [one.ratios for one in found[1:-1]]
 
 
-@pytest.mark.parametrize("spec", [SPEC, VIRTUAL], ids=["real", "virtual"])
+@pytest.mark.parametrize(
+    "spec", [pytest.param(SPEC, marks=pytest.mark.full), VIRTUAL], ids=["real", "virtual"]
+)
 def test_several_members_are_measured_as_in_process(
     pools: Pools, spec: MachineSpec, encoding: Encoding
 ) -> None:
