@@ -224,7 +224,19 @@ def test_a_dry_run_says_what_it_would_take_and_leaves_nothing(elsewhere: ModuleT
     assert "search 10 min" in done.stdout
     assert "memory: " in done.stdout
     assert not Path("runs").exists()
-    assert run("train", "-m", "seed=1,2", "--dry-run").exit_code == 2
+
+
+def test_a_dry_run_of_a_sweep_forecasts_every_run(elsewhere: ModuleType) -> None:
+    swept = ["workload.warehouses=1,2", "seed=1,2", "search.seconds=600"]
+    done = run("train", "-m", *SMALL, *swept, "--dry-run")
+    assert done.exit_code == 0, done.output
+    assert "run 4 of 4: workload.warehouses=2 seed=2" in done.stdout
+    assert done.stdout.count("forecast: 10 min") == 2, "a seed changes nothing"
+    assert "4 runs, one after the other: 40 min" in done.stdout
+    assert not Path("runs").exists()
+    refused = run("train", "-m", *SMALL, "--dry-run", "sweep=none")
+    assert "no such sweep" in refused.output
+    assert refused.exit_code == 2
 
 
 def test_a_budget_bounds_the_search_and_is_refused_if_too_short(elsewhere: ModuleType) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-import click
-
 from envs import THREADS
 from trainer.budget import BudgetError, Pacing, TimeBudget
 from trainer.command.errors import UsageError
@@ -41,8 +39,8 @@ def foreseen(
     return Pacing(config, members, cost, budget)
 
 
-def show_forecast(config: TrainConfig, members: Sequence[Member]) -> None:
-    """Show what a training would take, and write nothing.
+def forecast_run(config: TrainConfig, members: Sequence[Member]) -> Forecast:
+    """Measure what a training would take, and write nothing.
 
     Raises:
         UsageError: its budget is too short.
@@ -59,8 +57,7 @@ def show_forecast(config: TrainConfig, members: Sequence[Member]) -> None:
             raise UsageError(str(error)) from error
         finally:
             backend.close()
-    for line in found.lines():
-        click.echo(line)
+    return found
 
 
 def _measured(

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
+from trainer.command.forecast import forecast_run
 from trainer.command.kept_settings import kept_search
 from trainer.command.output import make_progress_console
 from trainer.command.page import add_sweep_page
@@ -26,6 +27,8 @@ from trainer.command.settings import (
     value_of,
 )
 from trainer.config import TrainConfig
+from trainer.duration import duration_words
+from trainer.forecast import Forecast
 from trainer.lock import held
 from trainer.progress import make_display
 from trainer.record import Record
@@ -44,16 +47,7 @@ def train_many(settings: Sequence[str]) -> None:
         UsageError: something typed is wrong.
         SystemExit: it was interrupted, or a run failed.
     """
-    if value_of(settings, "resume") not in (None, "null"):
-        raise UsageError("resume= goes on with one run; leave out -m")
-    # What was typed may make sense only on top of the sweep's own settings: not composed alone.
-    runs_dir = Path(
-        compose_settings(
-            "train", [text for text in settings if text.startswith("runs_dir=")], TrainConfig
-        ).runs_dir
-    )
-    name = _name(settings)
-    typed = [text for text in settings if not text.startswith("sweep=")]
+    runs_dir, name, typed = _asked(settings)
     found = find_sweep(runs_dir, name) if name is not None else None
     sweep = _begun(runs_dir, name, typed) if found is None else found
     with held(sweep.path):
@@ -61,6 +55,35 @@ def train_many(settings: Sequence[str]) -> None:
             sweep = _gone_on(_with_its_search(Sweep.load(found.path)), typed)
         sweep.save()
         _train(sweep)
+
+
+def forecast_many(settings: Sequence[str]) -> None:
+    """Forecast every run of a sweep that is not finished, and write nothing.
+
+    Runs that differ in their seed alone have one forecast.
+
+    Raises:
+        UsageError: something typed is wrong.
+    """
+    from trainer.command.train import checked
+
+    sweep = _planned(settings)
+    runs = [run for run in sweep.runs if not sweep.has_finished(run)]
+    known: dict[tuple[str, ...], Forecast] = {}
+    total = 0.0
+    for run in runs:
+        click.echo(
+            f"run {sweep.runs.index(run) + 1} of {len(sweep.runs)}: {' '.join(run.overrides)}"
+        )
+        alike = tuple(text for text in run.overrides if not text.startswith("seed="))
+        if alike not in known:
+            overrides = [*sweep.settings, *run.overrides]
+            config = compose_settings("train", overrides, TrainConfig)
+            known[alike] = forecast_run(*checked(config, overrides)[:2])
+            for line in known[alike].lines():
+                click.echo(f"  {line}")
+        total += known[alike].total
+    click.echo(f"{len(runs)} runs, one after the other: {duration_words(total)}")
 
 
 def refuse_sweep(settings: Sequence[str]) -> None:
@@ -83,6 +106,36 @@ def refuse_sweep(settings: Sequence[str]) -> None:
         )
 
 
+def _asked(settings: Sequence[str]) -> tuple[Path, str | None, list[str]]:
+    """Where sweeps are kept, the name of the one that is asked for, and what was typed besides.
+
+    Raises:
+        UsageError: it is of one run, or the name is none.
+    """
+    if value_of(settings, "resume") not in (None, "null"):
+        raise UsageError("resume= resumes one run; leave out -m")
+    # What was typed may make sense only on top of the sweep's own settings: not composed alone.
+    runs_dir = Path(
+        compose_settings(
+            "train", [text for text in settings if text.startswith("runs_dir=")], TrainConfig
+        ).runs_dir
+    )
+    typed = [text for text in settings if not text.startswith("sweep=")]
+    return runs_dir, _name(settings), typed
+
+
+def _planned(settings: Sequence[str]) -> Sweep:
+    """The sweep as it would be made or resumed, with nothing written."""
+    runs_dir, name, typed = _asked(settings)
+    found = find_sweep(runs_dir, name) if name is not None else None
+    if found is not None:
+        return _gone_on(_with_its_search(found), typed)
+    sweep = Sweep(runs_dir)
+    sweep.settings, axes = _axes_of_new(runs_dir, name, typed)
+    sweep.extend(axes)
+    return sweep
+
+
 def _name(settings: Sequence[str]) -> str | None:
     """The sweep's name, or its folder; None if neither was typed.
 
@@ -100,7 +153,10 @@ def _name(settings: Sequence[str]) -> str | None:
     return name
 
 
-def _begun(runs_dir: Path, name: str | None, typed: Sequence[str]) -> Sweep:
+def _axes_of_new(
+    runs_dir: Path, name: str | None, typed: Sequence[str]
+) -> tuple[list[str], dict[str, list[str]]]:
+    """What the runs of a new sweep share, and what is swept, once it is known to make sense."""
     shared, axes = split_axes(typed)
     if not axes and name is not None:
         there = ", ".join(sweep_names(runs_dir)[-5:]) or "none"
@@ -109,6 +165,11 @@ def _begun(runs_dir: Path, name: str | None, typed: Sequence[str]) -> Sweep:
             f"there are {there}"
         )
     _refuse_mistakes(shared, axes)
+    return shared, axes
+
+
+def _begun(runs_dir: Path, name: str | None, typed: Sequence[str]) -> Sweep:
+    shared, axes = _axes_of_new(runs_dir, name, typed)
     make_runs_dir(runs_dir)
     sweep = new_sweep(runs_dir, name)
     sweep.settings = shared

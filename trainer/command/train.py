@@ -26,7 +26,7 @@ from trainer.checkpoint import (
 )
 from trainer.command.doubts import warn_of_doubts
 from trainer.command.errors import FAILED, INTERRUPTED, NOT_BETTER, UsageError, one_message
-from trainer.command.forecast import foreseen, show_forecast
+from trainer.command.forecast import forecast_run, foreseen
 from trainer.command.kept_settings import with_kept_search
 from trainer.command.members import as_trained, common_signature, compose_members
 from trainer.command.members_table import members_table
@@ -39,7 +39,7 @@ from trainer.command.settings import (
     settings_text,
     value_of,
 )
-from trainer.command.sweep import refuse_sweep, train_many
+from trainer.command.sweep import forecast_many, refuse_sweep, train_many
 from trainer.config import TrainConfig
 from trainer.evaluation import BackendError, MachineSpec, Notices, build_backend
 from trainer.evaluation.objective import OBJECTIVES
@@ -98,12 +98,12 @@ def train(
         click.echo(settings_text("train", first), nl=False)
         return
     if multirun and dry_run:
-        raise UsageError(
-            "--dry-run is of one run; leave out -m, and type one value of each setting"
-        )
+        forecast_many(settings)
+        return
     if dry_run:
         config, overrides, _ = with_resume(settings)
-        show_forecast(*checked(config, overrides)[:2])
+        for line in forecast_run(*checked(config, overrides)[:2]).lines():
+            click.echo(line)
         return
     if multirun:
         if fail_unless_better:
