@@ -93,9 +93,9 @@ def stats_words(found: TraceStatistics) -> str:
         requests = sum(day.total for day in days)
         busiest = max((day for day in days), key=lambda day: day.peak.total)
         lines.append(
-            f"{requests:,} requests on valid days, {median(day.total for day in days):,.0f} on the "
-            f"median day; busiest hour {busiest.peak.begin:%Y-%m-%d %H:%M}: "
-            f"{busiest.peak.total:,} requests, conflict rate {rate(busiest.peak)}"
+            f"{counted(requests, 'request')} on valid days, "
+            f"{median(day.total for day in days):,.0f} on the median day; busiest hour {busiest.peak.begin:%Y-%m-%d %H:%M}: "
+            f"{counted(busiest.peak.total, 'request')}, conflict rate {rate(busiest.peak)}"
         )
     return "\n".join(lines)
 
