@@ -27,13 +27,18 @@ namespace summary {
 /// a queue, a worker that is held up by one type leaves the others to the rest, which draw more of
 /// them than the mix has; so there the workload gives the shares.
 ///
-/// On real cores a worker may be without a processor, or without its turn, between transactions:
-/// only the part of the window counts that transactions have taken. And there a type that was begun
-/// and has no commit is taken to end just now, for no run is repeated to the bit and one unlucky
-/// window must not count as 0.
+/// A worker may be without a transaction for a part of the window: on real cores without a
+/// processor or its turn, on all of them in one that began before the window and so does not count.
+/// Only the part of the window counts that transactions have taken; of a single type, what it
+/// commits.
+///
+/// On real cores a type that was begun and has no commit is taken to end just now, for no run is
+/// repeated to the bit and one unlucky window must not count as 0.
+///
+/// @param window_us length of the measured window, in microseconds
 template <class M>
 [[nodiscard]] double mixed_throughput(const std::vector<Measurements<M>>& workers,
-                                      const Inputs& inputs) {
+                                      const Inputs& inputs, double window_us) {
   double begun = 0;
   double all_us = 0;
   double mean = 0;  // microseconds a transaction, times `begun`
@@ -57,13 +62,8 @@ template <class M>
     begun += weight;
     mean += weight * us / commits;
   }
-  if (mean == 0) return 0;
-  if constexpr (M::kSingleThreaded) {
-    return static_cast<double>(workers.size()) * 1e6 * begun / mean;
-  } else {
-    const double window_us = M::microseconds(workers.front().end - workers.front().start);
-    return window_us == 0 ? 0 : all_us / window_us * 1e6 * begun / mean;
-  }
+  if (mean == 0 || window_us == 0) return 0;
+  return all_us / window_us * 1e6 * begun / mean;
 }
 
 template <class M>
@@ -205,7 +205,8 @@ template <class M>
     result.throughput += result.types[type].throughput;
     aborts += result.types[type].aborts;
   }
-  result.mixed_throughput = summary::mixed_throughput(run.measurements, *run.database);
+  result.mixed_throughput = summary::mixed_throughput(
+      run.measurements, *run.database, M::microseconds(run.state.measured_until.peek() - began));
   if (run.database->open_loop()) {
     result.arrivals = summary::arrivals_of(run);
     result.mixed_throughput = result.throughput;
