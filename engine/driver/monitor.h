@@ -85,10 +85,11 @@ class Monitor {
 
   /// Closes the window, which is empty if it never opened. set_phase() releases what is stored.
   void end_measuring(typename M::Ticks now) {
-    if constexpr (!M::kSingleThreaded) {
-      if (!measuring_) run_.state.measured_from.store(now, std::memory_order_relaxed);
+    if (!measuring_) {
+      run_.state.measured_from.store(now, std::memory_order_relaxed);
+    } else if constexpr (!M::kSingleThreaded) {
       // A monitor that is late closes no window late: the workers count nothing behind its end.
-      if (measuring_) now = std::min(now, measure_until_);
+      now = std::min(now, measure_until_);
     }
     run_.state.measured_until.store(now, std::memory_order_relaxed);
   }

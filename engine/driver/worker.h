@@ -115,10 +115,8 @@ class Worker {
     measurements_.end = may_be_late() ? state_.measured_until.load(std::memory_order_relaxed) : now;
     if (phase != Phase::warm_up) {
       end_interval(phase);
-    } else if constexpr (M::kSingleThreaded) {
-      measurements_.start = measurements_.end;
     } else {
-      miss_window(next, now);
+      miss_window(next);
     }
     if constexpr (Scheduling::kSchedules) count_waiting();
     storage_.leave(worker_);
@@ -208,13 +206,14 @@ class Worker {
 
   /// The worker saw nothing of the window: what it counted is of the warm-up.
   /// @param last of its transactions, which has ended by now, and too late
-  void miss_window(const Begin& last, Ticks now) {
-    const Ticks end = measurements_.end;
+  void miss_window(const Begin& last) {
     forget_measurements();
-    // relaxed: the phase's acquire has brought it.
+    // relaxed: the phase's acquire has brought both.
     measurements_.start = state_.measured_from.load(std::memory_order_relaxed);
-    measurements_.end = end;
-    if (last.input != nullptr) measurements_.count_unfinished(last.type, now - last.from);
+    measurements_.end = state_.measured_until.load(std::memory_order_relaxed);
+    if (last.input != nullptr) {
+      measurements_.count_unfinished(last.type, measurements_.end - measurements_.start);
+    }
     if (wait_times_ != nullptr) wait_times_->reset();
   }
 

@@ -87,6 +87,37 @@ TEST(SessionVirtual, MixedThroughputOfOneTypeIsWhatItCommits) {
   }
 }
 
+/// Workers that back off from the warm-up to the end see nothing of the window.
+TEST(SessionVirtual, TheWindowHoldsNothingOfTheWarmUp) {
+  const auto session = open_virtual({{"name", "ycsb"}, {"records", "20"}, {"theta", "0.9"}}, 4);
+  const Result result = session_runs::run(
+      *session, {.backoff = "static", .backoff_us = 1e9, .seconds = 0.001, .warmup = 0.002});
+  EXPECT_NEAR(result.duration_s, 0.001, 1e-5);
+  double time_s = 0;
+  std::uint64_t unfinished = 0;
+  for (const TypeResult& type : result.types) {
+    time_s += type.time_s;
+    unfinished += type.unfinished;
+  }
+  EXPECT_GE(unfinished, 3U) << "the others back off";
+  EXPECT_LE(time_s, 4 * 0.001 * 1.01);
+  const double commits_per_second = static_cast<double>(result.commits) / 0.001;
+  EXPECT_NEAR(result.mixed_throughput, commits_per_second, 0.01 * commits_per_second);
+  EXPECT_NEAR(result.throughput, commits_per_second, 0.01 * commits_per_second);
+}
+
+TEST(SessionVirtual, AWindowThatNeverOpensIsEmpty) {
+  const auto session = open_virtual(tpcc(), 2);
+  int polls = 0;
+  const Result result =
+      session->run({.seconds = 10, .warmup = 3600}, [&] { return ++polls > 100; });
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(result.commits, 0U);
+  EXPECT_EQ(result.duration_s, 0.0);
+  EXPECT_EQ(result.throughput, 0.0);
+  EXPECT_EQ(result.mixed_throughput, 0.0);
+}
+
 /// What each of some runs gave, one after the other, in a database of its own.
 std::vector<std::string> series(const OptionMap& workload, int cores) {
   const auto session = open_virtual(workload, cores);
