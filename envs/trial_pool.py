@@ -142,7 +142,9 @@ def _end_with_parent() -> None:
 def _end(pool: ProcessPoolExecutor) -> None:
     for process in list((getattr(pool, "_processes", None) or {}).values()):
         process.kill()
-    pool.shutdown(wait=False, cancel_futures=True)
+    # Not without waiting: the pool's thread would close its pipe while the interpreter, which ends,
+    # writes to it. It has nothing left to wait for.
+    pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _status(pool: ProcessPoolExecutor) -> str:

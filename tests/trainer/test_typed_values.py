@@ -99,6 +99,28 @@ def test_a_file_with_commas_needs_no_quotes(
     assert as_hydra_reads(["workload.trace=my,table.json"]) == ["workload.trace='my,table.json'"]
 
 
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "output=o-${seed}.json",
+        "output=a${b.json",
+        "runs_dir='${seed}'",
+        "workload.trace=${seed}",
+        "policy=silo,${nope}.json",
+        "mlflow.experiment=${oc.env:HOME}",
+    ],
+)
+def test_a_name_can_not_hold_the_name_of_a_setting(typed: str) -> None:
+    with pytest.raises(UsageError, match=r"\$\{"):
+        as_hydra_reads([typed])
+
+
+def test_a_number_can_be_another_setting() -> None:
+    assert as_hydra_reads(["workload.warehouses=${machine.cores}"]) == [
+        "workload.warehouses=${machine.cores}"
+    ]
+
+
 def test_several_values_of_a_text_are_several() -> None:
     (override,) = parse_overrides(["workload.trace=jürgen,b"])
     assert [unquoted(one) for one in override.sweep_string_iterator()] == ["jürgen", "b"]

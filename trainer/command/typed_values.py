@@ -18,6 +18,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, Quote, QuotedString
 from hydra.errors import HydraException
 
+from trainer.command.errors import UsageError
 from trainer.config import (
     CalibrateConfig,
     CheckConfig,
@@ -53,6 +54,9 @@ ONE_PATH = frozenset(
 )
 """Settings that hold one path: a comma is part of it."""
 
+NAMES = ONE_PATH | {"workload.trace"}
+"""Settings whose values are names, whatever the workload or the command."""
+
 COMMANDS = MappingProxyType(
     {
         "calibrate": CalibrateConfig,
@@ -75,6 +79,7 @@ COMMANDS = MappingProxyType(
 
 NULL = "null"
 _QUOTED = re.compile(r"""(?P<quote>['"])(?P<text>.*)(?P=quote)""", re.DOTALL)
+_INTERPOLATION = re.compile(r"(?<!\\)\$\{")
 _TEXT, _WORDS, _NUMBERS = "text", "words", "numbers"
 
 
@@ -85,6 +90,9 @@ def as_hydra_reads(overrides: Sequence[str], command: str | None = None) -> list
         overrides: as typed, `key=value`.
         command: the primary configuration; None: what holds a list here and a text there may have
             several values, which are left for later.
+
+    Raises:
+        UsageError: a name or a path holds what begins an interpolation.
     """
     kinds = _kinds(command)
     return [_as_hydra_reads(text, kinds) for text in overrides]
@@ -128,6 +136,11 @@ def _as_hydra_reads(text: str, kinds: dict[str, str]) -> str:
     kind = kinds.get(key)
     if not equals or typed.startswith("~") or value == NULL or "\0" in value:  # no path has that
         return text
+    if (kind in (_TEXT, _WORDS) or key in NAMES) and _INTERPOLATION.search(value):
+        raise UsageError(
+            f"{text}: '${{' begins the name of another setting there, so that no name or path can "
+            "hold it; use another name, or a link to what has this one"
+        )
     if kind in (_WORDS, _NUMBERS):
         return f"{typed}={_listed(value, kind)}"
     if key in ONE_PATH:
