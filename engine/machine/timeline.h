@@ -34,6 +34,13 @@ class Timeline {
   void open() {
     forget();
     open_ = true;
+    if (events_.size() <= most_) return;
+    // Long attempts on many cores have more events than are wanted before the first one counts.
+    dropped_ += events_.size() - most_;
+    events_.resize(most_);
+    for (std::size_t& last : last_of_core_) {
+      if (last >= most_) last = kNone;
+    }
   }
 
   void add(const TimelineEvent& event) {

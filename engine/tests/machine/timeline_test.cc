@@ -55,6 +55,17 @@ TEST(Timeline, DropsNothingBeforeItOpens) {
   EXPECT_EQ(timeline.dropped(), 0U);
 }
 
+TEST(Timeline, HoldsNoMoreThanFitsOfWhatWasGoingOnWhenItOpened) {
+  Timeline timeline(4, kBegins);
+  for (std::uint16_t core = 0; core < 3; ++core) timeline.add(at(core, core, kBegins));
+  for (std::uint64_t time = 3; time < 9; ++time) timeline.add(at(time, time % 3, kGoesOn));
+  timeline.open();
+  EXPECT_EQ(times(timeline), (std::vector<std::uint64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(timeline.dropped(), 5U);
+  timeline.add_spin(spin(9, 1), false);  // its core's last event is not there any more
+  EXPECT_EQ(timeline.events().size(), 4U);
+}
+
 TEST(Timeline, ASpinningWaitIsOneEvent) {
   Timeline timeline(100, kBegins);
   timeline.open();
