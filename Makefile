@@ -34,7 +34,7 @@ export ASAN_OPTIONS := detect_stack_use_after_return=1
 export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
 
 .PHONY: help setup train contest test test-full test-release test-address test-thread test-python \
-        soak lint lint-format lint-python lint-headers lint-tidy format bench instructions clean
+        soak lint lint-format lint-python lint-headers lint-tidy format bench instructions memory clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -143,10 +143,16 @@ bench: $(VENV)/.ready ## Run the engine's micro-benchmarks (ARGS="--benchmark_fi
 	done
 
 instructions: $(VENV)/.ready ## Count instructions per transaction with valgrind (ARGS="--only YCSB")
-	@command -v valgrind >/dev/null || { echo "this needs valgrind: sudo apt-get install valgrind"; exit 1; }
-	@$(CMAKE) -B build/bench -DHEDDLE_BENCH=ON -DHEDDLE_TESTS=OFF --log-level=WARNING
-	@cmake --build build/bench --target heddle_run_workload
-	@python engine/bench/instructions.py build/bench/bench/heddle_run_workload $(ARGS)
+	@$(COUNT) engine/bench/counts.py instructions $(COUNTED) $(ARGS)
+
+memory: $(VENV)/.ready ## Count cache and TLB misses per transaction with valgrind (ARGS="--only YCSB")
+	@$(COUNT) engine/bench/counts.py memory $(COUNTED) $(ARGS)
+
+# What is counted, and what builds it first.
+COUNTED := build/bench/bench/heddle_run_workload
+COUNT = command -v valgrind >/dev/null || { echo "this needs valgrind: sudo apt-get install valgrind"; exit 1; }; \
+  $(CMAKE) -B build/bench -DHEDDLE_BENCH=ON -DHEDDLE_TESTS=OFF --log-level=WARNING && \
+  cmake --build build/bench --target heddle_run_workload && python
 
 clean: ## Remove the environment and everything built (keeps runs/)
 	@rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache

@@ -35,6 +35,7 @@ concept Machine =
       { M::kKind } -> std::convertible_to<std::string_view>;
       { M::kSingleThreaded } -> std::convertible_to<bool>;
       { M::kRecords } -> std::convertible_to<bool>;
+      { M::kLooksAhead } -> std::convertible_to<bool>;
 
       // Hooks, before the engine acts.
       M::on_load(address);

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cassert>
@@ -33,6 +34,11 @@ class Frames {
 
   void give_back(const std::byte* start, std::size_t bytes) {
     for (std::size_t at = 0; at < bytes; at += Pages::kHugePage) set(start + at, 0);
+  }
+
+  [[nodiscard]] Number last() const {
+    // relaxed: a count.
+    return last_.load(std::memory_order_relaxed);
   }
 
   /// 0: nobody has it.
@@ -112,6 +118,11 @@ class KeptPages {
     return page;
   }
 
+  [[nodiscard]] std::size_t count() {
+    const std::lock_guard lock(mutex_);
+    return pages_.size();
+  }
+
   /// False if enough are kept.
   bool keep(std::byte* page) {
     const std::lock_guard lock(mutex_);
@@ -140,6 +151,18 @@ Pages::Pages(std::size_t bytes, Size size)
   if (start_ == nullptr) start_ = map_pages(bytes_, size_);
   frames.get(start_, bytes_);
 }
+
+void Pages::make_ready(std::size_t bytes) {
+  constexpr std::size_t kSmallPage = 4096;  // where the system grants no huge ones
+  const std::size_t wanted = std::min(bytes, kKeptBytes) / kHugePage;
+  for (std::size_t kept = KeptPages::get().count(); kept < wanted; ++kept) {
+    std::byte* const page = map_pages(kHugePage, Size::huge);
+    for (std::size_t at = 0; at < kHugePage; at += kSmallPage) page[at] = std::byte{0};
+    if (!KeptPages::get().keep(page)) munmap(page, kHugePage);
+  }
+}
+
+std::uint64_t Pages::bytes_had() noexcept { return std::uint64_t{frames.last()} * kHugePage; }
 
 bool Pages::hold(std::uintptr_t address) noexcept { return frames.number_of(address) != 0; }
 

@@ -41,6 +41,12 @@ class Pages {
   }
   ~Pages();
 
+  /// Sees to it that single huge pages of so many bytes, and of no more than kKeptBytes, are there
+  /// to be had at once: fetched from the system, and touched.
+  static void make_ready(std::size_t bytes);
+  /// How many bytes all that were made have had, whatever was given back since.
+  [[nodiscard]] static std::uint64_t bytes_had() noexcept;
+
   /// Whether an address lies in memory of some Pages: then where it stands within its small page is
   /// the same in every process, which is not so for the heap.
   [[nodiscard]] static bool hold(std::uintptr_t address) noexcept;

@@ -67,6 +67,8 @@ struct ThreadsMachine {
   static constexpr bool kSingleThreaded = false;
   /// Whether a run can be recorded (machine/timeline.h).
   static constexpr bool kRecords = false;
+  /// Whether rows are fetched before they are used (storage/look_ahead.h).
+  static constexpr bool kLooksAhead = true;
 
   /// Hooks before an access to shared memory: nothing to charge on real hardware.
   static void on_load(const void*, std::size_t = 0) noexcept {}

@@ -53,6 +53,7 @@ struct VirtualMachine {
   static constexpr std::string_view kKind = "virtual";
   static constexpr bool kSingleThreaded = true;
   static constexpr bool kRecords = true;
+  static constexpr bool kLooksAhead = false;
 
   using Ticks = std::uint64_t;
   static constexpr double kTicksPerUs = 16'000;

@@ -9,6 +9,7 @@
 #include "protocol/row.h"
 #include "protocol/timeline.h"
 #include "protocol/typed_access.h"
+#include "storage/look_ahead.h"
 #include "storage/node_version.h"
 #include "storage/table.h"
 
@@ -53,6 +54,7 @@ class SnapshotTransaction : public TypedAccess<SnapshotTransaction<M, kKeepsVers
     assert(table.in_snapshots() && "this table keeps no past for snapshots");
     std::uint32_t visited = 0;
     table.index().scan(lo, hi, order, [&](const NodeVersion<M>&, auto entries) {
+      look_ahead_in_scan<M>(entries, limit, bytes);
       for (const auto& [key, record] : entries) {
         const Row<std::byte> row = row_of(*record, bytes);
         if (!row) continue;

@@ -15,6 +15,7 @@
 #include "protocol/row.h"
 #include "protocol/timeline.h"
 #include "protocol/typed_access.h"
+#include "storage/look_ahead.h"
 #include "storage/node_version.h"
 #include "storage/table.h"
 
@@ -218,6 +219,7 @@ class StoredProcedureApi : public TypedAccess<P> {
     Key& far_bound = order == Order::ascending ? bounds[1] : bounds[0];
     table.index().scan(lo, hi, order, [&](const NodeVersion<M>& node, auto entries) {
       self().nodes().add_node(node);
+      look_ahead_in_scan<M>(entries, limit, bytes);
       for (const auto& [key, record] : entries) {
         M::on_row();
         std::uint32_t entry = 0;
@@ -267,6 +269,7 @@ class StoredProcedureApi : public TypedAccess<P> {
           again = true;
           return false;
         }
+        look_ahead_in_scan<M>(entries, limit, bytes);
         for (const auto& [key, record] : entries) {
           if (some_done && key == done) continue;
           M::on_row();

@@ -111,8 +111,22 @@ class HashIndex {
     }
   }
 
-  /// Starts fetching the cache line a find of `key` will want first.
-  void prefetch(const K& key) const noexcept { __builtin_prefetch(&bucket_of(key)); }
+  /// Starts fetching the cache line a find of `key` will want first. Returns where it is.
+  const void* prefetch(const K& key) const noexcept {
+    const Bucket& head = bucket_of(key);
+    __builtin_prefetch(&head);
+    return &head;
+  }
+
+  /// The record that a find of `key` is likely to return, or nullptr: to be fetched, never used.
+  /// @param place what prefetch() returned for this key, in the same epoch
+  [[nodiscard]] const Record<M>* guess(const void* place, const K& key) const noexcept {
+    for (const Slot& slot : static_cast<const Bucket*>(place)->slots) {
+      const Record<M>* record = slot.record.peek();
+      if (record != nullptr && slot.key.peek() == key) return record;
+    }
+    return nullptr;
+  }
 
  private:
   static constexpr int kSetupWorker = 0;

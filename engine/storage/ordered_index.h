@@ -139,6 +139,19 @@ class OrderedIndex {
     }
   }
 
+  /// Starts fetching the leaf that a find of `key` will want. Returns where it is, or nullptr.
+  const void* prefetch(const K& key) const noexcept {
+    const Leaf* leaf = leaf_near(key);
+    if (leaf != nullptr) M::prefetch(reinterpret_cast<const std::byte*>(leaf), sizeof(Leaf));
+    return leaf;
+  }
+
+  /// The record that a find of `key` is likely to return, or nullptr: to be fetched, never used.
+  /// @param place what prefetch() returned for this key, in the same epoch
+  [[nodiscard]] const Record<M>* guess(const void* place, const K& key) const noexcept {
+    return place == nullptr ? nullptr : static_cast<const Leaf*>(place)->find(key);
+  }
+
   /// Where transactions are ordered by timestamps: the newest there was when a leaf was last taken
   /// out. What readers up to then have noted at that leaf is lost; its range has gone over to a
   /// neighbour. Whoever has inserted there sees it.
@@ -182,6 +195,19 @@ class OrderedIndex {
       if (at.leaf != nullptr) [[likely]]
         return at;
     }
+  }
+
+  /// The leaf that is likely to cover `key`, by a descent that checks nothing; or nullptr.
+  [[nodiscard]] const Leaf* leaf_near(const K& key) const noexcept {
+    const Node* node = root_.load(std::memory_order_acquire);  // acquire: the node's contents
+    for (std::uint32_t level = node->level; level > 0; --level) {
+      const auto* const inner = static_cast<const Inner*>(node);
+      // acquire: the child's contents
+      node = inner->children[inner->keys.lower_bound(key)].load(std::memory_order_acquire);
+      if (node == nullptr) [[unlikely]]
+        return nullptr;
+    }
+    return static_cast<const Leaf*>(node);
   }
 
   /// One descent to the leaf that covers `key`; a null leaf if a writer got in the way.

@@ -94,6 +94,7 @@ class Storage {
       // The first one loads the database.
       for (int worker = 1; worker < workers_; ++worker) {
         shares_[worker].arena.use_pages(Pages::Size::small);
+        shares_[worker].lists.use_pages(Pages::Size::small);
       }
     }
   }
@@ -181,7 +182,9 @@ class Storage {
   }
   [[nodiscard]] std::size_t held_bytes() const {
     std::size_t bytes = 0;
-    for (int worker = 0; worker < workers_; ++worker) bytes += shares_[worker].arena.held_bytes();
+    for (int worker = 0; worker < workers_; ++worker) {
+      bytes += shares_[worker].arena.held_bytes() + shares_[worker].lists.held_bytes();
+    }
     return bytes;
   }
 
@@ -199,11 +202,14 @@ class Storage {
     Record<M>* record;
     std::uint64_t word;
   };
+  template <class T>
+  using Queue = std::deque<T, ArenaAllocator<T>>;
   struct alignas(64) Share {
     Arena arena;
-    std::deque<Retired> retired;
-    std::deque<Retired> versions;
-    std::deque<Unlink> unlinks;
+    Arena lists;  ///< apart, for they are no part of the database
+    Queue<Retired> retired{ArenaAllocator<Retired>(lists)};
+    Queue<Retired> versions{ArenaAllocator<Retired>(lists)};
+    Queue<Unlink> unlinks{ArenaAllocator<Unlink>(lists)};
   };
 
   void reclaim(int worker) { reclaim(worker, epochs_.reclaimable()); }

@@ -15,6 +15,7 @@
 #include "protocol/outcome.h"
 #include "storage/hash_index.h"
 #include "storage/key.h"
+#include "storage/look_ahead.h"
 #include "storage/storage.h"
 #include "storage/table.h"
 #include "workload/micro/options.h"
@@ -105,11 +106,16 @@ class Micro {
 
   template <class Txn>
   Outcome execute(Txn& txn, const Input& input) {
+    look_ahead<M>([&](auto ahead) {
+      for (std::size_t i = 1; i < kAccesses; ++i) {
+        ahead(table_of(i, input), make_key(input.rows[i]), sizeof(Row));
+      }
+    });
     AccessId state = first_state(input);
     // +1 and -1 in turn: what the hot table gains the own tables lose, the large one is left at 0.
     std::int64_t change = 1;
     for (std::size_t i = 0; i < kAccesses; ++i) {
-      Rows& table = i == 0 ? hot_ : i + 1 < kAccesses ? cold_ : own_[input.type];
+      Rows& table = table_of(i, input);
       const auto row = txn.read(state, table, make_key(input.rows[i]));
       if (!row) return txn.stop();
       if (!txn.update(state, table, row, [change](Row& value) { value.number += change; })) {
@@ -151,6 +157,10 @@ class Micro {
   };
   static_assert(sizeof(Row) == 8);
   using Rows = Table<M, Key1, Row, HashIndex>;
+
+  Rows& table_of(std::size_t access, const Input& input) {
+    return access == 0 ? hot_ : access + 1 < kAccesses ? cold_ : own_[input.type];
+  }
 
   static AccessId first_state(const Input& input) {
     return static_cast<AccessId>(input.type * kAccesses);

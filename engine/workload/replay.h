@@ -16,6 +16,7 @@
 #include "protocol/outcome.h"
 #include "storage/hash_index.h"
 #include "storage/key.h"
+#include "storage/look_ahead.h"
 #include "storage/node_version.h"
 #include "storage/ordered_index.h"
 #include "storage/storage.h"
@@ -101,8 +102,16 @@ class Replay {
 
   template <class Txn>
   Outcome execute(Txn& txn, const Input& input) {
+    const std::uint64_t first = program_->first_access(input.transaction);
     const std::uint64_t end = program_->end_access(input.transaction);
-    for (std::uint64_t at = program_->first_access(input.transaction); at < end; ++at) {
+    for (std::uint64_t at = first; at < end; ++at) {
+      look_ahead_in_loop<M>(at - first, end - first, [&](std::size_t turn, auto ahead) {
+        const std::uint64_t access = first + turn;
+        const replay::Step& step = program_->step(input.type, access);
+        with(tables_[step.table], [&](const auto& table) {
+          ahead(table, key_of_access(step, access, input.round), sizeof(Row));
+        });
+      });
       const replay::Step& step = program_->step(input.type, at);
       with(tables_[step.table], [&](auto& table) { make(txn, table, step, at, input.round); });
       if (txn.stop() == Outcome::abort) return Outcome::abort;
@@ -178,6 +187,12 @@ class Replay {
   /// The copies of a row that rounds bring lie side by side, between its neighbours.
   static Key1 key_of(std::uint64_t row, std::uint32_t round) { return make_key(row << 32 | round); }
 
+  [[nodiscard]] Key1 key_of_access(const replay::Step& step, std::uint64_t access,
+                                   std::uint32_t round) const {
+    const std::uint32_t row = program_->row(access);
+    return key_of(row, program_->born(step.table, row) ? round : 0);
+  }
+
   /// The last of its states.
   static AccessId last_state(const replay::Step& step) {
     return static_cast<AccessId>(step.state + (step.act == replay::Act::remove ? 1 : 0));
@@ -186,8 +201,7 @@ class Replay {
   /// A row that is not there, or is there already, leaves the access undone.
   template <class Txn, class T>
   void make(Txn& txn, T& table, const replay::Step& step, std::uint64_t at, std::uint32_t round) {
-    const std::uint32_t row = program_->row(at);
-    const Key1 key = key_of(row, program_->born(step.table, row) ? round : 0);
+    const Key1 key = key_of_access(step, at, round);
     switch (step.act) {
       case replay::Act::read: (void)txn.read(step.state, table, key); return;
       case replay::Act::update: return update(txn, table, step.state, key, program_->marks(at));

@@ -1,5 +1,7 @@
 #include "machine/pages.h"
 
+#include <sys/resource.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -78,6 +80,24 @@ TEST(Pages, StandElsewhereWhenGotAgain) {
   const Pages again(1);
   ASSERT_EQ(again.start(), start);
   EXPECT_LT(Pages::place(another.start()), Pages::place(again.start()));
+}
+
+TEST(Pages, ThatAreReadyAreHadFirst) {
+  constexpr std::size_t kPages = 5;
+  Pages::make_ready(kPages * Pages::kHugePage);
+  const auto before = Pages::bytes_had();
+  std::vector<Pages> held;
+  for (std::size_t page = 0; page < kPages; ++page) held.emplace_back(1);
+  EXPECT_EQ(Pages::bytes_had() - before, kPages * Pages::kHugePage);
+  for (const Pages& page : held) {
+    // Touched: a page fault would show as a minor one.
+    rusage at_first{};
+    rusage afterwards{};
+    ASSERT_EQ(getrusage(RUSAGE_THREAD, &at_first), 0);
+    for (std::size_t at = 0; at < page.bytes(); at += 4096) page.start()[at] = std::byte{1};
+    ASSERT_EQ(getrusage(RUSAGE_THREAD, &afterwards), 0);
+    EXPECT_EQ(afterwards.ru_minflt, at_first.ru_minflt);
+  }
 }
 
 TEST(Pages, MoreThanThereIsIsRefused) { EXPECT_THROW(Pages(std::size_t{1} << 50), std::bad_alloc); }

@@ -37,8 +37,22 @@ TEST(Arena, BlocksAreAligned) {
   for (std::size_t bytes = 1; bytes <= 1000; ++bytes) {
     (void)arena.allocate(8);  // so that none is where it ought to be by chance
     const auto address = reinterpret_cast<std::uintptr_t>(arena.allocate(bytes));
-    EXPECT_EQ(address % (bytes >= 64 ? 64 : 16), 0U) << bytes;
+    EXPECT_EQ(address % (bytes % 64 == 0 ? 64 : 16), 0U) << bytes;
   }
+}
+
+/// A block has lines of its own, unless it would leave a third of them empty or more.
+TEST(Arena, BlocksShareNoLinesWhereLittleIsLost) {
+  for (const std::size_t bytes : {64U, 86U, 100U, 128U, 150U, 700U}) {
+    Arena arena;
+    const auto first = reinterpret_cast<std::uintptr_t>(arena.allocate(bytes));
+    const auto second = reinterpret_cast<std::uintptr_t>(arena.allocate(bytes));
+    EXPECT_EQ(first % 64, 0U) << bytes;
+    EXPECT_EQ(second - first, (bytes + 63) / 64 * 64) << bytes;
+  }
+  Arena arena;
+  const auto first = reinterpret_cast<std::uintptr_t>(arena.allocate(72));
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arena.allocate(72)) - first, 80U);
 }
 
 /// Blocks of all sizes, allocated and released at random, never overlap.
@@ -89,9 +103,9 @@ TEST(Arena, ReleasedBlocksAreReused) {
 
 TEST(Arena, ReusedBlockIsLargeEnoughForItsClass) {
   Arena arena;
-  void* small = arena.allocate(65);
-  arena.release(small, 65);
-  EXPECT_EQ(arena.allocate(128), small) << "65 to 128 bytes are one class";
+  void* small = arena.allocate(100);
+  arena.release(small, 100);
+  EXPECT_EQ(arena.allocate(128), small) << "100 to 128 bytes are one class";
   EXPECT_NE(arena.allocate(129), small);
 }
 
@@ -122,6 +136,25 @@ TEST(Arena, TakesBlocksOfAnother) {
   to.release(block, 100);
   EXPECT_EQ(to.live_bytes(), -from.live_bytes());
   EXPECT_EQ(to.allocate(100), block);
+}
+
+/// A queue that moves on through memory has it back from the arena.
+TEST(Arena, ServesContainers) {
+  Arena arena;
+  {
+    std::deque<std::uint64_t, ArenaAllocator<std::uint64_t>> queue{
+        ArenaAllocator<std::uint64_t>(arena)};
+    for (std::uint64_t i = 0; i < 1000; ++i) queue.push_back(i);
+    const std::size_t held = arena.held_bytes();
+    for (std::uint64_t i = 1000; i < 1'000'000; ++i) {
+      queue.push_back(i);
+      ASSERT_EQ(queue.front(), i - 1000);
+      queue.pop_front();
+    }
+    EXPECT_EQ(arena.held_bytes(), held);
+    EXPECT_GT(arena.live_bytes(), 1000 * 8);
+  }
+  EXPECT_EQ(arena.live_bytes(), 0);
 }
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -6,6 +6,7 @@
 
 #include "protocol/outcome.h"
 #include "protocol/row.h"
+#include "storage/look_ahead.h"
 #include "storage/node_version.h"
 #include "workload/shop/cart.h"
 #include "workload/shop/input.h"
@@ -68,6 +69,9 @@ class PurchaseTransaction {
 
   bool sell() {
     for (std::size_t i = 0; i < count_; ++i) {
+      look_ahead_in_loop<M>(i, count_, [this](std::size_t at, auto ahead) {
+        ahead(tables_.stock, make_key(lines_[at].product), sizeof(Stock));
+      });
       Line& line = lines_[i];
       const auto stock = txn_.read(kPurchaseReadStock, tables_.stock, make_key(line.product));
       if (!stock) return false;

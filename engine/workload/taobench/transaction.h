@@ -8,6 +8,7 @@
 #include "protocol/outcome.h"
 #include "protocol/row.h"
 #include "storage/key.h"
+#include "storage/look_ahead.h"
 #include "storage/node_version.h"
 #include "workload/pair_key.h"
 #include "workload/reads.h"
@@ -78,11 +79,29 @@ bool look(Txn& txn, Tables<M>& tables, const Operation& operation, const States&
   return false;
 }
 
+/// Fetches the rows of the turns to come; see look_ahead_in_loop().
+template <class M>
+void look_ahead_from(std::size_t i, const Tables<M>& tables, const Input& input) {
+  look_ahead_in_loop<M>(i, input.count, [&](std::size_t at, auto ahead) {
+    const Operation& operation = input.operations[at];
+    switch (operation.kind) {
+      case Kind::read_object:
+      case Kind::update_object:
+        return ahead(tables.objects, make_key(operation.object), sizeof(Value));
+      case Kind::read_edge:
+      case Kind::update_edge:
+        return ahead(tables.edges, pair_key(operation.object, operation.to), sizeof(Value));
+      case Kind::scan_edges: return ahead(tables.edges, pair_key(operation.object, 0), 0);
+    }
+  });
+}
+
 /// The two types that only read.
 template <class Txn, class M>
 Outcome run_reads(Txn& txn, Tables<M>& tables, const Input& input, Reads reads) {
   const States states = states_of(input.type, reads);
   for (std::uint32_t i = 0; i < input.count; ++i) {
+    look_ahead_from<M>(i, tables, input);
     if (!look(txn, tables, input.operations[i], states)) return txn.stop();
   }
   return Outcome::commit;
@@ -97,6 +116,7 @@ class Writes {
 
   Outcome run() {
     for (std::uint32_t i = 0; i < in_.count; ++i) {
+      look_ahead_from<M>(i, tables_, in_);
       const Operation& operation = in_.operations[i];
       const bool done = operation.kind == Kind::update_object ? update_object(operation)
                         : operation.kind == Kind::update_edge

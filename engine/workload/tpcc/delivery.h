@@ -7,6 +7,7 @@
 
 #include "protocol/outcome.h"
 #include "protocol/row.h"
+#include "storage/look_ahead.h"
 #include "storage/node_version.h"
 #include "workload/tpcc/inputs.h"
 #include "workload/tpcc/keys.h"
@@ -51,6 +52,11 @@ class DeliveryTransaction {
 
   /// The oldest new order of each district.
   bool take_new_orders() {
+    look_ahead<M>([this](auto ahead) {
+      for (std::uint32_t district = 1; district <= kDistrictsPerWarehouse; ++district) {
+        ahead(tables_.new_order, order_key(in_.warehouse, district, 0), 0);
+      }
+    });
     for (std::uint32_t district = 1; district <= kDistrictsPerWarehouse; ++district) {
       Row<NewOrder> oldest;
       if (!txn_.template scan<NewOrder>(kDeliveryScanNewOrder, tables_.new_order,
@@ -71,6 +77,13 @@ class DeliveryTransaction {
   }
 
   bool assign_carrier() {
+    look_ahead<M>([this](auto ahead) {
+      for (std::size_t i = 0; i < count_; ++i) {
+        const Parcel& parcel = parcels_[i];
+        ahead(tables_.order, order_key(in_.warehouse, parcel.district, parcel.order),
+              sizeof(OOrder));
+      }
+    });
     for (std::size_t i = 0; i < count_; ++i) {
       Parcel& parcel = parcels_[i];
       const auto order = txn_.read(kDeliveryReadOrder, tables_.order,
@@ -87,6 +100,15 @@ class DeliveryTransaction {
   }
 
   bool deliver_lines() {
+    look_ahead<M>([this](auto ahead) {
+      for (std::size_t i = 0; i < count_; ++i) {
+        const Parcel& parcel = parcels_[i];
+        ahead(tables_.order_line, order_line_key(in_.warehouse, parcel.district, parcel.order, 1),
+              sizeof(OrderLineHead));
+        ahead(tables_.customer, customer_key(in_.warehouse, parcel.district, parcel.customer),
+              sizeof(CustomerHead));
+      }
+    });
     for (std::size_t i = 0; i < count_; ++i) {
       Parcel& parcel = parcels_[i];
       std::array<Row<OrderLineHead>, kMostOrderLines> lines;

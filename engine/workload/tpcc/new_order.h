@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "protocol/outcome.h"
+#include "storage/look_ahead.h"
 #include "workload/tpcc/inputs.h"
 #include "workload/tpcc/keys.h"
 #include "workload/tpcc/states.h"
@@ -27,6 +28,8 @@ class NewOrderTransaction {
       : txn_(txn), tables_(tables), in_(input) {}
 
   Outcome run(NewOrderOutput& output) {
+    // Before the district is read: others change it all the time.
+    look_ahead<M>([this](auto ahead) { rows(ahead); });
     const auto warehouse = txn_.template read<WarehouseHead>(
         kNewOrderReadWarehouse, tables_.warehouse, warehouse_key(in_.warehouse));
     if (!warehouse) return txn_.stop();
@@ -49,6 +52,25 @@ class NewOrderTransaction {
   }
 
  private:
+  /// Those that are likely to be far away.
+  template <class Ahead>
+  void rows(const Ahead& ahead) const {
+    const std::size_t info =
+        offsetof(StockText, district_info) + (in_.district - 1U) * sizeof(Text<24>);
+    for (std::size_t i = 0; i < in_.line_count; ++i) {
+      const NewOrderInput::Line& line = in_.lines[i];
+      const Key1 stock = stock_key(line.supply_warehouse, line.item);
+      ahead(tables_.item, item_key(line.item), sizeof(ItemHead));
+      ahead(tables_.stock, stock, sizeof(Stock));
+      ahead(tables_.stock_text, stock, sizeof(Text<24>), info);
+    }
+    ahead(tables_.customer, customer_key(in_.warehouse, in_.district, in_.customer),
+          sizeof(CustomerHead));
+    // Where the new row will go; the other orders are the districts' last ones.
+    ahead(tables_.customer_order,
+          customer_order_key(in_.warehouse, in_.district, in_.customer, kLastOrder), 0);
+  }
+
   /// The items of the order, one after the other. An item that does not exist ends the transaction
   /// after all the work before it (2.4.2.3).
   bool take_from_stock(NewOrderOutput& output) {

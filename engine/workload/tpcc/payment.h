@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "protocol/outcome.h"
+#include "storage/look_ahead.h"
 #include "workload/tpcc/customer_lookup.h"
 #include "workload/tpcc/inputs.h"
 #include "workload/tpcc/keys.h"
@@ -30,6 +31,7 @@ class PaymentTransaction {
       : txn_(txn), tables_(tables), in_(input) {}
 
   Outcome run(PaymentOutput& output) {
+    look_ahead<M>([this](auto ahead) { rows(ahead); });
     const auto warehouse =
         txn_.read(kPaymentReadWarehouse, tables_.warehouse, warehouse_key(in_.warehouse));
     if (!warehouse) return txn_.stop();
@@ -51,6 +53,19 @@ class PaymentTransaction {
   }
 
  private:
+  /// Those that are likely to be far away.
+  template <class Ahead>
+  void rows(const Ahead& ahead) const {
+    const CustomerChoice& choice = in_.customer;
+    if (choice.customer == CustomerChoice::kByLastName) {
+      ahead(tables_.customer_name, name_key(choice.warehouse, choice.district, choice.last),
+            sizeof(NamesakesHead));
+    } else {
+      ahead(tables_.customer, customer_key(choice.warehouse, choice.district, choice.customer),
+            sizeof(CustomerProfile));
+    }
+  }
+
   /// Takes the amount from the customer's balance. C_DATA is read and written only for the tenth of
   /// the customers with bad credit, so their row is read again in full, as 2.5.2.2 has it.
   bool charge(PaymentOutput& output) {

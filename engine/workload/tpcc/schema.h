@@ -205,9 +205,9 @@ static_assert(sizeof(Stock) == 16);
 
 /// The columns of STOCK that never change, as a vertical partition (which clause 1.4 allows).
 struct alignas(8) StockText {
+  bool original;  // S_DATA holds "ORIGINAL"; in the cache line of the record's header
   std::array<Text<24>, kDistrictsPerWarehouse> district_info;  // S_DIST_01 .. S_DIST_10
   Text<50> data;
-  bool original;  // S_DATA holds "ORIGINAL"
 };
 static_assert(sizeof(StockText) == 296);
 

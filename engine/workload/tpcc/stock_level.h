@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "protocol/outcome.h"
+#include "storage/look_ahead.h"
 #include "storage/node_version.h"
 #include "workload/tpcc/inputs.h"
 #include "workload/tpcc/keys.h"
@@ -67,6 +68,9 @@ Outcome stock_level(Txn& txn, Tables<M>& tables, const StockLevelInput& input,
     return txn.stop();
   }
   for (std::size_t i = 0; i < item_count; ++i) {
+    look_ahead_in_loop<M>(i, item_count, [&](std::size_t at, auto ahead) {
+      ahead(tables.stock, stock_key(input.warehouse, items[at]), sizeof(Stock));
+    });
     const auto stock = txn.read(kNoState, tables.stock, stock_key(input.warehouse, items[i]));
     if (!stock) return txn.stop();
     output.low_stock += stock->quantity < input.threshold;

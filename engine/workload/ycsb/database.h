@@ -8,6 +8,7 @@
 
 #include "protocol/outcome.h"
 #include "storage/key.h"
+#include "storage/look_ahead.h"
 #include "storage/node_version.h"
 #include "storage/storage.h"
 #include "storage/table.h"
@@ -43,6 +44,11 @@ class Database {
 
   template <class Txn>
   Outcome execute(Txn& txn, const Input& input) {
+    look_ahead<M>([&](auto ahead) {
+      for (std::uint32_t i = 0; i < input.count; ++i) {
+        ahead(table_, input.operations[i].key, bytes());
+      }
+    });
     for (std::uint32_t i = 0; i < input.count; ++i) {
       const Operation& operation = input.operations[i];
       bool done = false;
