@@ -46,12 +46,19 @@ class KeyPart:
         text: the value itself, where it is a constant of the template.
         is_array: whether the slot holds an array, each item of which is a value: `= ANY($1)`.
         form: of the column's type; None: values are equal where their texts are.
+        rows: the number of a list of rows, such as `VALUES`: the n-th values of all parts with
+            one number belong together. 0: a value that stands in no list.
     """
 
     slot: int | None
     text: str = ""
     is_array: bool = False
     form: Form | None = None
+    rows: int = 0
+
+
+Narrowing = tuple[tuple[int, KeyPart], ...]
+"""Places of a key, and what is at them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +70,18 @@ class Access:
         kind: one of `traces.schema.ACCESS_KINDS`.
         key: the parts of the key, in its order. A scan's are those of the first of its range, as
             far as they are known. None: the database makes the key, as a sequence does.
-        by_row: whether the n-th values of all parts belong together, as in a list of rows;
-            otherwise every combination of them is a key.
-        besides: parts of keys that are no access of their own, for another access has them.
+        only: what the parts at some places of the key have to be, too: each a list of rows.
+        moved: where an update sets the key, the places of the parts of the new one. The key is
+            then that of the row before, with further parts after it. None: the key stays.
+        not_null: values without which no row is touched: of conditions on other columns.
     """
 
     table: str
     kind: str
     key: tuple[KeyPart, ...] | None
-    by_row: bool = False
-    besides: tuple[KeyPart, ...] | None = None
+    only: tuple[Narrowing, ...] = ()
+    moved: tuple[int, ...] | None = None
+    not_null: tuple[KeyPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

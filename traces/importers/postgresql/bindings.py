@@ -2,79 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import replace
+from itertools import count
 
 from sqlglot import exp
 
-from traces.importers.postgresql.accesses import Access, KeyPart
+from traces.importers.postgresql.accesses import KeyPart
+from traces.importers.postgresql.scopes import Column, Derived, Frame, Scope, Source
 from traces.importers.postgresql.syntax import (
+    COMPARISONS,
     array,
     bare,
     constant,
-    flattened,
     folded,
-    single_column,
+    in_a_list,
+    row_of,
+    table_of,
 )
 from traces.importers.postgresql.table_keys import TableKeys
 
 
-@dataclass(eq=False)
-class Source:
-    """Something a statement takes rows from: a table, or what a query makes up.
-
-    Attributes:
-        table: its name; None for what is made up.
-        kind: of access, of a table.
-        projected: of what is made up, what its columns stand for.
-        inner: of what is made up, the sources those are of.
-        inserted: of the target of an insert, the access.
-        locked: whether its rows are locked to be written (FOR UPDATE).
-        moved: the values that an update gives to columns of the key.
-        made_as: the kind of access that a MERGE makes; None: `kind`.
-        simple: of a view, whether it can be written to.
-    """
-
-    table: str | None
-    kind: str = "read"
-    projected: dict[str, exp.Expr] = field(default_factory=dict)
-    inner: Frame | None = None
-    inserted: Access | None = None
-    locked: bool = False
-    moved: dict[str, KeyPart] = field(default_factory=dict)
-    made_as: str | None = None
-    simple: bool = False
-
-
-class Frame:
-    """The sources that one query names, within the query around it.
-
-    Attributes:
-        sources: by the names they have here.
-        made_up: the queries of WITH that can be named here.
-    """
-
-    def __init__(self, outer: Frame | None = None) -> None:
-        self.outer = outer
-        self.sources: dict[str, Source] = {}
-        self.made_up: dict[str, Source] = dict(outer.made_up) if outer else {}
-
-    def find(self, alias: str) -> Source | None:
-        """The source that a name stands for here."""
-        frame: Frame | None = self
-        while frame is not None:
-            if alias in frame.sources:
-                return frame.sources[alias]
-            frame = frame.outer
-        return None
-
-
-Column = tuple[Source, str]
-"""A column of a source."""
-
-
 class Bindings:
-    """What is known about the columns of one statement.
+    """Reads conditions into facts of scopes.
 
     Args:
         keys: of the tables, whose columns tell what a name without a table means.
@@ -82,105 +31,128 @@ class Bindings:
 
     def __init__(self, keys: TableKeys) -> None:
         self._keys = keys
-        self._same: dict[Column, Column] = {}
-        self._equal: dict[Column, KeyPart] = {}
-        self._from: dict[Column, KeyPart] = {}
-        self._rows: dict[Column, int] = {}
+        self._numbers = count(1)
 
-    def conditions(self, condition: exp.Expr | None, frame: Frame) -> None:
-        """Learn from what a query's rows have to fulfil."""
-        if condition is None:
-            return
-        for one in flattened(condition):
-            self._condition(one, frame)
+    def new_list(self) -> int:
+        """The number of a list of rows."""
+        return next(self._numbers)
 
-    def _condition(self, one: exp.Expr, frame: Frame) -> None:
-        if isinstance(one, exp.EQ):
-            self._equality(one.this, one.expression, frame)
+    def condition(self, one: exp.Expr, frame: Frame, scope: Scope) -> None:
+        """Learn from a condition that every row of a scope fulfils."""
+        if isinstance(one, exp.Null) or (isinstance(one, exp.Boolean) and not one.this):
+            scope.never = True
+        elif isinstance(one, exp.EQ):
+            self._equality(one.this, one.expression, frame, scope)
         elif isinstance(one, exp.In):
-            self._one_of(one, frame)
+            self._one_of(one, frame, scope)
         elif isinstance(one, exp.Between):
-            self._low(one.this, one.args["low"], frame)
-        elif isinstance(one, (exp.GT, exp.GTE)):
-            self._low(one.this, one.expression, frame)
-        elif isinstance(one, (exp.LT, exp.LTE)):
-            self._low(one.expression, one.this, frame)
+            self._not_null(scope, one.args["low"], one.args["high"])
+            self._low(one.this, one.args["low"], frame, scope)
+        elif isinstance(one, COMPARISONS):
+            self._not_null(scope, one.this, one.expression)
+            if isinstance(one, (exp.GT, exp.GTE)):
+                self._low(one.this, one.expression, frame, scope)
+            elif isinstance(one, (exp.LT, exp.LTE)):
+                self._low(one.expression, one.this, frame, scope)
 
-    def _equality(self, left: exp.Expr, right: exp.Expr, frame: Frame) -> None:
+    def _equality(self, left: exp.Expr, right: exp.Expr, frame: Frame, scope: Scope) -> None:
         left, right = left.unnest(), right.unnest()
         if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple):
             for one, other in zip(left.expressions, right.expressions, strict=False):
-                self._equality(one, other, frame)
+                self._equality(one, other, frame, scope)
             return
         if isinstance(left, exp.Any):
             left, right = right, left
-        first = self._column(left, frame)
+        first = self.column(left, frame, scope)
         if isinstance(right, exp.Any):
             part = array(right)
             if first is not None and part is not None:
-                self._bind(first, part)
+                scope.not_null.append(part)
+                self._bind(scope, first, part, self.new_list())
             return
-        second = self._column(right, frame)
+        self._not_null(scope, left, right)
+        second = self.column(right, frame, scope)
         if first is not None and second is not None:
-            self.unite(first, second)
+            scope.same.append((first, second))
         elif first is not None or second is not None:
             part = constant(right if first is not None else left)
             column = first if first is not None else second
             if part is not None and column is not None:
-                self._bind(column, part)
+                self._bind(scope, column, part)
 
-    def _one_of(self, one: exp.In, frame: Frame) -> None:
-        query = one.args.get("query")
-        if query is not None:
-            made_up = single_column(query)
-            if made_up is not None:
-                self._equality(one.this, made_up, frame)
-            return
-        if len(one.expressions) != 1:
-            return  # values that differ in more than the value
-        item = one.expressions[0]
-        if isinstance(one.this, exp.Tuple) and isinstance(item, exp.Tuple):
-            for left, right in zip(one.this.expressions, item.expressions, strict=False):
-                column, part = self._column(left, frame), constant(right)
-                if column is not None and part is not None:
-                    self._bind(column, part)
-                    self._rows[self._root(column)] = id(one)
-            return
-        self._equality(one.this, item, frame)
+    def _one_of(self, one: exp.In, frame: Frame, scope: Scope) -> None:
+        if len(one.expressions) == 1:  # otherwise values that differ in more than the value
+            self.rows(one.this, one.expressions, frame, scope)
 
-    def _low(self, left: exp.Expr, right: exp.Expr, frame: Frame) -> None:
-        column, part = self._column(left, frame), constant(right)
+    def rows(self, left: exp.Expr, items: list[exp.Expr], frame: Frame, scope: Scope) -> None:
+        """Learn that columns are equal to the items of a list of values or rows."""
+        number = self.new_list()
+        columns = row_of(left)
+        if len(items) == 1 and len(columns) > 1:
+            items = row_of(items[0])
+        for one, item in zip(columns, items, strict=False):
+            column, part = self.column(one, frame, scope), constant(item)
+            if part is not None:
+                scope.not_null.append(part)
+                if column is not None:
+                    self._bind(scope, column, part, number)
+            elif column is not None and (other := self.column(item, frame, scope)) is not None:
+                scope.same.append((column, other))
+
+    def _low(self, left: exp.Expr, right: exp.Expr, frame: Frame, scope: Scope) -> None:
+        column, part = self.column(left, frame, scope), constant(right)
         if column is not None and part is not None:
-            self._from.setdefault(self._root(column), part)
+            scope.low.append((column, part))
 
-    def _column(self, node: exp.Expr, frame: Frame) -> Column | None:
+    def column(self, node: exp.Expr, frame: Frame, scope: Scope) -> Column | None:
+        """The column that a name stands for: of a table, or of what is made up.
+
+        Args:
+            node: the name.
+            frame: what names mean there.
+            scope: where constants that a column of what is made up stands for become known.
+        """
         node = bare(node)
         if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
             return None
         name = folded(node.this)
-        source = frame.find(node.table.lower()) if node.table else self._owner(name, frame)
+        table = table_of(node)
+        source = frame.find(table) if table else self._owner(name, frame)
         if source is None:
             return None
+        return self.column_of(source, name, scope)
+
+    def column_of(self, source: Source, name: str, scope: Scope) -> Column:
+        """The column that a column of a source is: of what is made up, that of the table."""
+        stands_for = source.projected.get(name)
         if source.inner is not None:
-            stands_for = source.projected.get(name)
-            if stands_for is None and "*" in source.projected:
-                stands_for = exp.column(name, quoted=True)
-            inner = self._column(stands_for, source.inner) if stands_for is not None else None
-            if inner is not None:
+            through = stands_for
+            if through is None and "*" in source.projected:
+                through = exp.column(name, quoted=True)
+            inner = None
+            if through is not None:
+                inner = self.column(through, source.inner, source.sealed or scope)
+            if inner is not None and source.sealed is None:
                 return inner
-        part = constant(source.projected[name]) if name in source.projected else None
-        if part is not None:
-            self._bind((source, name), part)
+            if inner is not None and source.sealed is not None:
+                derived = Derived((source, name), inner, source.sealed, source.partial)
+                scope.derived.append(derived)
+                return source, name
+        part = constant(stands_for) if stands_for is not None else None
+        if part is not None and stands_for is not None:
+            number = source.rows if in_a_list(stands_for) else 0
+            if not (number and source.partial):
+                self._bind(scope, (source, name), part, number)
         return source, name
 
     def _owner(self, column: str, frame: Frame | None) -> Source | None:
         """Whose a column is that is named without a table."""
         while frame is not None:
             sources = list(frame.sources.values())
-            having = [source for source in sources if self._has(source, column)]
+            having = [source for source in sources if self.has(source, column)]
             if len(having) == 1:
                 return having[0]
-            unknown = [source for source in sources if self._has(source, column) is None]
+            unknown = [source for source in sources if self.has(source, column) is None]
             if not having and len(unknown) == 1:
                 return unknown[0]
             if having or unknown:
@@ -188,7 +160,7 @@ class Bindings:
             frame = frame.outer
         return None
 
-    def _has(self, source: Source, column: str) -> bool | None:
+    def has(self, source: Source, column: str) -> bool | None:
         """Whether a source has a column; None: not known."""
         if source.table is None:
             made_up = source.projected
@@ -198,58 +170,16 @@ class Bindings:
             return None
         return column in definition.columns
 
-    def _root(self, column: Column) -> Column:
-        while column in self._same:
-            column = self._same[column]
-        return column
+    def _bind(self, scope: Scope, column: Column, part: KeyPart, number: int = 0) -> None:
+        if number and part.slot is not None:  # a constant of the template stands in every row
+            part = replace(part, rows=number)
+        scope.equal.append((column, part))
 
-    def unite(self, one: Column, other: Column) -> None:
-        """Learn that two columns are equal."""
-        one, other = self._root(one), self._root(other)
-        if one == other:
-            return
-        self._same[one] = other
-        for known in (self._equal, self._from):
-            if one in known:
-                known.setdefault(other, known[one])
-        if one in self._rows:
-            self._rows.setdefault(other, self._rows[one])
-
-    def _bind(self, column: Column, part: KeyPart) -> None:
-        self._equal.setdefault(self._root(column), part)
-
-    def bound_columns(self, source: Source) -> dict[str, KeyPart]:
-        """The columns of a source that are equal to constants."""
-        columns = {column for column in {*self._equal, *self._same} if column[0] is source}
-        return {
-            column[1]: self._equal[root]
-            for column in sorted(columns, key=lambda column: column[1])
-            if (root := self._root(column)) in self._equal
-        }
-
-    def by_row(self, source: Source, columns: Iterable[str]) -> bool:
-        """Whether the n-th values of all these columns belong together."""
-        lists = {self._rows.get(self._root((source, column))) for column in columns}
-        return len(lists) == 1 and None not in lists
-
-    def first_of_range(
-        self, source: Source, wanted: tuple[str, ...], bound: dict[str, KeyPart]
-    ) -> tuple[KeyPart, ...]:
-        """The start of the key of what is scanned, as far as it is known.
-
-        Args:
-            source: whose rows.
-            wanted: the columns of the key; empty: not known.
-            bound: the columns that are equal to constants.
-        """
-        table = source.table or ""
-        key: list[KeyPart] = []
-        for column in wanted:
-            part = bound.get(column) or self._from.get(self._root((source, column)))
-            if part is None:
-                return tuple(key)
-            key.append(self._keys.formed(table, column, part))
-            if column not in bound:
-                return tuple(key)
-        ranges = [part for (owner, _), part in self._from.items() if owner is source and not wanted]
-        return (*key, *ranges[:1])
+    def _not_null(self, scope: Scope, *sides: exp.Expr) -> None:
+        for side in sides:
+            node = bare(side)
+            if isinstance(node, exp.Null):
+                scope.never = True
+            part = constant(node)
+            if part is not None and part.slot is not None:
+                scope.not_null.append(part)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -13,11 +14,14 @@ from traces.importers.postgresql.accesses import (
     Access,
     KeyPart,
 )
-from traces.importers.postgresql.syntax import constant, folded
+from traces.importers.postgresql.syntax import constant, folded, in_a_list, is_new_value
 from traces.importers.postgresql.table_keys import TableKeys
 
 Values = Mapping[str, exp.Expr]
 """The values of a new row, by column."""
+
+_ROWS = 1
+"""The number of the list of rows that are inserted."""
 
 
 class Inserting:
@@ -55,7 +59,10 @@ class Inserting:
             conflict: `ON CONFLICT`, if there is one.
         """
         if conflict is None:
-            return Access(self._table, "insert", self._key(values), by_row=True)
+            made = self._key(values)
+            if made is None and self._gives_key(values):
+                self.reasons.append(KEY_NOT_NAMED)
+            return Access(self._table, "insert", made)
         updates = "UPDATE" in str(conflict.args.get("action")).upper()
         if not updates:
             self.reasons.append(DOES_NOTHING)
@@ -63,6 +70,9 @@ class Inserting:
         kind = "update" if updates else "insert"
         columns = self._arbiters(conflict)
         key = self._definition.key if self._definition is not None else ()
+        if columns is None:  # which row is there can't be told
+            self.reasons.append(KEY_NOT_NAMED)
+            return Access(self._table, "insert", self._key(values))
         if columns and self._definition is None:
             self._keys.asked(self._table, columns)
         elif columns and set(columns) != set(key):
@@ -70,16 +80,30 @@ class Inserting:
         if updates and self._sets_key(conflict, columns or key):
             self.reasons.append(KEY_NOT_NAMED)
         made = self._key(values)
-        if made is None and values and (not key or any(column in values for column in key)):
+        if made is None and values and (not key or self._gives_key(values)):
             self.reasons.append(KEY_NOT_NAMED)
-        return Access(self._table, kind if made is not None else "insert", made, by_row=True)
+        return Access(self._table, kind if made is not None else "insert", made)
 
-    def _arbiters(self, conflict: exp.Expr) -> tuple[str, ...]:
-        """The columns by which the row that is there is found; empty: any of them."""
+    def _gives_key(self, values: Values) -> bool:
+        """Whether the key is given, and not made by the database."""
+        if self._definition is not None:
+            key = self._definition.key
+        else:
+            key = self._keys.asked_by(self._table) or ()
+        given = [values[column] for column in key if column in values]
+        return bool(key) and len(given) == len(key) and not any(map(is_new_value, given))
+
+    def _arbiters(self, conflict: exp.Expr) -> tuple[str, ...] | None:
+        """The columns by which the row that is there is found.
+
+        Returns:
+            Empty: any of them may be it. None: they are not known.
+        """
         constraint = conflict.args.get("constraint")
         if constraint is not None:
-            unique = self._definition.unique if self._definition is not None else {}
-            return unique.get(folded(constraint), ())
+            # What is known of a table without a definition is guessed in any case.
+            name = folded(constraint)
+            return self._definition.unique.get(name) if self._definition is not None else ()
         nodes = [one.this for one in conflict.args.get("conflict_keys") or ()]
         if not all(isinstance(node, exp.Column) for node in nodes):
             return tuple(node.sql() for node in nodes)
@@ -92,17 +116,17 @@ class Inserting:
         known = [part for part in parts if part is not None]
         if len(known) < len(parts):
             self.reasons.append(KEY_NOT_NAMED)
-            return Access(self._table, "insert", self._key(values), by_row=True)
+            return Access(self._table, "insert", self._key(values))
         self.reasons.append(OTHER_KEY)
         name = KeyPart(None, ",".join(sorted(columns)))
-        return Access(self._table, kind, (name, *known), by_row=True)
+        return Access(self._table, kind, (name, *known))
 
     def _sets_key(self, conflict: exp.Expr, key: tuple[str, ...]) -> bool:
         """Whether the row that is there gets another key."""
         for one in conflict.args.get("expressions") or ():
             for column, value in assignments(one):
                 same = isinstance(value, exp.Column) and folded(value.this) == column
-                if column in key and not same:
+                if self._called.get(column, column) in key and not same:
                     return True
         return False
 
@@ -124,7 +148,11 @@ class Inserting:
 
     def _part(self, column: str, values: Values) -> KeyPart | None:
         part = constant(values[column]) if column in values else None
-        return None if part is None else self._keys.formed(self._table, column, part, stored=True)
+        if part is None:
+            return None
+        if part.slot is not None and in_a_list(values[column]):
+            part = replace(part, rows=_ROWS)
+        return self._keys.formed(self._table, column, part, stored=True)
 
 
 def assignments(node: exp.Expr) -> list[tuple[str, exp.Expr]]:

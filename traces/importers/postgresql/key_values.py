@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import islice, product, zip_longest
 
 from traces.importers.numbers_as_text import whole
 from traces.importers.postgresql import literals
-from traces.importers.postgresql.accesses import NO_FORM, NO_ZONE, Access, KeyPart
+from traces.importers.postgresql.accesses import NO_FORM, NO_ZONE, Access, KeyPart, Narrowing
 from traces.importers.postgresql.column_types import Form
 from traces.importers.postgresql.shapes import NULL
 from traces.importers.postgresql.times_as_text import ZonelessError
@@ -25,6 +25,8 @@ _NULL_STORED = "\x00"
 
 _ARRAY_ITEM = re.compile(r'"((?:[^"\\]|\\.)*)"|([^,{}"]+)')
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+_Row = tuple[str | None, ...]
 
 Unsure = Callable[[str, str], None]
 """Told of a guess: its reason and the value."""
@@ -90,17 +92,27 @@ def keys_of(
         return [BETWEEN_COLUMNS.join(values[0] for values in known)] if all(known) else []
     if access.kind == "insert":
         columns = [[_NULL_STORED if one is None else one for one in values] for values in columns]
-    rows = zip(*_in_rows(columns), strict=False) if access.by_row else product(*columns)
-    keys = [
-        BETWEEN_COLUMNS.join(row)
-        for row in islice(rows, KEYS_OF_ONE_STATEMENT_MAX)
-        if None not in row
-    ]
-    if access.besides is not None:
-        others = Step(step.code, 0, Access(access.table, "read", access.besides), step.slots)
-        known_keys = set(keys_of(others, parts, parameters, unsure))
-        keys = [key for key in keys if key not in known_keys]
-    return keys
+    rows: Iterator[_Row] = _rows(access.key or (), columns)
+    for narrowing in access.only:
+        rows = _narrowed(rows, narrowing, step.slots, parts, parameters, unsure)
+    found = list(islice((row for row in rows if None not in row), KEYS_OF_ONE_STATEMENT_MAX))
+    if access.moved is not None:
+        moved = access.moved
+        before = {row[: len(moved)] for row in found}
+        after = dict.fromkeys(tuple(row[place] for place in moved) for row in found)
+        found = [row for row in after if row not in before]
+    return [BETWEEN_COLUMNS.join(one or "" for one in row) for row in found]
+
+
+def holds(step: Step, parts: Sequence[str], parameters: Sequence[str] | None) -> bool:
+    """Whether no condition compares with NULL; one whose value is not known is taken to hold."""
+    for part in step.access.not_null:
+        try:
+            if all(one is None for one in _values(part, step.slots, parts, parameters)):
+                return False
+        except UnknownValueError:
+            continue
+    return True
 
 
 def literal_text(place: int, parts: Sequence[str], parameters: Sequence[str] | None) -> str | None:
@@ -139,10 +151,35 @@ def in_form(text: str, form: Form, unsure: Unsure) -> str:
         return text
 
 
-def _in_rows(columns: list[list[str | None]]) -> list[list[str | None]]:
-    """Columns of equal length: a constant stands in every row."""
-    rows = max(map(len, columns), default=0)
-    return [values * rows if len(values) == 1 else values for values in columns]
+def _rows(key: Sequence[KeyPart], columns: Sequence[list[str | None]]) -> Iterator[_Row]:
+    """The rows that the values of some columns make: n-th with n-th within a list of rows."""
+    places: dict[int, list[int]] = {}
+    for place, part in enumerate(key):
+        places.setdefault(part.rows or -place - 1, []).append(place)
+    lists = [list(zip_longest(*(columns[place] for place in one))) for one in places.values()]
+    order = [place for one in places.values() for place in one]
+    at = sorted(range(len(order)), key=order.__getitem__)
+    for chosen in product(*lists):
+        row = [value for values in chosen for value in values]
+        yield tuple(row[place] for place in at)
+
+
+def _narrowed(
+    rows: Iterator[_Row],
+    narrowing: Narrowing,
+    slots: tuple[tuple[int, ...], ...],
+    parts: Sequence[str],
+    parameters: Sequence[str] | None,
+    unsure: Unsure,
+) -> Iterator[_Row]:
+    """The rows that are, at some places, among those of another list."""
+    key = [part for _, part in narrowing]
+    columns = [
+        [_formed(value, part.form, unsure) for value in _values(part, slots, parts, parameters)]
+        for part in key
+    ]
+    among = set(_rows(key, columns))
+    return (row for row in rows if tuple(row[place] for place, _ in narrowing) in among)
 
 
 def _number(text: str) -> str:

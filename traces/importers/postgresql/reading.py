@@ -2,39 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from traces.importers.postgresql.accesses import (
-    CASCADE,
     DOES_NOTHING,
     FUNCTION,
     GUESSES,
     KEY_NOT_NAMED,
-    LOCK_NOT_NAMED,
-    NO_DEFINITION,
     NOT_PARSED,
     SKIPPED_ROWS,
-    TRIGGER,
     VIEW_WRITTEN,
     Access,
     Accesses,
 )
 from traces.importers.postgresql.advisory_locks import advisory_locks
-from traces.importers.postgresql.bindings import Bindings, Frame, Source
+from traces.importers.postgresql.bindings import Bindings
 from traces.importers.postgresql.catalog import View
 from traces.importers.postgresql.inserting import Inserting, assignments
 from traces.importers.postgresql.names import Names, of_the_system
+from traces.importers.postgresql.rows_touched import RowsTouched
+from traces.importers.postgresql.scopes import Assigned, Common, Frame, Scope, Source
 from traces.importers.postgresql.syntax import (
     DIALECT,
-    constant,
+    alias_of,
+    always_has_rows,
+    column_names,
     first_row,
+    flattened,
     folded,
+    is_list_of_rows,
+    is_partial,
+    is_sealed,
+    outermost_queries,
     projections,
     queries_in_expressions,
+    query_of_in,
+    required_by,
+    row_of,
+    row_of_constants,
+    table_of,
     unnested,
 )
 from traces.importers.postgresql.table_keys import TableKeys
@@ -95,35 +107,48 @@ class _Reading:
                 self._say(FUNCTION)
         self.statement(tree)
 
-    def statement(self, tree: exp.Expr, outer: Frame | None = None) -> Frame:
-        """Read a query or a statement that changes rows."""
+    def statement(
+        self, tree: exp.Expr, outer: Frame | None = None, scope: Scope | None = None
+    ) -> Frame:
+        """Read a query or a statement that changes rows.
+
+        Args:
+            tree: the statement.
+            outer: what names mean around it.
+            scope: in which its conditions hold; None: one of its own.
+        """
         frame = Frame(outer)
-        self._common_tables(tree, frame)
+        scope = scope or Scope()
+        self._common_tables(tree, frame, scope)
         if isinstance(tree, exp.Select):
-            self._select(tree, frame)
+            self._select(tree, frame, scope)
         elif isinstance(tree, exp.SetOperation):
-            self.statement(tree.this, frame)
-            self.statement(tree.expression, frame)
+            self.statement(tree.this, frame, scope.within())
+            self.statement(tree.expression, frame, scope.within())
         elif isinstance(tree, exp.Subquery):
-            return self.statement(tree.this, frame)
+            inner = self.statement(tree.this, frame, scope)
+            for lock in tree.args.get("locks") or ():
+                self._lock(lock, inner)
+            return inner
         elif isinstance(tree, exp.Insert):
-            self._insert(tree, frame)
+            self._insert(tree, frame, scope)
         elif isinstance(tree, exp.Update):
-            self._change(tree, frame, "update", [tree.args.get("from_")])
+            self._change(tree, frame, scope, "update", [tree.args.get("from_")])
         elif isinstance(tree, exp.Delete):
-            self._change(tree, frame, "delete", tree.args.get("using") or [])
+            self._change(tree, frame, scope, "delete", tree.args.get("using") or [])
         elif isinstance(tree, exp.Merge):
-            self._merge(tree, frame)
+            self._merge(tree, frame, scope)
         elif isinstance(tree, (exp.Values, exp.Table)):
-            self._add(tree, frame, "read")
+            self._add(tree, frame, scope)
         else:
             self._say(NOT_PARSED)
         return frame
 
     def accesses(self) -> Accesses:
         """What was found."""
-        made = [access for source in self._sources for access in self._made_by(source)]
-        reasons = dict.fromkeys(self._reasons)
+        touched = RowsTouched(self._keys)
+        made = [access for source in self._sources for access in touched.by(source)]
+        reasons = dict.fromkeys([*self._reasons, *touched.reasons])
         return Accesses(
             (*self._locks, *made),
             tuple(reason for reason in reasons if reason not in GUESSES),
@@ -133,27 +158,41 @@ class _Reading:
 
     # What there is in a statement.
 
-    def _common_tables(self, tree: exp.Expr, frame: Frame) -> None:
+    def _common_tables(self, tree: exp.Expr, frame: Frame, scope: Scope) -> None:
         with_: exp.Expr | None = tree.args.get("with_")
         if with_ is None:
             return
+        recursive = bool(with_.args.get("recursive"))
         for common in with_.expressions:
-            made_up = Source(None)
-            name = common.alias.lower()
-            if with_.args.get("recursive"):
+            name = alias_of(common)
+            named = [
+                one
+                for one in tree.find_all(exp.Table)
+                if isinstance(one.this, exp.Identifier) and folded(one.this) == name
+            ]
+            kept = recursive or common.args.get("materialized") or is_sealed(common.this)
+            if len(named) == 1 and not kept:
+                # It is run as a part of the one query that names it.
+                frame.made_up[name] = Common(common, frame)
+                continue
+            alone = Scope()
+            made_up = Source(None, of_with=True, sealed=alone, partial=is_partial(common.this))
+            made_up.rows = self._bindings.new_list()
+            made_up.listed = is_list_of_rows(common.this)
+            if recursive:
                 frame.made_up[name] = made_up
-            made_up.inner = self.statement(common.this, frame)
-            made_up.projected = projections(common.this, common)
+            made_up.inner = self.statement(common.this, frame, alone)
+            made_up.projected = projections(common.this, column_names(common))
             frame.made_up[name] = made_up
 
-    def _select(self, tree: exp.Select, frame: Frame) -> None:
+    def _select(self, tree: exp.Select, frame: Frame, scope: Scope) -> None:
         from_ = tree.args.get("from_")
-        if from_ is not None:
-            self._add(from_.this, frame, "read")
-        else:
+        if from_ is None:
             self._functions(tree)
-        self._joins(tree, frame)
-        self._where(tree, frame)
+        frame.required = required_by(tree)
+        self._from(from_, tree.args.get("joins") or (), frame, scope)
+        self._where(tree, frame, scope)
+        self._nested(tree, frame, scope)
         for lock in tree.args.get("locks") or ():
             self._lock(lock, frame)
 
@@ -161,12 +200,11 @@ class _Reading:
         """`FOR UPDATE` keeps others from a row as a write does; `FOR SHARE` as a read does."""
         if not lock.args.get("update"):
             return
-        named = [one.name.lower() for one in lock.expressions]
-        of_with = set(map(id, frame.made_up.values()))
+        named = [alias_of(one) for one in lock.expressions]
         locked = [
             source
             for alias, source in frame.sources.items()
-            if (alias in named or not named) and id(source) not in of_with
+            if (alias in named or not named) and not source.of_with
         ]
         while locked:
             source = locked.pop()
@@ -176,27 +214,99 @@ class _Reading:
         if lock.args.get("wait") is False:
             self._say(SKIPPED_ROWS)
 
-    def _joins(self, tree: exp.Expr, frame: Frame) -> None:
-        for join in tree.args.get("joins") or ():
-            before = list(frame.sources.values())
-            source = self._add(join.this, frame, "read")
-            self._bindings.conditions(join.args.get("on"), frame)
-            for column in join.args.get("using") or ():
-                for other in before:
-                    self._bindings.unite((other, folded(column)), (source, folded(column)))
+    def _from(
+        self, first: exp.Expr | None, joins: Sequence[exp.Join], frame: Frame, scope: Scope
+    ) -> None:
+        """The items of FROM, each a chain of joins."""
+        item: exp.Expr | None = first.this if isinstance(first, exp.From) else first
+        chain: list[exp.Join] = []
+        for join in joins:
+            if _is_comma(join):
+                if item is not None:
+                    self._chain(item, chain, frame, scope)
+                item, chain = join.this, []
+            else:
+                chain.append(join)
+        if item is not None:
+            self._chain(item, chain, frame, scope)
 
-    def _where(self, tree: exp.Expr, frame: Frame) -> None:
+    def _chain(
+        self, first: exp.Expr, joins: Sequence[exp.Join], frame: Frame, scope: Scope
+    ) -> list[Source]:
+        """A chain of joins, of which each joins all before it; returns its sources."""
+        if not joins:
+            source = self._source(first, frame, scope, "read")
+            frame.sources[alias_of(first) or f" {len(frame.sources)}"] = source
+            return [source]
+        *before, join = joins
+        # What ON says holds for the rows of a side unless all of that side's are kept.
+        keeps_left, keeps_right = join.side in ("LEFT", "FULL"), join.side in ("RIGHT", "FULL")
+        if alias_of(join.this) in frame.required:
+            keeps_left = False
+        if any(alias_of(one) in frame.required for one in (first, *(one.this for one in before))):
+            keeps_right = False
+        on = scope.within() if keeps_left or keeps_right else scope
+        kept = scope.within() if keeps_left and keeps_right else scope
+        sources = self._chain(first, before, frame, kept if keeps_left else on)
+        added = self._add(join.this, frame, kept if keeps_right else on)
+        self._conditions(join.args.get("on"), frame, on)
+        for column in join.args.get("using") or ():
+            name = folded(column)
+            self._same(name, [*sources, *added], on)
+        return [*sources, *added]
+
+    def _same(self, column: str, sources: Iterable[Source], scope: Scope) -> None:
+        """`USING (column)`: those that have such a column have the same in it."""
+        having = [
+            self._bindings.column_of(source, column, scope)
+            for source in sources
+            if self._bindings.has(source, column) is not False
+        ]
+        scope.same += pairwise(having)
+
+    def _where(self, tree: exp.Expr, frame: Frame, scope: Scope) -> None:
         where = tree.args.get("where")
         if where is not None:
-            self._bindings.conditions(where.this, frame)
-        self._nested(tree, frame)
+            self._conditions(where.this, frame, scope)
 
-    def _nested(self, tree: exp.Expr, frame: Frame) -> None:
-        """Queries inside expressions; those in FROM and WITH were read already."""
+    def _conditions(self, condition: exp.Expr | None, frame: Frame, scope: Scope) -> None:
+        """Conditions that the rows of a scope fulfil, with the queries in them."""
+        if condition is None:
+            return
+        for one in flattened(condition):
+            if isinstance(one, exp.Exists) and _may_be_empty(one.this):
+                self.statement(one.this, frame, scope)
+            elif isinstance(one, exp.In) and (query := query_of_in(one)) is not None:
+                self._in_query(one.this, query, frame, scope)
+            else:
+                self._bindings.condition(one, frame, scope)
+                for query in outermost_queries(one):
+                    self.statement(query, frame, scope.within())
+
+    def _in_query(self, left: exp.Expr, query: exp.Expr, frame: Frame, scope: Scope) -> None:
+        """`(a, b) IN (SELECT …)`: the columns are equal to those of some row of the query."""
+        constants = row_of_constants(query)
+        if constants is not None:
+            self._bindings.rows(left, constants, frame, scope)
+            self.statement(query, frame, scope.within())
+            return
+        select = query.unnest()
+        if not isinstance(select, exp.Select) or select.is_star:
+            self.statement(query, frame, scope.within())
+            return
+        source = self._queried(select, query, frame, scope)
+        source.projected = {str(n): item.unalias() for n, item in enumerate(select.expressions)}
+        for node, name in zip(row_of(left), source.projected, strict=False):
+            column = self._bindings.column(node, frame, scope)
+            if column is not None:
+                scope.same.append((column, self._bindings.column_of(source, name, scope)))
+
+    def _nested(self, tree: exp.Expr, frame: Frame, scope: Scope) -> None:
+        """Queries inside expressions; those in FROM, WHERE and WITH were read already."""
         for query in queries_in_expressions(tree):
-            self.statement(query, frame)
+            self.statement(query, frame, scope.within())
 
-    def _insert(self, tree: exp.Insert, frame: Frame) -> None:
+    def _insert(self, tree: exp.Insert, frame: Frame, scope: Scope) -> None:
         target = tree.this
         node = _named_table(target.this if isinstance(target, exp.Schema) else target)
         columns = [folded(c) for c in target.expressions] if isinstance(target, exp.Schema) else []
@@ -207,16 +317,16 @@ class _Reading:
         rows = tree.expression
         values: dict[str, exp.Expr] | None = {}
         if rows is not None:  # otherwise DEFAULT VALUES
-            values = self._values(columns or list(inserting.columns()), rows, frame)
+            values = self._values(columns or list(inserting.columns()), rows, frame, scope)
         if values is None:
             self._say(KEY_NOT_NAMED)
         else:
-            source.inserted = inserting.access(values, conflict)
+            source.inserted = (inserting.access(values, conflict),)
             for reason in inserting.reasons:
                 self._say(reason)
             if inserting.guessed:
                 self._guessed.add(name)
-        self._nested(tree, frame)
+        self._nested(tree, frame, scope)
         if not self._is_of_the_system(name):
             self._sources.append(source)
 
@@ -244,7 +354,7 @@ class _Reading:
         return name, columns, called
 
     def _values(
-        self, columns: list[str], rows: exp.Expr, frame: Frame
+        self, columns: list[str], rows: exp.Expr, frame: Frame, scope: Scope
     ) -> dict[str, exp.Expr] | None:
         """The values of the new rows by column; None: they are of other rows."""
         if isinstance(rows, exp.Values):
@@ -253,50 +363,39 @@ class _Reading:
             ]
             if len(lists) > 1:  # rows that differ in more than their values
                 self._say(KEY_NOT_NAMED)
-            self._nested(rows, frame)
+            self._nested(rows, frame, scope)
             named = columns or [f"{n:05}" for n in range(len(lists[0]))]
             return dict(zip(named, lists[0], strict=False))
-        inner = self.statement(rows, frame)
-        if not isinstance(rows, exp.Select) or rows.args.get("where"):
+        inner = self.statement(rows, frame, scope)
+        if not isinstance(rows, exp.Select) or rows.args.get("where") or is_partial(rows):
             return None
-        given = rows.expressions
-        if inner.sources:  # rows of constants: VALUES or unnest
-            (source, *more) = inner.sources.values()
-            if more or source.table is not None or source.inner is not None:
-                return None
-            made_up = source.projected
-            given = [
-                one
-                for node in given
-                for one in (
-                    made_up.values()
-                    if isinstance(node, exp.Star)
-                    else [made_up.get(node.name.lower(), node)]
-                )
-            ]
-        return dict(zip(columns, given, strict=False))
+        given = _given(rows, inner)
+        return dict(zip(columns, given, strict=False)) if given is not None else None
 
     def _change(
         self,
         tree: exp.Expr,
         frame: Frame,
+        scope: Scope,
         kind: str,
         others: Iterable[exp.Expr | None],
     ) -> None:
-        target = self._target(tree.this, frame, kind)
+        frame.required = required_by(tree)
+        target = self._target(tree.this, frame, scope, kind)
         for other in others:
             if other is not None:
                 from_ = other.this if isinstance(other, exp.From) else other
-                self._add(from_, frame, "read")
-                self._joins(from_, frame)
-        self._joins(tree, frame)
-        self._where(tree, frame)
-        self._move(tree, target)
+                self._from(from_, from_.args.get("joins") or (), frame, scope)
+        self._from(None, tree.args.get("joins") or (), frame, scope)
+        self._where(tree, frame, scope)
+        self._nested(tree, frame, scope)
+        self._assign(tree, frame, target)
         self._last(target)
 
-    def _target(self, node: exp.Expr, frame: Frame, kind: str) -> Source:
+    def _target(self, node: exp.Expr, frame: Frame, scope: Scope, kind: str) -> Source:
         """The table that is changed, through views."""
-        source = self._add(node, frame, kind)
+        source = self._source(node, frame, scope, kind)
+        frame.sources[alias_of(node)] = source
         while source.table is None and source.inner is not None:
             inner = list(source.inner.sources.values())
             if len(inner) != 1 or not source.simple:
@@ -306,24 +405,19 @@ class _Reading:
             source.kind = kind
         return source
 
-    def _move(self, tree: exp.Expr, target: Source) -> None:
-        """An update that sets the key writes another row, too."""
-        definition = self._keys.definition(target.table or "")
-        if not isinstance(tree, exp.Update) or definition is None:
+    def _assign(self, tree: exp.Expr, frame: Frame, target: Source) -> None:
+        """Take in what an update sets."""
+        if not isinstance(tree, exp.Update):
             return
+        (named, *_) = frame.sources.values()
         for one in tree.expressions:
             for column, value in assignments(one):
-                same = isinstance(value, exp.Column) and folded(value.this) == column
-                if column not in definition.key or same:
-                    continue
-                part = constant(value)
-                if part is None:
-                    self._say(KEY_NOT_NAMED)
-                else:
-                    table = target.table or ""
-                    target.moved[column] = self._keys.formed(table, column, part, stored=True)
+                owner, name = self._bindings.column_of(named, column, Scope())
+                if owner is target:
+                    other = self._bindings.column(value, frame, target.scope)
+                    target.assigned.append(Assigned(name, value, other))
 
-    def _merge(self, tree: exp.Merge, frame: Frame) -> None:
+    def _merge(self, tree: exp.Merge, frame: Frame, scope: Scope) -> None:
         matched, fresh = set(), False
         for when in tree.args["whens"].expressions:
             then = when.args.get("then")
@@ -340,10 +434,10 @@ class _Reading:
         elif fresh:
             kind = "insert"
             self._say(DOES_NOTHING)
-        target = self._target(tree.this, frame, "update" if kind == "insert" else kind)
-        self._add(tree.args["using"], frame, "read")
-        self._bindings.conditions(tree.args.get("on"), frame)
-        self._nested(tree, frame)
+        target = self._target(tree.this, frame, scope, "update" if kind == "insert" else kind)
+        self._add(tree.args["using"], frame, scope)
+        self._conditions(tree.args.get("on"), frame, scope)
+        self._nested(tree, frame, scope)
         target.made_as = kind
         self._last(target)
 
@@ -353,43 +447,61 @@ class _Reading:
             self._sources.remove(target)
             self._sources.append(target)
 
-    def _add(self, node: exp.Expr, frame: Frame, kind: str) -> Source:
-        """Take a source into a frame."""
-        alias = node.alias_or_name.lower()
+    def _add(self, node: exp.Expr, frame: Frame, scope: Scope) -> list[Source]:
+        """Take a source into a frame, with those that are joined to it in parentheses."""
+        alone = isinstance(node, exp.Subquery) and not node.args.get("alias")
+        if alone and isinstance(node.this, exp.Table):
+            return self._add(node.this, frame, scope)
+        return self._chain(node, node.args.get("joins") or (), frame, scope)
+
+    def _source(self, node: exp.Expr, frame: Frame, scope: Scope, kind: str) -> Source:
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            made_up = frame.made_up.get(node.name.lower())
-            if made_up is not None and not node.args.get("db"):
-                source = made_up
-            else:
-                source = self._table(node, kind)
-            self._joins_within(node, frame, alias, source)
+            made_up = frame.made_up.get(folded(node.this))
+            if made_up is None or node.args.get("db"):
+                return self._table(node, scope, kind)
+            if isinstance(made_up, Source):
+                return replace(made_up, scope=scope)
+            source = self._queried(made_up.query.this, made_up.query, made_up.frame, scope)
+            source.of_with = True
             return source
-        source = Source(None)
         if isinstance(node, (exp.Subquery, exp.Lateral)) and isinstance(
             node.this, exp.Query | exp.Table
         ):
-            source.inner = self.statement(node.this, frame)
-            source.projected = projections(node.this, node)
-        elif isinstance(node, exp.Values):
-            source.projected = first_row(node)
+            return self._queried(node.this, node, frame, scope)
+        source = Source(None, scope=scope, rows=self._bindings.new_list())
+        if isinstance(node, exp.Values):
+            source.listed, source.partial = True, is_partial(node)
+            source.projected = first_row(node, column_names(node))
         elif isinstance(node, exp.Unnest):
-            source.projected = unnested(node)
+            source.listed, source.projected = True, unnested(node)
         elif isinstance(node.this, exp.Anonymous):
             self._call(node.this, node.args.get("db"))
-        self._joins_within(node, frame, alias or f" {len(frame.sources)}", source)
         return source
 
-    def _table(self, node: exp.Table, kind: str) -> Source:
+    def _queried(self, query: exp.Expr, node: exp.Expr, frame: Frame, scope: Scope) -> Source:
+        """The rows of a query inside, which `node` names."""
+        whole = node if isinstance(node, exp.Subquery) else query
+        sealed = scope.within() if is_sealed(whole) else None
+        source = Source(None, scope=scope, sealed=sealed, partial=is_partial(whole))
+        source.rows = self._bindings.new_list()
+        source.listed = is_list_of_rows(query.unnest())
+        source.inner = self.statement(query, frame, sealed or scope)
+        source.projected = projections(query.unnest(), column_names(node))
+        return source
+
+    def _table(self, node: exp.Table, scope: Scope, kind: str) -> Source:
         """A table, or the tables behind a view."""
         name = self._resolved(node)
         view = self._keys.catalog.views.get(name)
         if view is None:
-            source = Source(name, kind)
+            source = Source(name, kind, scope)
             if not self._is_of_the_system(name):
                 self._sources.append(source)
             return source
-        source = Source(None, kind, simple=_is_simple(view))
-        source.inner = self.statement(view.query)
+        source = Source(None, kind, scope, simple=_is_simple(view))
+        source.sealed = scope.within() if is_sealed(view.query) else None
+        source.partial = is_partial(view.query)
+        source.inner = self.statement(view.query, None, source.sealed or scope)
         source.projected = _projected(view)
         return source
 
@@ -402,10 +514,6 @@ class _Reading:
 
     def _is_of_the_system(self, name: str) -> bool:
         return of_the_system(name) and self._keys.definition(name) is None
-
-    def _joins_within(self, node: exp.Expr, frame: Frame, alias: str, source: Source) -> None:
-        frame.sources[alias] = source
-        self._joins(node, frame)
 
     def _functions(self, tree: exp.Select) -> None:
         """`SELECT f(1)`: the statements of a function are not logged."""
@@ -425,53 +533,37 @@ class _Reading:
     def _say(self, reason: str) -> None:
         self._reasons.append(reason)
 
-    def _made_by(self, source: Source) -> Iterator[Access]:
-        if source.table is None:
-            return
-        definition = self._keys.definition(source.table)
-        if definition is None:
-            self._say(NO_DEFINITION)
-        kind = source.made_as or source.kind
-        if source.locked and kind == "read":
-            kind = "update"
-        if kind != "read" and not source.locked:
-            self._follow(source.table, kind)
-        if source.kind == "insert":
-            if source.inserted is not None:
-                yield source.inserted
-            return
-        bound = self._bindings.bound_columns(source)
-        wanted: tuple[str, ...] = ()
-        if definition is not None and definition.key:
-            wanted = definition.key
-        elif bound:
-            wanted = self._keys.asked(source.table, bound)
-        key = {
-            column: self._keys.formed(source.table, column, bound[column])
-            for column in wanted
-            if column in bound
-        }
-        if wanted and len(key) == len(wanted):
-            by_row = self._bindings.by_row(source, wanted)
-            yield Access(source.table, kind, tuple(key.values()), by_row)
-        else:
-            yield Access(source.table, "scan", self._bindings.first_of_range(source, wanted, bound))
-            if kind != "read":
-                self._say(LOCK_NOT_NAMED if source.locked else KEY_NOT_NAMED)
-        if source.moved:
-            moved = {**key, **source.moved}
-            if len(moved) == len(wanted):
-                besides = tuple(key.values()) if len(key) == len(wanted) else None
-                parts = tuple(moved[column] for column in wanted)
-                yield Access(source.table, "update", parts, besides=besides)
 
-    def _follow(self, table: str, kind: str) -> None:
-        """What the database does by itself after a write."""
-        catalog = self._keys.catalog
-        if table in catalog.triggers:
-            self._say(TRIGGER)
-        if kind == "delete" and table in catalog.cascades:
-            self._say(CASCADE)
+def _is_comma(join: exp.Join) -> bool:
+    """Whether an item of FROM comes after a comma."""
+    return not any(join.args.get(one) for one in ("on", "using", "side", "kind", "method"))
+
+
+def _may_be_empty(query: exp.Expr) -> bool:
+    """Whether EXISTS tells of a query that there is a row which fulfils its conditions."""
+    return isinstance(query, exp.Select) and not always_has_rows(query)
+
+
+def _given(rows: exp.Select, inner: Frame) -> list[exp.Expr] | None:
+    """The columns of rows of constants that are inserted; None: they are of other rows."""
+    given: list[exp.Expr] = rows.expressions
+    if not inner.sources:
+        return given
+    (alias, source), *more = inner.sources.items()
+    if more or not source.listed or source.partial:
+        return None
+    made_up = source.projected
+    found: list[exp.Expr] = []
+    for node in given:
+        if node.is_star:
+            if not made_up:
+                return None
+            found += made_up.values()
+        elif isinstance(node, exp.Column) and table_of(node) in ("", alias):
+            found.append(made_up.get(folded(node.this), node))
+        else:
+            found.append(node)
+    return found
 
 
 def _named_table(node: exp.Expr) -> exp.Table:
@@ -495,7 +587,4 @@ def _is_simple(view: View) -> bool:
 
 
 def _projected(view: View) -> dict[str, exp.Expr]:
-    stands_for = projections(view.query, view.query)
-    if not view.columns:
-        return stands_for
-    return dict(zip(view.columns, stands_for.values(), strict=False))
+    return projections(view.query, list(view.columns))

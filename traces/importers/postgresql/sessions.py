@@ -14,6 +14,7 @@ from traces.importers.postgresql.key_values import (
     CutValueError,
     Step,
     UnknownValueError,
+    holds,
     in_form,
     keys_of,
     literal_text,
@@ -407,6 +408,8 @@ class Grouping:
             for step in planned.steps:
                 if session.temporary and _bare(step.access.table) in session.temporary:
                     continue
+                if step.access.not_null and not holds(step, parts, parameters):
+                    continue
                 if step.place:
                     text = literal_text(step.place, parts, parameters)
                     if text is None:
@@ -464,7 +467,7 @@ class Grouping:
     ) -> list[str]:
         if step.access.key is None:
             # A row that did not exist has a key that no other row has.
-            rows = max(map(len, step.slots), default=1) if step.access.by_row else 1
+            rows = max(map(len, step.slots), default=1) if step.access.kind == "insert" else 1
             made = f"{session.name}.{session.line}.{len(transaction.keys)}"
             return [f"{made}.{row}" for row in range(rows)]
         keys = keys_of(step, parts, parameters, self._guessed)

@@ -16,6 +16,14 @@ _VALUE = "value"
 """Marks a literal that is a value, where others are numbers of slots."""
 
 
+COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+"""Conditions that hold for no row where a side is NULL."""
+
+
+QUERIES = (exp.Query, exp.Values)
+"""What has rows; to the parser, a list of rows is no query."""
+
+
 def folded(identifier: exp.Expr) -> str:
     """A name as PostgreSQL knows it: in lower case unless it was quoted."""
     return identifier.name if identifier.args.get("quoted") else literals.folded(identifier.name)
@@ -45,72 +53,233 @@ def flattened(condition: exp.Expr) -> Iterator[exp.Expr]:
             yield node
 
 
+def row_of(node: exp.Expr) -> list[exp.Expr]:
+    """The items of `(a, b)`; of anything else, itself."""
+    node = node.unnest()
+    return list(node.expressions) if isinstance(node, exp.Tuple) else [node]
+
+
+def query_of_in(one: exp.In) -> exp.Expr | None:
+    """The query of `IN (SELECT …)`; None where values are listed."""
+    listed: list[exp.Expr] = one.expressions
+    inside = listed[0] if len(listed) == 1 and isinstance(listed[0], QUERIES) else None
+    query: exp.Expr | None = one.args.get("query") or inside
+    return query
+
+
+def required_by(tree: exp.Expr) -> frozenset[str]:
+    """The sources of which WHERE compares columns: no row has NULL there for want of a match."""
+    where = tree.args.get("where")
+    if where is None:
+        return frozenset()
+    sides = [
+        side
+        for one in flattened(where.this)
+        if isinstance(one, (*COMPARISONS, exp.In, exp.Between))
+        for side in (one.this, one.expression)
+    ]
+    columns = [bare(side) for side in sides if isinstance(side, exp.Expr)]
+    return frozenset(table_of(one) for one in columns if isinstance(one, exp.Column)) - {""}
+
+
 def queries_in_expressions(tree: exp.Expr) -> list[exp.Expr]:
-    """The queries inside a statement's expressions: not those in FROM, WITH and the like."""
-    elsewhere = ("with_", "from_", "joins", "using", "this", "laterals")
+    """The queries inside a statement's expressions: not those in FROM, WITH, WHERE and the like."""
+    elsewhere = ("with_", "from_", "joins", "using", "on", "where", "this", "laterals")
     own = (*elsewhere, "expression") if isinstance(tree, exp.Insert) else elsewhere
-    found: list[exp.Expr] = []
-    for name, child in tree.args.items():
-        if name in own:
+    return [
+        query
+        for name, child in tree.args.items()
+        if name not in own
+        for node in (child if isinstance(child, list) else [child])
+        if isinstance(node, exp.Expr)
+        for query in outermost_queries(node)
+    ]
+
+
+def outermost_queries(node: exp.Expr) -> list[exp.Expr]:
+    """The queries inside an expression, and not those inside these."""
+    if isinstance(node, exp.Query):
+        return [node]
+    return [query for child in node.iter_expressions() for query in outermost_queries(child)]
+
+
+def alias_of(node: exp.Expr) -> str:
+    """What a source is called in its query; empty if nothing."""
+    alias = node.args.get("alias")
+    name = alias.this if isinstance(alias, exp.TableAlias) else alias
+    if name is None and isinstance(node, exp.Table):
+        name = node.this
+    return folded(name) if isinstance(name, exp.Identifier) else ""
+
+
+def table_of(column: exp.Column) -> str:
+    """The table that a column is named with; empty if it is named without."""
+    table = column.args.get("table")
+    return folded(table) if isinstance(table, exp.Identifier) else ""
+
+
+def column_names(node: exp.Expr) -> list[str]:
+    """The names that an alias gives to columns: `AS x(a, b)`."""
+    alias = node.args.get("alias")
+    columns = alias.columns if isinstance(alias, exp.TableAlias) else ()
+    return [folded(column) for column in columns]
+
+
+def projections(query: exp.Expr, names: list[str]) -> dict[str, exp.Expr]:
+    """What the columns of a query stand for, by name.
+
+    Args:
+        query: which.
+        names: what the first of its columns are called, where the query does not say it.
+    """
+    values = _all_values(query)
+    if values is not None:
+        return first_row(values, names or column_names(values))
+    if not isinstance(query, exp.Select):
+        return {}
+    found: dict[str, exp.Expr] = {}
+    for place, one in enumerate(query.expressions):
+        if one.is_star:
+            if names:  # how many columns it stands for is not known
+                return {}
+            found["*"] = one
             continue
-        for node in child if isinstance(child, list) else [child]:
-            if isinstance(node, exp.Expr):
-                found += _outermost_queries(node)
-    for join in tree.args.get("joins") or ():
-        if join.args.get("on") is not None:
-            found += _outermost_queries(join.args["on"])
+        name = names[place] if place < len(names) else _projected_name(one)
+        found[name or f" {place}"] = one.unalias()
     return found
 
 
-def _outermost_queries(node: exp.Expr) -> list[exp.Expr]:
-    if isinstance(node, exp.Query):
-        return [node]
-    return [query for child in node.iter_expressions() for query in _outermost_queries(child)]
+def is_list_of_rows(query: exp.Expr) -> bool:
+    """Whether a query is `VALUES`, or makes its rows of constants, and nothing else."""
+    return _all_values(query) is not None or row_of_constants(query) is not None
 
 
-def projections(query: exp.Expr, alias: exp.Expr) -> dict[str, exp.Expr]:
-    """What the columns of a query stand for, by name."""
-    if isinstance(query, exp.Values):
-        return first_row(query)
-    if not isinstance(query, exp.Select):
-        return {}
-    names = alias.alias_column_names or [one.alias_or_name for one in query.expressions]
-    return {
-        name.lower(): one.unalias()
-        for name, one in zip(names, query.expressions, strict=False)
-        if name
-    }
+def _all_values(query: exp.Expr) -> exp.Values | None:
+    """The list of rows that a query is, also as the parser has it: `SELECT * FROM (VALUES …)`."""
+    if isinstance(query, exp.Select) and len(query.expressions) == 1:
+        from_ = query.args.get("from_")
+        others = ("joins", "where", "limit", "offset", "group", "having", "distinct")
+        plain = isinstance(query.expressions[0], exp.Star)
+        plain = plain and not any(query.args.get(one) for one in others)
+        query = from_.this if from_ is not None and plain else query
+    return query if isinstance(query, exp.Values) else None
+
+
+def _projected_name(node: exp.Expr) -> str:
+    """What a query calls one of its columns."""
+    if isinstance(node, exp.Alias):
+        return folded(node.args["alias"])
+    if isinstance(node, exp.Column):
+        return folded(node.this)
+    return "unnest" if isinstance(node, exp.Explode) else ""
 
 
 def unnested(node: exp.Unnest) -> dict[str, exp.Expr]:
     """The columns of `unnest($1, $2) AS x(a, b)`."""
-    alias = node.args.get("alias")
-    names = [folded(column) for column in alias.columns] if alias is not None else []
-    if not names:
-        names = [node.alias.lower() or "unnest"]
+    names = column_names(node)
+    if not names and len(node.expressions) == 1:
+        names = [alias_of(node) or "unnest"]
+    # Columns without a name of their own can't be named, but `*` has them.
+    names += [f" {place}" for place in range(len(names), len(node.expressions))]
     made = [exp.Explode(this=one) for one in node.expressions]
     return dict(zip(names, made, strict=False))
 
 
-def single_column(query: exp.Expr) -> exp.Expr | None:
-    """The one column of a query that takes its rows from nowhere: `SELECT unnest($1)`."""
+def row_of_constants(query: exp.Expr) -> list[exp.Expr] | None:
+    """The columns of a query that takes its rows from nowhere: `SELECT unnest($1)`."""
+    if is_partial(query):
+        return None
     query = query.unnest()
     if isinstance(query, exp.Values):
         row = query.expressions[0] if len(query.expressions) == 1 else None
-        items = row.expressions if isinstance(row, exp.Tuple) else [row]
-        return items[0] if len(items) == 1 else None
-    if not isinstance(query, exp.Select) or query.args.get("from_") or query.args.get("where"):
+        return row_of(row) if row is not None else None
+    elsewhere = ("from_", "joins", "laterals", "group", "having")
+    if not isinstance(query, exp.Select) or any(query.args.get(one) for one in elsewhere):
         return None
-    return query.expressions[0].unalias() if len(query.expressions) == 1 else None
+    return [one.unalias() for one in query.expressions]
 
 
-def first_row(values: exp.Values) -> dict[str, exp.Expr]:
+def first_row(values: exp.Values, names: list[str]) -> dict[str, exp.Expr]:
     """The columns of a list of rows that was folded into one."""
     if len(values.expressions) != 1 or not isinstance(values.expressions[0], exp.Tuple):
         return {}
     row = values.expressions[0].expressions
-    names = values.alias_column_names or [f"column{n + 1}" for n in range(len(row))]
-    return {name.lower(): one for name, one in zip(names, row, strict=False)}
+    names = names + [f"column{n + 1}" for n in range(len(names), len(row))]
+    return dict(zip(names, row, strict=False))
+
+
+def in_a_list(node: exp.Expr) -> bool:
+    """Whether what a column stands for has a value in each row of a list of rows."""
+    row = node.parent
+    inside = isinstance(row, exp.Tuple) and isinstance(row.parent, exp.Values)
+    return inside or isinstance(bare(node), exp.Explode)
+
+
+def is_partial(query: exp.Expr) -> bool:
+    """Whether a query leaves out rows that fulfil its conditions, or lists that it is made of."""
+    while isinstance(query, exp.Subquery):
+        if _limited(query):
+            return True
+        query = query.this
+    if _limited(query):
+        return True
+    nowhere = isinstance(query, exp.Select) and not query.args.get("from_")
+    return nowhere and query.args.get("where") is not None
+
+
+def is_sealed(query: exp.Expr) -> bool:
+    """Whether conditions on a query's columns are none on the rows that it reads."""
+    while isinstance(query, exp.Subquery):
+        if _limited(query) or query.args.get("locks"):
+            return True
+        query = query.this
+    return (
+        not isinstance(query, (exp.Select, exp.Values))
+        or _limited(query)
+        or bool(query.args.get("locks"))
+        or (isinstance(query, exp.Select) and always_has_rows(query))
+        or any(one.find(exp.Window) for one in query.expressions)
+    )
+
+
+def always_has_rows(query: exp.Select) -> bool:
+    """Whether a query may have a row where no row fulfils its conditions: `SELECT count(*)`."""
+    group = query.args.get("group")
+    if group is not None:
+        sets = ("grouping_sets", "cube", "rollup", "totals")
+        return not group.expressions or any(group.args.get(one) for one in sets)
+    if query.args.get("having"):
+        return True
+    plain = any(isinstance(one.unalias(), (exp.Column, exp.Star)) for one in query.expressions)
+    # Which functions are aggregates is known of PostgreSQL's own only.
+    return not plain and any(_has_function(one) for one in query.expressions)
+
+
+def _has_function(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Query):
+        return False
+    if isinstance(node, (exp.AggFunc, exp.Anonymous)):
+        return True
+    return any(_has_function(child) for child in node.iter_expressions())
+
+
+def _limited(query: exp.Expr) -> bool:
+    distinct = query.args.get("distinct")
+    by_some = isinstance(distinct, exp.Distinct) and distinct.args.get("on") is not None
+    return by_some or any(query.args.get(one) for one in ("limit", "offset"))
+
+
+_NEW_VALUES = frozenset({"nextval", "gen_random_uuid", "uuidv4", "uuidv7"})
+"""Functions that give a value which no row has yet."""
+
+
+def is_new_value(node: exp.Expr) -> bool:
+    """Whether the database makes a value that no row has yet: DEFAULT, a sequence's, a new UUID."""
+    node = bare(node)
+    if isinstance(node, exp.Anonymous):
+        name = node.name.lower()
+        return name in _NEW_VALUES or name.startswith("uuid_generate_")
+    return isinstance(node, exp.Uuid) or (isinstance(node, exp.Var) and node.name == "DEFAULT")
 
 
 def bare(node: exp.Expr) -> exp.Expr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from traces.importers.postgresql.accesses import KeyPart
 from traces.importers.postgresql.catalog import Catalog, TableDefinition
@@ -49,7 +50,7 @@ class TableKeys:
         form = self._form(table, column, stored)
         if form is None:
             return part
-        return KeyPart(part.slot, part.text, part.is_array, form)
+        return replace(part, form=form)
 
     def _form(self, table: str, column: str, stored: bool) -> Form | None:
         asked = (table, column, stored)

@@ -230,7 +230,7 @@ def _step(code: int, access: Access, shape: Shape) -> Step:
 
 
 def _only_place(access: Access, shape: Shape) -> int:
-    if access.key is None or len(access.key) != 1 or access.besides is not None:
+    if access.key is None or len(access.key) != 1 or access.only:
         return 0
     part = access.key[0]
     if part.slot is None or part.is_array or len(shape.slots[part.slot]) != 1:

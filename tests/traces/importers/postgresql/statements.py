@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traces.importers.postgresql.catalog import Catalog
-from traces.importers.postgresql.key_values import keys_of
+from traces.importers.postgresql.key_values import holds, keys_of
 from traces.importers.postgresql.table_keys import TableKeys
 from traces.importers.postgresql.templates import Templates
 
@@ -25,6 +25,8 @@ def touched(
     for planned in plans:
         reasons |= {*planned.template.accesses.faults, *planned.template.accesses.guesses}
         for step in planned.steps:
+            if not holds(step, parts, parameters):
+                continue
             known = step.access.key is not None
             keys = keys_of(step, parts, parameters, unsure) if known else []
             made.append((step.access.kind, step.access.table, keys))

@@ -204,6 +204,15 @@ def test_views_of_one_table(tmp_path: Path, sql: str, expected: Access) -> None:
     assert not trace.left_out.guessed
 
 
+def test_a_key_that_is_set_through_a_view(tmp_path: Path) -> None:
+    trace = read(tmp_path, "UPDATE cheap SET number = 5 WHERE number = 3")
+    assert touched(trace) == [("update", "item", 3), ("update", "item", 5)]
+    assert not trace.left_out.counts
+    upsert = "INSERT INTO cheap VALUES (7, 'a') ON CONFLICT (number) DO UPDATE SET number ="
+    assert read(tmp_path, f"{upsert} 8").left_out.counts == {KEY_NOT_NAMED: 1}
+    assert not read(tmp_path, f"{upsert} excluded.number").left_out.counts
+
+
 def test_views_of_several_tables(tmp_path: Path) -> None:
     trace = read(tmp_path, "SELECT * FROM sold WHERE id = 5 AND orders = 6")
     assert touched(trace) == [("read", "item", 5), ("read", "one.orders", 6)]

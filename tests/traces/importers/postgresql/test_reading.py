@@ -27,7 +27,7 @@ from traces.importers.postgresql.templates import Templates
 
 CATALOG = Catalog(
     {
-        "item": TableDefinition(("id", "name", "price"), ("id",)),
+        "item": TableDefinition(("id", "name", "price"), ("id",), {}, {"item_pkey": ("id",)}),
         "stock": TableDefinition(("w", "i", "quantity"), ("w", "i")),
         "heap": TableDefinition(("a", "b"), ()),
         "person": TableDefinition(("id", "email"), ("id",), {}, {"one_email": ("email",)}),
