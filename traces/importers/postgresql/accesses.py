@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from traces.importers.postgresql.column_types import Form
+from traces.importers.postgresql.column_types import Form, SqlType
 
 NOT_PARSED = "statement that can't be parsed"
 KEY_NOT_NAMED = "write that does not name the keys of its rows"
@@ -24,17 +24,33 @@ DOES_NOTHING = "insert that leaves a row that is there (DO NOTHING): as an inser
 OTHER_KEY = "upsert by other columns than the primary key: as a row of its own, of these columns"
 NO_DEFINITION = "access to a table without a definition: its key is guessed (--schema)"
 NO_FORM = "value in no known form of its column's type: compared as it is written"
+NO_CAST = "value whose cast can't be worked out: compared as it is written"
 NO_ZONE = "time without a zone for a column with one: in UTC"
 OFF_THE_PATH = "table that is not on the search path: as the one of that name (--search-path)"
 OF_SEVERAL = "table of several schemas, none on the search path: as the first (--search-path)"
 
 GUESSES = frozenset(
     {
-        *(SKIPPED_ROWS, DOES_NOTHING, OTHER_KEY, NO_DEFINITION, NO_FORM, NO_ZONE),
+        *(SKIPPED_ROWS, DOES_NOTHING, OTHER_KEY, NO_DEFINITION, NO_FORM, NO_CAST, NO_ZONE),
         *(OFF_THE_PATH, OF_SEVERAL),
     }
 )
 """Reasons of what is in the trace and not certain; the others are of what is not in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A cast that a statement writes around a constant.
+
+    Attributes:
+        kind: the type, without its size.
+        size: the numbers in parentheses behind it.
+        is_array: whether it is of arrays of `kind`.
+    """
+
+    kind: str
+    size: tuple[KeyPart, ...] = ()
+    is_array: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +64,10 @@ class KeyPart:
         form: of the column's type; None: values are equal where their texts are.
         rows: the number of a list of rows, such as `VALUES`: the n-th values of all parts with
             one number belong together. 0: a value that stands in no list.
+        casts: around the value, the innermost first; of an array, those of its items. Where there
+            are some, `text` is a literal, and `column` and `stored` stand in for `form`.
+        column: the column's type; None: not known.
+        stored: whether the value is written into the column, or compared with it.
     """
 
     slot: int | None
@@ -55,6 +75,10 @@ class KeyPart:
     is_array: bool = False
     form: Form | None = None
     rows: int = 0
+
+    casts: tuple[Cast, ...] = ()
+    column: SqlType | None = None
+    stored: bool = False
 
 
 Narrowing = tuple[tuple[int, KeyPart], ...]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -11,9 +12,10 @@ from traces.importers.postgresql.accesses import (
     SESSION_LOCKED,
     SKIPPED_ROWS,
     Access,
+    Cast,
     KeyPart,
 )
-from traces.importers.postgresql.syntax import bare, constant
+from traces.importers.postgresql.syntax import constant, without_casts
 
 TABLE = "advisory_lock"
 """What the locks of transactions are rows of, in a trace."""
@@ -50,15 +52,19 @@ def _key(arguments: list[exp.Expr]) -> tuple[KeyPart, ...] | None:
     """The numbers that are locked, or the function of constants that makes one."""
     parts: list[KeyPart] = []
     for argument in arguments:
-        node = bare(argument)
+        node, _ = without_casts(argument)
         if isinstance(node, exp.Anonymous) and node.expressions:
             parts.append(KeyPart(None, node.name.lower()))
-            arguments_of_it = node.expressions
+            made = [constant(one) for one in node.expressions]
         else:
-            arguments_of_it = [node]
-        for one in arguments_of_it:
-            part = constant(one)
+            made = [_number(constant(argument))]
+        for part in made:
             if part is None:
                 return None
             parts.append(part)
     return tuple(parts) or None
+
+
+def _number(part: KeyPart | None) -> KeyPart | None:
+    """What the functions take: integers, however they are written."""
+    return replace(part, casts=(*part.casts, Cast("bigint"))) if part is not None else None

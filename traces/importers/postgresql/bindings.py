@@ -11,8 +11,10 @@ from traces.importers.postgresql.accesses import KeyPart
 from traces.importers.postgresql.scopes import Column, Derived, Frame, Scope, Source
 from traces.importers.postgresql.syntax import (
     COMPARISONS,
+    DIALECT,
     array,
     bare,
+    cast_to,
     constant,
     folded,
     in_a_list,
@@ -112,7 +114,9 @@ class Bindings:
             frame: what names mean there.
             scope: where constants that a column of what is made up stands for become known.
         """
-        node = bare(node)
+        node = node.unnest()
+        if isinstance(node, exp.Cast):
+            return self._cast_column(node, frame, scope)
         if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
             return None
         name = folded(node.this)
@@ -144,6 +148,23 @@ class Bindings:
             if not (number and source.partial):
                 self._bind(scope, (source, name), part, number)
         return source, name
+
+    def _cast_column(self, node: exp.Cast, frame: Frame, scope: Scope) -> Column | None:
+        """A column that is cast; None where unlike values of it may be equal then."""
+        column = self.column(node.this, frame, scope)
+        if column is None:
+            return None
+        source, name = column
+        cast = cast_to(node.to)
+        if source.table is not None:
+            return column if self._keys.keeps_values(source.table, name, cast) else None
+        parts = [part for known, part in scope.equal if known == column]
+        if not parts:
+            return None
+        column = source, f"{name}::{node.to.sql(DIALECT)}"
+        for part in parts:
+            scope.equal.append((column, replace(part, casts=(*part.casts, cast))))
+        return column
 
     def _owner(self, column: str, frame: Frame | None) -> Source | None:
         """Whose a column is that is named without a table."""

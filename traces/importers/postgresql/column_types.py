@@ -5,7 +5,8 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from itertools import pairwise
 
 from traces.importers import numbers_as_text
@@ -16,19 +17,64 @@ Form = Callable[[str], str]
 
 Raises a ValueError where the value is in no form that is known."""
 
-_WHOLE = frozenset(
-    {
-        *("smallint", "int", "integer", "bigint", "int2", "int4", "int8", "oid", "xid", "xid8"),
-        *("smallserial", "serial", "bigserial", "serial2", "serial4", "serial8"),
-    }
-)
-_TEXT = frozenset({"text", "varchar", "character varying", "name", "enum", '"char"'})
+NAME_BYTES_MAX = 63
+
+_FAMILIES: Mapping[str, str] = {
+    **dict.fromkeys(("smallint", "int", "integer", "bigint", "int2", "int4", "int8"), "whole"),
+    **dict.fromkeys(("smallserial", "serial", "bigserial", "serial2"), "whole"),
+    **dict.fromkeys(("serial4", "serial8", "oid", "xid", "xid8"), "whole"),
+    **dict.fromkeys(("decimal", "numeric"), "numeric"),
+    **dict.fromkeys(("double precision", "float", "float8"), "double"),
+    **dict.fromkeys(("real", "float4"), "real"),
+    **dict.fromkeys(("text", "varchar", "character varying"), "text"),
+    **dict.fromkeys(("char", "character", "bpchar"), "padded"),
+    **dict.fromkeys(("boolean", "bool"), "boolean"),
+    '"char"': "byte",
+    "timestamp without time zone": "timestamp",
+    "timestamp with time zone": "timestamptz",
+    "time without time zone": "time",
+    "time with time zone": "timetz",
+}
+"""Types that have several names, or behave as another does; all others are by themselves."""
+
 _TRUE = frozenset({"t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"})
 _FALSE = frozenset({"f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0"})
+_OF_A_SCHEMA = frozenset({"citext"})
+"""Types of extensions, which may be in any schema."""
+
 _TYPE = re.compile(
     r"(?:pg_catalog\.)?(?P<name>[^(\[]+?)\s*(?:\((?P<size>[^)]*)\))?(?P<array>\[.*)?"
 )
 _ESCAPED_BYTE = re.compile(r"\\(\\|[0-3][0-7]{2})|([^\\])", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlType:
+    """A type.
+
+    Attributes:
+        family: types of one family differ in their size and in nothing else; empty: an array.
+        size: the numbers in parentheses, if there are any.
+    """
+
+    family: str
+    size: tuple[int, ...] = ()
+
+
+@lru_cache(maxsize=1024)
+def sql_type(kind: str) -> SqlType:
+    """A type by its name, such as `numeric(10, 2)`."""
+    found = _TYPE.fullmatch(kind)
+    if found is None or found["array"]:
+        return SqlType("")
+    name = found["name"].lower()
+    size = tuple(int(one) for one in (found["size"] or "").split(",") if one.strip().isdecimal())
+    if name == "float":
+        return SqlType("real" if size and size[0] <= 24 else "double")
+    if name in ("char", "character") and not size:
+        size = (1,)
+    plain = name.rpartition(".")[2]
+    return SqlType(plain if plain in _OF_A_SCHEMA else _FAMILIES.get(name, name), size)
 
 
 def form_of(kind: str, named: Mapping[str, str], *, stored: bool) -> Form | None:
@@ -43,25 +89,17 @@ def form_of(kind: str, named: Mapping[str, str], *, stored: bool) -> Form | None
     Returns:
         None: values are equal where their texts are.
     """
-    found = _TYPE.fullmatch(_resolved(kind, named))
-    if found is None or found["array"]:
-        return unknown_type
-    name = found["name"].lower()
-    size = [int(part) for part in (found["size"] or "").split(",") if part.strip().isdecimal()]
-    if name in _TEXT:
+    of = sql_type(resolved(kind, named))
+    if of.family in ("text", "enum"):
         return None
-    if name in _WHOLE:
-        return numbers_as_text.stored_whole if stored else numbers_as_text.whole
-    if name in ("decimal", "numeric"):
-        scale = (size[1] if len(size) > 1 else 0) if size and stored else None
-        return partial(numbers_as_text.number, scale=scale)
-    if name in ("timestamp", "timestamptz", "time", "timetz"):
+    if of.family == "whole" and stored:
+        return numbers_as_text.stored_whole
+    if of.family == "numeric" and of.size and stored:
+        return partial(numbers_as_text.number, scale=of.size[1] if len(of.size) > 1 else 0)
+    if of.family in _TIMES and of.size and stored:
         # Only what is stored is rounded.
-        digits = min(size[0], 6) if size and stored else 6
-        return partial(_TIMES[name], digits=digits)
-    if name == "float" and size and size[0] <= 24:
-        return numbers_as_text.real
-    return _FORMS.get(name.rsplit(".", 1)[-1] if "citext" in name else name, unknown_type)
+        return partial(_TIMES[of.family], digits=min(of.size[0], times_as_text.MICROSECONDS))
+    return FORMS.get(of.family, unknown_type)
 
 
 def unknown_type(text: str) -> str:
@@ -69,14 +107,21 @@ def unknown_type(text: str) -> str:
     raise ValueError(f"{text!r} is of a type whose forms are not known")
 
 
-def _resolved(kind: str, named: Mapping[str, str]) -> str:
-    """A type without the names that were given to it."""
+def resolved(kind: str, named: Mapping[str, str]) -> str:
+    """A type without the names that were given to it, as `form_of` takes them."""
     for _ in range(len(named) + 1):
         further = named.get(kind.removeprefix("public.").replace('"', ""))
         if further is None:
             break
         kind = further
     return kind
+
+
+def _whole(text: str) -> str:
+    made = numbers_as_text.whole(text)
+    if "." in made:
+        raise ValueError(f"{text!r} is no integer")
+    return made
 
 
 def _boolean(text: str) -> str:
@@ -121,10 +166,45 @@ def _address(text: str) -> str:
 
 
 def _hardware_address(text: str) -> str:
+    return _bytes_of_an_address(text, 6)
+
+
+def _long_hardware_address(text: str) -> str:
+    """An address of eight bytes; one of six is filled up in the middle."""
+    try:
+        short = _hardware_address(text)
+    except ValueError:
+        return _bytes_of_an_address(text, 8)
+    return f"{short[:8]}:ff:fe:{short[9:]}"
+
+
+def _bytes_of_an_address(text: str, count: int) -> str:
     digits = re.sub(r"[:.-]", "", text.strip()).lower()
-    if len(digits) not in (12, 16) or int(digits, 16) < 0:
+    if len(digits) != 2 * count or int(digits, 16) < 0:
         raise ValueError(f"{text!r} is no hardware address")
     return ":".join(digits[place : place + 2] for place in range(0, len(digits), 2))
+
+
+def cut_name(text: str) -> str:
+    """A value of `name`, which has room for 63 bytes of the server's encoding.
+
+    Raises:
+        ValueError: where it is cut depends on that encoding.
+    """
+    if not text.isascii() and len(text.encode()) > NAME_BYTES_MAX:
+        raise ValueError(f"{text!r} is cut as the server's encoding has it")
+    return text[:NAME_BYTES_MAX]
+
+
+def first_byte(text: str) -> str:
+    """A value of `"char"`: one byte.
+
+    Raises:
+        ValueError: it depends on the server's encoding.
+    """
+    if not text[:1].isascii():
+        raise ValueError(f"{text!r} is more than a byte")
+    return text[:1]
 
 
 _TIMES: Mapping[str, Callable[..., str]] = {
@@ -133,23 +213,23 @@ _TIMES: Mapping[str, Callable[..., str]] = {
     "time": times_as_text.clock,
     "timetz": times_as_text.clock_with_zone,
 }
-_FORMS: Mapping[str, Form] = {
-    "double precision": numbers_as_text.double,
-    "float": numbers_as_text.double,
-    "float8": numbers_as_text.double,
+FORMS: Mapping[str, Form] = {
+    **_TIMES,
+    "whole": _whole,
+    "numeric": numbers_as_text.number,
+    "double": numbers_as_text.double,
     "real": numbers_as_text.real,
-    "float4": numbers_as_text.real,
     "boolean": _boolean,
-    "bool": _boolean,
     "uuid": _uuid,
     "bytea": _bytes,
-    "char": _padded,
-    "character": _padded,
-    "bpchar": _padded,
+    "padded": _padded,
     "citext": str.lower,
+    "name": cut_name,
+    "byte": first_byte,
     "date": times_as_text.day,
     "inet": _address,
     "cidr": _address,
     "macaddr": _hardware_address,
-    "macaddr8": _hardware_address,
+    "macaddr8": _long_hardware_address,
 }
+"""Of what is compared, by the family of its type."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 from typing import NamedTuple
 
 from traces.importers.postgresql import literals
+from traces.importers.postgresql.casts import parameter
 from traces.importers.postgresql.key_values import CUT
-from traces.importers.postgresql.statement_kinds import NAME, prepared_query
+from traces.importers.postgresql.statement_kinds import NAME, prepared
 
 USER, DATABASE, SESSION, SESSION_LINE, TAG, VIRTUAL_ID = 1, 2, 5, 6, 7, 9
 SEVERITY, STATE, MESSAGE, DETAIL, CONTEXT, QUERY, BACKEND = 11, 12, 13, 14, 18, 19, 23
@@ -114,21 +116,25 @@ def is_cut(sql: str) -> bool:
 
 def _simple(sql: str, detail: str, took_us: int | None) -> Statement:
     if detail and detail.startswith("prepare: "):
-        query = prepared_query(detail[9:])
+        made = prepared(detail[9:])
         call = _EXECUTE.match(sql)
-        if query is not None and call is not None:
-            return Statement(query, _arguments(call[1] or ""), took_us)
+        if made is not None and call is not None:
+            return Statement(made.query, _arguments(call[1] or "", made.types), took_us)
     return Statement(sql, None, took_us)
 
 
-def _arguments(listed: str) -> list[str] | None:
-    """The arguments of `EXECUTE`, if each is a literal."""
+def _arguments(listed: str, types: list[str]) -> list[str] | None:
+    """The arguments of `EXECUTE`, if each is a literal, as values of these types."""
     parts = literals.split(listed)
     gaps = "".join(parts[::2]).replace(" ", "")
     negative = [gap.rstrip().endswith("-") for gap in parts[:-1:2]]
     if gaps.replace("-", "").strip(",") or gaps.replace("-", "") != "," * (len(parts) // 2 - 1):
         return None
-    return [
-        literals.quoted(f"-{literals.value(one)}") if minus else one
+    signed = [
+        literals.with_minus(one) if minus else one
         for one, minus in zip(parts[1::2], negative, strict=True)
+    ]
+    return [
+        parameter(one, kind) if kind else one
+        for one, kind in zip_longest(signed, types[: len(signed)], fillvalue="")
     ]

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, product, zip_longest
 
 from traces.importers.numbers_as_text import whole
 from traces.importers.postgresql import literals
-from traces.importers.postgresql.accesses import NO_FORM, NO_ZONE, Access, KeyPart, Narrowing
-from traces.importers.postgresql.column_types import Form
+from traces.importers.postgresql.accesses import (
+    NO_CAST,
+    NO_FORM,
+    NO_ZONE,
+    Access,
+    Cast,
+    KeyPart,
+    Narrowing,
+)
+from traces.importers.postgresql.arrays import array_items
+from traces.importers.postgresql.casts import cast_constant, stored_constant
+from traces.importers.postgresql.column_types import Form, SqlType, sql_type
 from traces.importers.postgresql.shapes import NULL
 from traces.importers.postgresql.times_as_text import ZonelessError
 
@@ -22,9 +32,6 @@ BETWEEN_COLUMNS = "\x1f"
 
 _NULL_STORED = "\x00"
 """NULL in a new row of a table whose key columns are not known."""
-
-_ARRAY_ITEM = re.compile(r'"((?:[^"\\]|\\.)*)"|([^,{}"]+)')
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 _Row = tuple[str | None, ...]
 
@@ -80,13 +87,8 @@ def keys_of(
         UnknownValueError: a parameter's value is needed and not known.
     """
     access = step.access
-    columns = [
-        [
-            _formed(value, part.form, unsure)
-            for value in _values(part, step.slots, parts, parameters)
-        ]
-        for part in access.key or ()
-    ]
+    statement = _Literals(step.slots, parts, parameters)
+    columns = [statement.values(part, unsure) for part in access.key or ()]
     if access.kind == "scan":
         known = [[value for value in values if value is not None] for values in columns]
         return [BETWEEN_COLUMNS.join(values[0] for values in known)] if all(known) else []
@@ -94,7 +96,7 @@ def keys_of(
         columns = [[_NULL_STORED if one is None else one for one in values] for values in columns]
     rows: Iterator[_Row] = _rows(access.key or (), columns)
     for narrowing in access.only:
-        rows = _narrowed(rows, narrowing, step.slots, parts, parameters, unsure)
+        rows = _narrowed(rows, narrowing, statement, unsure)
     found = list(islice((row for row in rows if None not in row), KEYS_OF_ONE_STATEMENT_MAX))
     if access.moved is not None:
         moved = access.moved
@@ -106,9 +108,10 @@ def keys_of(
 
 def holds(step: Step, parts: Sequence[str], parameters: Sequence[str] | None) -> bool:
     """Whether no condition compares with NULL; one whose value is not known is taken to hold."""
+    statement = _Literals(step.slots, parts, parameters)
     for part in step.access.not_null:
         try:
-            if all(one is None for one in _values(part, step.slots, parts, parameters)):
+            if all(literal is None for literal in statement.literals_of(part)):
                 return False
         except UnknownValueError:
             continue
@@ -121,9 +124,15 @@ def literal_text(place: int, parts: Sequence[str], parameters: Sequence[str] | N
     Raises:
         UnknownValueError: it is a parameter whose value is not known.
     """
+    literal = _literal(place, parts, parameters)
+    return None if literal is None else _text(literal)
+
+
+def _literal(place: int, parts: Sequence[str], parameters: Sequence[str] | None) -> str | None:
+    """As `literal_text`, as it is written."""
     if place == NULL:
         return None
-    literal = parts[place] if place > 0 else parts[-place]
+    literal = parts[abs(place)]
     if literal[0] == "$":
         number = int(literal[1:])
         if parameters is None or number > len(parameters):
@@ -133,10 +142,7 @@ def literal_text(place: int, parts: Sequence[str], parameters: Sequence[str] | N
             return None
         if literal == CUT:
             raise CutValueError(literal)
-    text = literals.value(literal)
-    if place < 0:
-        text = f"-{text}"
-    return text if literal[0] == "'" else _number(text)
+    return literal if place > 0 else literals.with_minus(literal)
 
 
 def in_form(text: str, form: Form, unsure: Unsure) -> str:
@@ -167,49 +173,84 @@ def _rows(key: Sequence[KeyPart], columns: Sequence[list[str | None]]) -> Iterat
 def _narrowed(
     rows: Iterator[_Row],
     narrowing: Narrowing,
-    slots: tuple[tuple[int, ...], ...],
-    parts: Sequence[str],
-    parameters: Sequence[str] | None,
+    statement: _Literals,
     unsure: Unsure,
 ) -> Iterator[_Row]:
     """The rows that are, at some places, among those of another list."""
     key = [part for _, part in narrowing]
-    columns = [
-        [_formed(value, part.form, unsure) for value in _values(part, slots, parts, parameters)]
-        for part in key
-    ]
+    columns = [statement.values(part, unsure) for part in key]
     among = set(_rows(key, columns))
     return (row for row in rows if tuple(row[place] for place, _ in narrowing) in among)
 
 
-def _number(text: str) -> str:
-    """A number that stands in a statement as one: its type is known whatever the column's is."""
+def _text(literal: str) -> str:
+    """What a literal means; a number has one text, whatever the column's type is."""
+    text = literals.value(literal)
+    if literal[0] == "'":
+        return text
     try:
         return whole(text)
     except ValueError:
         return text
 
 
-def _formed(text: str | None, form: Form | None, unsure: Unsure) -> str | None:
-    return text if text is None or form is None else in_form(text, form, unsure)
+@dataclass(frozen=True, slots=True)
+class _Literals:
+    """The literals of a statement, and what they stand for; see `keys_of`."""
+
+    slots: tuple[tuple[int, ...], ...]
+    parts: Sequence[str]
+    parameters: Sequence[str] | None
+
+    def values(self, part: KeyPart, unsure: Unsure) -> list[str | None]:
+        """The values of a part of a key, in the form of its column."""
+        if part.casts:
+            casts = [self._type(one) for one in part.casts]
+            make: Callable[[str], str] = partial(_cast, part=part, casts=casts, unsure=unsure)
+        elif part.form is not None:
+            make = partial(_formed, form=part.form, unsure=unsure)
+        else:
+            make = _text
+        return [None if literal is None else make(literal) for literal in self.literals_of(part)]
+
+    def literals_of(self, part: KeyPart) -> Iterator[str | None]:
+        """The literals of a part; of an array, its items as literals."""
+        if part.slot is None:
+            yield from self._items(part, part.text if part.casts else literals.quoted(part.text))
+            return
+        for place in self.slots[part.slot]:
+            literal = _literal(place, self.parts, self.parameters)
+            if literal is None:
+                yield None
+            else:
+                yield from self._items(part, literal)
+
+    def _items(self, part: KeyPart, literal: str) -> Iterator[str | None]:
+        if not part.is_array:
+            yield literal
+            return
+        for item in array_items(literals.value(literal)):
+            yield None if item is None else literals.quoted(item)
+
+    def _type(self, cast: Cast) -> SqlType:
+        if cast.is_array:
+            return SqlType("")
+        size = [literals.value(one or "") for part in cast.size for one in self.literals_of(part)]
+        return sql_type(f"{cast.kind}({', '.join(size)})" if size else cast.kind)
 
 
-def _values(
-    part: KeyPart,
-    slots: tuple[tuple[int, ...], ...],
-    parts: Sequence[str],
-    parameters: Sequence[str] | None,
-) -> Iterator[str | None]:
-    if part.slot is None:
-        yield part.text
-        return
-    for place in slots[part.slot]:
-        text = literal_text(place, parts, parameters)
-        if text is None or not part.is_array:
-            yield text
-            continue
-        for item in _ARRAY_ITEM.finditer(text):
-            if item[1] is not None:
-                yield _ESCAPED.sub(r"\1", item[1])
-            elif item[2].strip():
-                yield None if item[2].strip().upper() == "NULL" else item[2].strip()
+def _formed(literal: str, *, form: Form, unsure: Unsure) -> str:
+    return in_form(_text(literal), form, unsure)
+
+
+def _cast(literal: str, *, part: KeyPart, casts: list[SqlType], unsure: Unsure) -> str:
+    """A constant after its casts, or as it is written where that can't be told."""
+    make = stored_constant if part.stored else cast_constant
+    try:
+        return make(literal, casts, part.column)
+    except ZonelessError as error:
+        unsure(NO_ZONE, literals.value(literal))
+        return error.as_utc
+    except (ValueError, OverflowError):
+        unsure(NO_CAST, literals.value(literal))
+        return _text(literal)

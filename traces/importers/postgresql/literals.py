@@ -93,6 +93,11 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def with_minus(literal: str) -> str:
+    """A literal that a minus precedes, as one literal."""
+    return quoted(f"-{value(literal)}") if literal[0] == "'" else f"-{literal}"
+
+
 def _usual(sql: str) -> str:
     """The statement with comments as spaces and all strings in plain quotes."""
     written = []

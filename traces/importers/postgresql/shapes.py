@@ -29,6 +29,9 @@ _BEFORE_A_VALUE = frozenset(
     }
 )
 _STRING_PREFIXES = frozenset("bxne")
+_TYPE_OF_PREFIX = {"b": "binary_digits", "x": "hex_digits", "n": "bpchar"}
+"""What `b'101'`, `x'5'` and `n'a'` are, as the type of a cast: see `casts`."""
+
 
 Token = str | tuple[int, ...]
 """A word or a sign; or a slot: the places of its literals, negative where a minus precedes."""
@@ -71,9 +74,10 @@ def _tokens(parts: Sequence[str]) -> list[Token]:
     for place, part in enumerate(parts):
         if place % 2:
             negative = _absorb_sign(tokens)
-            if part[0] == "'" and tokens and tokens[-1] in _STRING_PREFIXES:
-                _absorb_prefix(tokens, parts[place - 1])
+            prefix = _absorb_prefix(tokens, parts[place - 1]) if part[0] == "'" else ""
             tokens.append((-place,) if negative else (place,))
+            if prefix in _TYPE_OF_PREFIX:
+                tokens += ("::", _TYPE_OF_PREFIX[prefix])
         else:
             for token in _TOKEN.findall(part):
                 _append(tokens, token)
@@ -114,10 +118,11 @@ def _absorb_sign(tokens: list[Token]) -> bool:
     return tokens.pop() == "-"
 
 
-def _absorb_prefix(tokens: list[Token], gap: str) -> None:
+def _absorb_prefix(tokens: list[Token], gap: str) -> str:
     """`b'101'`: the letter is part of the literal, where no space is between."""
-    if not gap[-1:].isspace():
-        tokens.pop()
+    if not tokens or tokens[-1] not in _STRING_PREFIXES or gap[-1:].isspace():
+        return ""
+    return str(tokens.pop())
 
 
 def _folded(tokens: list[Token]) -> list[Token]:

@@ -34,8 +34,9 @@ _COPY = re.compile(
 )
 _DECLARE = re.compile(rf"declare {NAME} (?:\w+ )*?cursor (?:with hold |without hold )?for ")
 _PREPARED = re.compile(
-    rf"\s*prepare\s+{NAME}\s*(?:\((?:[^()]|\([^()]*\))*\))?\s*as\s+", re.IGNORECASE
+    rf"\s*prepare\s+{NAME}\s*(?:\((?P<types>(?:[^()]|\([^()]*\))*)\))?\s*as\s+", re.IGNORECASE
 )
+_BETWEEN_TYPES = re.compile(r",(?![^()]*\))")
 _EXPLAIN = re.compile(
     r"explain (?:\( (?P<list>[^()]*) \) |(?P<words>(?:(?:analy[sz]e|verbose) )*))"
 )
@@ -162,7 +163,17 @@ def _copied(text: str, sql: str) -> Query | str:
     return Query(text, inside) if inside and end else "copy"
 
 
-def prepared_query(sql: str) -> str | None:
-    """The query of `PREPARE name (types) AS query`; None if this is none."""
+class Prepared(NamedTuple):
+    """A statement that was prepared, and the types of its parameters, as far as they are given."""
+
+    query: str
+    types: list[str]
+
+
+def prepared(sql: str) -> Prepared | None:
+    """What `PREPARE name (types) AS query` prepares; None if this is none."""
     match = _PREPARED.match(sql)
-    return sql[match.end() :] if match else None
+    if match is None:
+        return None
+    types = _BETWEEN_TYPES.split(match["types"] or "")
+    return Prepared(sql[match.end() :], [one.strip() for one in types])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sqlglot import exp
 
 from traces.importers.postgresql import literals
-from traces.importers.postgresql.accesses import KeyPart
+from traces.importers.postgresql.accesses import Cast, KeyPart
 from traces.importers.postgresql.catalog import full_name
+from traces.importers.postgresql.column_types import sql_type
 
 DIALECT = "postgres"
 
@@ -290,23 +292,63 @@ def bare(node: exp.Expr) -> exp.Expr:
 
 
 def constant(node: exp.Expr) -> KeyPart | None:
-    """Where a constant's value is found; None for anything else."""
-    node = bare(node)
+    """Where a constant's value is found, with the casts around it; None for anything else."""
+    node, casts = without_casts(node)
+    if isinstance(node, exp.Explode):
+        part = array(node)
+    else:
+        part = _plain_constant(node, is_cast=bool(casts))
+    return replace(part, casts=(*part.casts, *casts)) if part is not None and casts else part
+
+
+def array(node: exp.Any | exp.Explode) -> KeyPart | None:
+    """`ANY($1)`, `ANY(ARRAY[1, 2])` and `unnest($1)`."""
+    inner, casts = without_casts(node.this)
+    # A text that becomes an array is read as one.
+    of_items = [replace(one, is_array=False) for one in casts if one.is_array or not _is_text(one)]
+    if isinstance(inner, exp.Array):
+        part = constant(inner.expressions[0]) if len(inner.expressions) == 1 else None
+    else:
+        part = _plain_constant(inner, is_cast=bool(of_items))
+        part = replace(part, is_array=True) if part is not None else None
+    return replace(part, casts=(*part.casts, *of_items)) if part is not None else None
+
+
+def _plain_constant(node: exp.Expr, *, is_cast: bool) -> KeyPart | None:
     if isinstance(node, exp.Literal):
         if node.meta.get(_VALUE):
-            return KeyPart(None, node.this)
+            return KeyPart(None, node.sql(DIALECT) if is_cast else node.this)
         return KeyPart(int(node.this)) if node.this.isdecimal() else None
-    if isinstance(node, exp.Explode):
-        return array(node)
     if isinstance(node, exp.Boolean):
         return KeyPart(None, str(bool(node.this)).lower())
     return None
 
 
-def array(node: exp.Any | exp.Explode) -> KeyPart | None:
-    """`ANY($1)`, `ANY(ARRAY[1, 2])` and `unnest($1)`."""
-    inner = bare(node.this)
-    if isinstance(inner, exp.Array):
-        return constant(inner.expressions[0]) if len(inner.expressions) == 1 else None
-    part = constant(inner)
-    return KeyPart(part.slot, is_array=True) if part is not None else None
+def without_casts(node: exp.Expr) -> tuple[exp.Expr, list[Cast]]:
+    """An expression without parentheses and casts around it, and those, the innermost first."""
+    casts: list[Cast] = []
+    while isinstance(node, (exp.Paren, exp.Cast)):
+        if isinstance(node, exp.Cast):
+            casts.insert(0, cast_to(node.to))
+        node = node.this
+    return node, casts
+
+
+def cast_to(kind: exp.DataType) -> Cast:
+    """A cast to a type."""
+    is_array = False
+    while kind.is_type(exp.DataType.Type.ARRAY) and isinstance(kind.expressions[0], exp.DataType):
+        kind, is_array = kind.expressions[0], True
+    plain = kind.copy()
+    plain.set("expressions", None)
+    name = plain.sql(DIALECT)
+    numbers = [_plain_constant(one.this, is_cast=False) for one in kind.expressions]
+    if '"' not in name:
+        name = literals.folded(name)
+    if name.startswith("_"):  # PostgreSQL's own names of its arrays
+        name, is_array = name[1:], True
+    return Cast(name, tuple(one for one in numbers if one is not None), is_array)
+
+
+def _is_text(cast: Cast) -> bool:
+    return sql_type(cast.kind).family == "text"

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from traces.importers.postgresql.accesses import KeyPart
+from traces.importers.postgresql.accesses import Cast, KeyPart
 from traces.importers.postgresql.catalog import Catalog, TableDefinition
-from traces.importers.postgresql.column_types import Form, form_of
+from traces.importers.postgresql.column_types import (
+    Form,
+    SqlType,
+    form_of,
+    resolved,
+    sql_type,
+)
+
+_KEEPING = frozenset({("whole", "numeric"), ("enum", "text"), ("name", "text")})
+"""Families of types of which the first has each value once in the second."""
 
 
 class TableKeys:
@@ -47,10 +56,26 @@ class TableKeys:
             part: where the column's value comes from.
             stored: whether the value is written, or compared with those that were.
         """
+        if part.casts:
+            named = self.catalog.types
+            casts = tuple(replace(one, kind=resolved(one.kind, named)) for one in part.casts)
+            return replace(part, casts=casts, column=self.column_type(table, column), stored=stored)
         form = self._form(table, column, stored)
-        if form is None:
-            return part
-        return replace(part, form=form)
+        return part if form is None else replace(part, form=form)
+
+    def column_type(self, table: str, column: str) -> SqlType | None:
+        """The type of a column, if it is known."""
+        definition = self.definition(table)
+        kind = definition.types.get(column, "") if definition is not None else ""
+        return sql_type(resolved(kind, self.catalog.types)) if kind else None
+
+    def keeps_values(self, table: str, column: str, cast: Cast) -> bool:
+        """Whether values of a column are equal after a cast only if they were before."""
+        kind = self.column_type(table, column)
+        to = sql_type(resolved(cast.kind, self.catalog.types))
+        if kind is None or not kind.family or cast.is_array or cast.size or to.size:
+            return False
+        return kind.family == to.family or (kind.family, to.family) in _KEEPING
 
     def _form(self, table: str, column: str, stored: bool) -> Form | None:
         asked = (table, column, stored)

@@ -233,6 +233,6 @@ def _only_place(access: Access, shape: Shape) -> int:
     if access.key is None or len(access.key) != 1 or access.only:
         return 0
     part = access.key[0]
-    if part.slot is None or part.is_array or len(shape.slots[part.slot]) != 1:
+    if part.slot is None or part.is_array or part.casts or len(shape.slots[part.slot]) != 1:
         return 0
     return shape.slots[part.slot][0]

@@ -17,7 +17,7 @@ _TIME = re.compile(rf"{_CLOCK}{_ZONE}")
 _OFFSET = re.compile(r"([+-])(\d\d?)(?::?(\d\d))?(?::?(\d\d))?")
 _ALWAYS = frozenset({"infinity", "-infinity", "epoch"})
 _UTC_NAMES = frozenset({"z", "utc", "gmt", "zulu", "uct"})
-_MICROSECONDS = 6
+MICROSECONDS = 6
 
 
 class ZonelessError(ValueError):
@@ -42,7 +42,7 @@ def day(text: str) -> str:
     return special or _date_of(_match(_DAY, text))
 
 
-def moment(text: str, digits: int = _MICROSECONDS) -> str:
+def moment(text: str, digits: int = MICROSECONDS) -> str:
     """A value of a column of times without a zone: `2026-11-26 09:00:00.5`.
 
     Args:
@@ -62,7 +62,7 @@ def moment(text: str, digits: int = _MICROSECONDS) -> str:
     return _written(at, fraction)
 
 
-def instant(text: str, digits: int = _MICROSECONDS) -> str:
+def instant(text: str, digits: int = MICROSECONDS) -> str:
     """A value of a column of times with a zone, in UTC: `2026-11-26 09:00:00`.
 
     Raises:
@@ -85,7 +85,7 @@ def instant(text: str, digits: int = _MICROSECONDS) -> str:
     return _written(in_utc, fraction)
 
 
-def clock(text: str, digits: int = _MICROSECONDS) -> str:
+def clock(text: str, digits: int = MICROSECONDS) -> str:
     """A value of a column of times of day: `09:00:00.5`.
 
     Raises:
@@ -94,7 +94,7 @@ def clock(text: str, digits: int = _MICROSECONDS) -> str:
     return _clock_of(_match(_TIME, text), digits)
 
 
-def clock_with_zone(text: str, digits: int = _MICROSECONDS) -> str:
+def clock_with_zone(text: str, digits: int = MICROSECONDS) -> str:
     """A value of a column of times of day with a zone; two of unlike zones are never equal.
 
     Raises:
@@ -140,7 +140,7 @@ def _clock_of(found: re.Match[str], digits: int) -> str:
     if hour > 24 or minute > 59 or second > 60:
         raise ValueError(f"{found[0]!r} is no time")
     fraction = _fraction(found, digits)
-    carried = 1 if fraction == 10**_MICROSECONDS else 0
+    carried = 1 if fraction == 10**MICROSECONDS else 0
     total = (hour * 60 + minute) * 60 + second + carried
     written = f"{total // 3600:02}:{total // 60 % 60:02}:{total % 60:02}"
     return written + _fraction_text(0 if carried else fraction)
@@ -153,7 +153,7 @@ def _local(found: re.Match[str], digits: int) -> tuple[datetime, int]:
     if hour > 24 or minute > 59 or second > 60:
         raise ValueError(f"{found[0]!r} is no time")
     fraction = _fraction(found, digits)
-    carried = 1 if fraction == 10**_MICROSECONDS else 0
+    carried = 1 if fraction == 10**MICROSECONDS else 0
     at += timedelta(hours=hour, minutes=minute, seconds=second + carried)
     return at, 0 if carried else fraction
 
@@ -161,7 +161,7 @@ def _local(found: re.Match[str], digits: int) -> tuple[datetime, int]:
 def _fraction(found: re.Match[str], digits: int) -> int:
     """Microseconds, rounded to a number of digits of a second."""
     written = (found["fraction"] or "0")[:18]
-    unit = 10 ** (_MICROSECONDS - digits)
+    unit = 10 ** (MICROSECONDS - digits)
     scaled = int(written.ljust(18, "0"))
     step = unit * 10**12
     return (scaled + step // 2) // step * unit

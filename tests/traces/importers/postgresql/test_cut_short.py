@@ -12,7 +12,7 @@ from tests.traces.importers.postgresql.imported import Imported, imported, key
 from traces.importers.postgresql.entries import statement_of
 from traces.importers.postgresql.log import CUT_STATEMENT
 from traces.importers.postgresql.sessions import CUT_VALUE, NO_VALUE
-from traces.importers.postgresql.statement_kinds import prepared_query
+from traces.importers.postgresql.statement_kinds import prepared
 
 SQL = "UPDATE item SET v = 1 WHERE id = $1"
 
@@ -95,7 +95,9 @@ def test_prepared_statements_have_any_names(name: str) -> None:
 )
 def test_names_of_prepare_and_execute(name: str) -> None:
     prepare = f"prepare: PREPARE {name} (text) AS {SQL}"
-    assert prepared_query(prepare.removeprefix("prepare: ")) == SQL
+    made = prepared(prepare.removeprefix("prepare: "))
+    assert made is not None
+    assert made.query == SQL
     for call in (f"EXECUTE {name}('5')", f" execute  {name} ( '5' ) ;"):
         found: Any = statement_of(f"statement: {call}", prepare)
         assert (found.sql, found.parameters) == (SQL, ["'5'"])

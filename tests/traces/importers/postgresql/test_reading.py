@@ -202,6 +202,8 @@ def test_a_statement_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
             [("read", "item", ["1"]), ("update", "stock", ["2\x1f1"])],
         ),
         ("SELECT pg_advisory_xact_lock(7)", [("update", "advisory_lock", ["7"])]),
+        ("SELECT pg_advisory_xact_lock('007'::bigint)", [("update", "advisory_lock", ["7"])]),
+        ("SELECT pg_advisory_xact_lock('007')", [("update", "advisory_lock", ["7"])]),
         (
             "SELECT pg_catalog.pg_advisory_xact_lock(1, 2)",
             [("update", "advisory_lock", ["1\x1f2"])],

@@ -37,7 +37,7 @@ def literals_of(sql: str) -> list[list[str]]:
         ("SELECT a FROM t WHERE b IN (1)", "SELECT a FROM t WHERE b IN (1, -2, $3)"),
         ("INSERT INTO t VALUES (1, 'a')", "INSERT INTO t VALUES (1, NULL), ($1, 'b'),(-3,'c')"),
         ("SELECT a - 5, -1", "SELECT a - 6, +1", "SELECT a -6,-1"),
-        ("SELECT b'101', E'a'", "SELECT 'x', 'y'"),
+        ("SELECT b'101', E'a'", "SELECT B'10', 'y'"),
         ("SELECT 1 WHERE (a, b) IN ((1, 2))", "SELECT 1 WHERE (a, b) IN ((1, 2), (3, 4))"),
     ],
 )
@@ -54,6 +54,8 @@ def test_statements_of_one_shape(others: tuple[str, ...]) -> None:
         ("SELECT a - 5", "SELECT a + 5"),
         ("INSERT INTO t VALUES (1, 2)", "INSERT INTO t VALUES (1, now())"),
         ("SELECT a IS NULL", "SELECT a IS NOT NULL"),
+        ("SELECT '101'", "SELECT b'101'"),
+        ("SELECT x'101'", "SELECT b'101'"),
     ],
 )
 def test_statements_of_two_shapes(one: str, other: str) -> None:
