@@ -34,22 +34,27 @@ def keys_of(column: pa.Array | pa.ChunkedArray) -> pa.Array:
         column = column.dictionary_decode()
     if pa.types.is_integer(column.type) and column.type != pa.uint64():
         return column.cast(pa.int64())
-    text = column if pa.types.is_binary(column.type) else column.cast(pa.string())
-    return _text_keys(text.cast(pa.binary()))
+    return _text_keys(_as_bytes(column))
 
 
 def combined_keys(columns: list[pa.Array | pa.ChunkedArray]) -> pa.Array:
     """As `keys_of`, for keys of several columns; null where all of them are null."""
     if len(columns) == 1:
         return keys_of(columns[0])
-    texts = [pc.cast(column, pa.string()) for column in columns]
-    joined = pc.binary_join_element_wise(
-        *texts, _BETWEEN, null_handling="replace", null_replacement=_NULL
-    )
+    texts = [_as_bytes(column) for column in columns]
+    between, null = (pa.scalar(one.encode(), pa.binary()) for one in (_BETWEEN, _NULL))
+    # Nulls are replaced here: pyarrow takes the replacement of bytes for text.
+    joined = pc.binary_join_element_wise(*[text.fill_null(null) for text in texts], between)
     unknown = texts[0].is_null()
     for text in texts[1:]:
         unknown = pc.and_(unknown, text.is_null())
-    return keys_of(pc.if_else(unknown, pa.scalar(None, pa.string()), joined))
+    return keys_of(pc.if_else(unknown, pa.scalar(None, pa.binary()), joined))
+
+
+def _as_bytes(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The text of each value, which may be in no known encoding."""
+    text = column if pa.types.is_binary(column.type) else column.cast(pa.string())
+    return text.cast(pa.binary())
 
 
 def _text_keys(text: pa.Array) -> pa.Array:

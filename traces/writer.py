@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from traces.errors import TraceError, why
-from traces.manifest import FILE_NAME, Manifest
+from traces.manifest import FILE_NAME, Manifest, read_manifest
 from traces.new_folder import made_whole
 from traces.order import begins_of, in_order
 from traces.schema import TRANSACTION
@@ -154,6 +154,7 @@ class TraceWriter:
             for day in self._days.values():
                 day.close()
             (self._beside / FILE_NAME).write_text(self.manifest.to_json(), encoding="utf-8")
+        read_manifest(self._beside)  # what could not be read is not put in its place
 
 
 class _Day:

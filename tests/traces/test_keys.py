@@ -43,6 +43,13 @@ def test_a_key_is_the_same_whatever_stands_beside_it(values: list[int | str]) ->
             assert key >= 0
 
 
+def test_bytes_that_are_no_text_are_parts_of_keys() -> None:
+    row, session = pa.array([b"caf\xe9", b"7", None]), pa.array(["a", "b", None])
+    keys = combined_keys([row, session]).to_pylist()
+    assert keys[1:] == [combined_keys([pa.array(["7"]), pa.array(["b"])])[0].as_py(), None]
+    assert keys[0] not in (None, keys[1])
+
+
 @given(st.lists(st.none() | st.text() | st.integers().map(str), min_size=1, unique=True))
 def test_different_texts_are_different_keys(values: list[str | None]) -> None:
     keys = keys_of(pa.array(values, pa.string())).to_pylist()

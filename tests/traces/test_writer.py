@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -127,6 +128,16 @@ def test_an_error_leaves_nothing(tmp_path: Path) -> None:
         TraceWriter(tmp_path / "trace", manifest(), buffered_bytes=1) as writer,
     ):
         _write_and_interrupt(writer)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_manifest_that_can_not_be_read_leaves_nothing(tmp_path: Path) -> None:
+    nameless = replace(manifest(), types=(TransactionType("", ()),))
+    with (
+        pytest.raises(TraceError, match=r"types\[0\]\.name: must be a text that is not empty"),
+        TraceWriter(tmp_path / "trace", nameless),
+    ):
+        pass
     assert list(tmp_path.iterdir()) == []
 
 

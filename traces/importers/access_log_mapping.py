@@ -181,6 +181,7 @@ class _Reader:
         if not isinstance(value, dict):
             raise self._wrong("time", "a column's name, or column:, format:, unit: and zone:")
         self._refuse_unknown(value, ("column", "format", "unit", "zone"), "time.")
+        self._refuse_empty(value, "time.")
         column = self._text("time.column", value.get("column"))
         if column is None:
             raise self._wrong("time.column", "the column that has the time; it is missing")
@@ -188,7 +189,10 @@ class _Reader:
         if form not in (ISO, EPOCH) and "%" not in form:
             raise self._wrong("time.format", f"{ISO}, {EPOCH}, or such as %d/%m/%Y %H:%M:%S", form)
         unit = self._choice("time.unit", tuple(UNITS), value.get("unit")) or "s"
-        return column, TimeForm(form, unit, self._zone(value.get("zone")))
+        time = TimeForm(form, unit, self._zone(value.get("zone")))
+        if not time.is_readable():
+            raise self._wrong("time.format", "a format of Python's strptime", form)
+        return column, time
 
     def _zone(self, value: Any) -> ZoneInfo:
         name = self._text("time.zone", value) or "UTC"
@@ -222,7 +226,8 @@ class _Reader:
         return value
 
     def _require_together(self) -> None:
-        given = [key for key in ACCESS_KEYS if key in self._document]
+        given = {key: self._document[key] for key in ACCESS_KEYS if key in self._document}
+        self._refuse_empty(given, "")
         missing = [key for key in ACCESS_KEYS if key not in self._document]
         if given and missing:
             raise self._wrong(
@@ -250,10 +255,9 @@ class _Reader:
 
     def _no_value(self) -> tuple[str, ...]:
         words = self._document.get("no_value", list(NO_VALUE))
-        if not isinstance(words, list) or not all(isinstance(one, str | None) for one in words):
+        if not isinstance(words, list) or not all(isinstance(one, str) for one in words):
             raise self._wrong("no_value", "a list of words, such as [NULL, '-']", words)
-        # In YAML null is no text, unless it is quoted.
-        return tuple("null" if one is None else one for one in words)
+        return tuple(words)
 
     def _word(
         self, key: str, meanings: Collection[str] | None, words: Mapping[str, str] | None = None
@@ -267,6 +271,7 @@ class _Reader:
         if not isinstance(value, dict) or ("column" in value) == ("value" in value):
             raise self._wrong(key, "a column's name, or column:, or value:", value)
         self._refuse_unknown(value, ("column", "value", "words"), f"{key}.")
+        self._refuse_empty(value, f"{key}.")
         constant = self._text(f"{key}.value", value.get("value"))
         if constant is not None:
             if meanings and constant not in meanings:
@@ -312,6 +317,11 @@ class _Reader:
                 close = difflib.get_close_matches(str(key), known, 1)
                 meant = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
                 raise TraceError(f"{self._path}: {below}{key}: is no key of a mapping; {meant}")
+
+    def _refuse_empty(self, document: Mapping[str, Any], below: str) -> None:
+        for key, value in document.items():
+            if value is None:
+                raise self._wrong(f"{below}{key}", "given a value, or left out; there is none")
 
     def _wrong(self, key: str, wanted: str, value: Any = None) -> TraceError:
         found = "" if value is None else f", is {shown(value)}"

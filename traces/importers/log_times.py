@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from traces.importers.log_rows import as_text
+from traces.importers.zone_names import names_zone, parse_with_zone
 from traces.trace_files import LAST_US
 
 ISO = "iso"
@@ -50,6 +52,16 @@ class TimeForm:
     unit: str = "s"
     zone: tzinfo = _UTC
 
+    def is_readable(self) -> bool:
+        """Whether times can be read in this format."""
+        if self.format in (ISO, EPOCH):
+            return True
+        try:
+            datetime.strptime(_EPOCH.strftime(self.format), self.format)
+        except (ValueError, IndexError, re.error):
+            return False
+        return True
+
     def parse(self, column: pa.Array) -> Times:
         """Read a column of text, of timestamps or of numbers."""
         if pa.types.is_timestamp(column.type):
@@ -85,6 +97,8 @@ class TimeForm:
                 return self._of_timestamps(text.cast(pa.timestamp("us")))
             except pa.ArrowInvalid:
                 return self._each(text, datetime.fromisoformat)
+        if names_zone(self.format):
+            return self._each(text, lambda one: parse_with_zone(one, self.format, self.zone))
         return self._each(text, lambda one: datetime.strptime(one, self.format))
 
     def _each(self, text: pa.Array, parse: Callable[[str], datetime]) -> Times:

@@ -9,11 +9,38 @@ from typing import Any
 import yaml
 
 _NULL = re.compile(r"^(?:~|null|Null|NULL|)$")
+_NULL_TAG = "tag:yaml.org,2002:null"
 _MERGE = re.compile(r"^<<$")
 
 
+_TAGS = {
+    yaml.ScalarNode: ("tag:yaml.org,2002:str", _NULL_TAG, "tag:yaml.org,2002:merge"),
+    yaml.SequenceNode: ("tag:yaml.org,2002:seq",),
+    yaml.MappingNode: ("tag:yaml.org,2002:map",),
+}
+
+
 class _TextLoader(yaml.SafeLoader):
-    """Reads every plain word as text, but for null as a value and merged keys (`<<`)."""
+    """Reads every word as text, but for null as a value of a key and merged keys (`<<`)."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """A word, list or mapping; a tag can't make anything else of it."""
+        if node.tag not in _TAGS[type(node)]:
+            where = "while reading a value"
+            words = f"{node.tag.replace('tag:yaml.org,2002:', '!!')} is no tag of a mapping"
+            raise yaml.MarkedYAMLError(where, node.start_mark, f"{words}; leave it out")
+        if isinstance(node, yaml.ScalarNode):
+            return None if node.tag == _NULL_TAG else self._text(node)
+        return super().construct_object(node, deep)
+
+    def construct_sequence(self, node: yaml.SequenceNode, deep: bool = False) -> list[Any]:
+        """A list; what is null elsewhere is a word here: [NULL, '-']."""
+        return [
+            self._text(one)
+            if isinstance(one, yaml.ScalarNode) and one.tag == _NULL_TAG
+            else self.construct_object(one, deep=True)
+            for one in node.value
+        ]
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """A mapping whose keys are text, and each there once but for what is merged."""
@@ -25,7 +52,16 @@ class _TextLoader(yaml.SafeLoader):
                 raise self._wrong(node, key, f"its key {key.value} is there twice")
             own.add(key.value)
         self.flatten_mapping(node)
-        return {key.value: self.construct_object(value, deep=True) for key, value in node.value}
+        return {
+            self._text(key): self.construct_object(value, deep=True) for key, value in node.value
+        }
+
+    def _text(self, node: yaml.ScalarNode) -> str:
+        text = str(node.value)
+        if any("\ud800" <= letter < "\ue000" for letter in text):
+            words = "half a character, which no log has"
+            raise yaml.MarkedYAMLError("while reading a word", node.start_mark, words)
+        return text
 
     def _wrong(self, node: yaml.Node, key: yaml.Node, words: str) -> yaml.MarkedYAMLError:
         where = "while reading a mapping"
@@ -33,7 +69,7 @@ class _TextLoader(yaml.SafeLoader):
 
 
 _TextLoader.yaml_implicit_resolvers = {
-    **{first: [("tag:yaml.org,2002:null", _NULL)] for first in ("~", "n", "N", "")},
+    **{first: [(_NULL_TAG, _NULL)] for first in ("~", "n", "N", "")},
     "<": [("tag:yaml.org,2002:merge", _MERGE)],
 }
 
@@ -44,4 +80,7 @@ def load_text(text: str) -> Any:
     Raises:
         yaml.YAMLError: it is not YAML, or a key is there twice.
     """
-    return yaml.load(text, _TextLoader)
+    try:
+        return yaml.load(text, _TextLoader)
+    except (ValueError, OverflowError) as error:  # such as "\U99999999"
+        raise yaml.YAMLError(str(error)) from None

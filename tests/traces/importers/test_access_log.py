@@ -34,6 +34,8 @@ MAPPING: dict[str, Any] = {
 }
 COLUMNS = ("at", "session", "request", "txn", "table", "row", "op")
 SKIPPED = datetime(2026, 3, 29, 2, 30)
+SET_BACK = datetime(2026, 10, 25, 1, 30)
+NAMED = "%Y-%m-%d %H:%M:%S %Z"
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
@@ -319,6 +321,9 @@ def test_transactions_without_an_end_are_told(
         ({"time": {"column": "a", "zone": "../../etc/passwd"}}, "time.zone: must be a zone"),
         ({"time": {"column": "a", "unit": "h"}}, "time.unit: must be one of s, ms, us, ns, is 'h'"),
         ({"time": {"column": "a", "format": "x"}}, "time.format: must be iso, epoch, or such as"),
+        ({"time": {"column": "a", "format": "%Y%Y"}}, "time.format: must be a format of Python's"),
+        ({"time": {"column": "a", "format": "%Q"}}, "time.format: must be a format of Python's"),
+        ({"time": {"column": "a", "unit": None}}, "time.unit: must be given a value, or left out"),
         ({"time": {"column": "a", "form": "x"}}, "time.form: is no key of a mapping; did you mean"),
         ({"session": None, "transaction": None}, "session: must be the column that names a sess"),
         ({"transaction": None}, "gap_ms: must be the longest pause within a transaction, where"),
@@ -335,6 +340,12 @@ def test_transactions_without_an_end_are_told(
         ({"log": "xml"}, "log: must be one of csv, jsonl, parquet, is 'xml'"),
         ({"delimiter": ",,"}, "delimiter: must be one character, is ',,'"),
         ({"statement": ["a"]}, "statement: must be a text, is ['a']"),
+        ({"table": {"value": None}}, "table.value: must be given a value, or left out"),
+        ({"table": {"column": None}}, "table.column: must be given a value, or left out"),
+        ({"type": {"column": None}}, "type.column: must be given a value, or left out"),
+        ({"kind": {"column": None}}, "kind.column: must be given a value, or left out"),
+        ({"kind": {"column": "op", "words": None}}, "kind.words: must be given a value, or left"),
+        ({"outcome": {"value": None}}, "outcome.value: must be given a value, or left out"),
     ],
 )
 def test_a_mapping_at_fault_names_the_key(
@@ -344,6 +355,15 @@ def test_a_mapping_at_fault_names_the_key(
     with pytest.raises(TraceError) as caught:
         load_mapping(path)
     assert str(caught.value).startswith(f"{path}: {words}")
+
+
+@pytest.mark.parametrize("key", ["table", "key", "kind"])
+@pytest.mark.parametrize("nothing", ["", "~", "null"])
+def test_a_key_of_an_access_without_a_value(tmp_path: Path, key: str, nothing: str) -> None:
+    path = mapping_file(tmp_path, **{key: None})
+    path.write_text(f"{path.read_text()}{key}: {nothing}\n")
+    with pytest.raises(TraceError, match=rf"m.*yaml: {key}: must be given a value, or left out"):
+        load_mapping(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"- a", b"a: [", b"\xff", b"a: &x [*x]", b"\x00"])
@@ -389,6 +409,14 @@ def test_what_is_missing_is_told_first(tmp_path: Path) -> None:
         ({"format": "epoch", "unit": "ns"}, f"{int(NOON.timestamp())}000000999", NOON),
         ({"format": "%d/%b/%Y:%H:%M:%S %z"}, "01/Mar/2026:13:00:00 +0100", NOON),
         ({"format": "%d.%m.%Y %H:%M:%S.%f"}, "01.03.2026 12:00:00.25", NOON),
+        ({"format": NAMED, "zone": "Europe/Berlin"}, "2026-03-01 12:00:00 UTC", NOON),
+        ({"format": NAMED, "zone": "Europe/Berlin"}, "2026-03-01 12:00:00 gmt", NOON),
+        ({"format": NAMED, "zone": "Europe/Berlin"}, "2026-03-01 13:00:00 CET", NOON),
+        ({"format": NAMED, "zone": "Europe/Berlin"}, "2026-10-25 02:30:00 CET", SET_BACK),
+        ({"format": NAMED, "zone": "Europe/Berlin"}, "2026-03-01 13:00:00 CEST", None),
+        ({"format": NAMED, "zone": "Europe/Berlin"}, "2026-03-01 12:00:00 EST", None),
+        ({"format": NAMED}, "2026-03-01 13:00:00 CET", None),
+        ({"format": "%Y-%m-%dT%H:%M:%S%Z"}, "2026-03-01T12:00:00Z", NOON),
         ({}, "2026-02-30 12:00:00", None),
         ({}, "", None),
         ({"format": "epoch"}, "1e9", None),

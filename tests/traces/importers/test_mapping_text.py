@@ -79,6 +79,30 @@ def test_a_key_that_is_there_twice(tmp_path: Path) -> None:
         load_mapping(path)
 
 
+@pytest.mark.parametrize(
+    "value", ["!!int 10ms", "!!float abc", "!!timestamp foo", "!!bool yes", "!!map x", "!a b"]
+)
+def test_tags_are_refused(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "mapping.yaml"
+    path.write_text(f"{HEAD}user: {value}\n")
+    with pytest.raises(TraceError, match=r"mapping.yaml: is not YAML: .* is no tag of a mapping"):
+        load_mapping(path)
+
+
+@pytest.mark.parametrize("word", [r'"\U99999999"', r'"\ud800"'])
+def test_characters_that_are_none(tmp_path: Path, word: str) -> None:
+    path = tmp_path / "mapping.yaml"
+    path.write_text(f"{HEAD}user: {word}\n")
+    with pytest.raises(TraceError, match=r"mapping.yaml: is not YAML: "):
+        load_mapping(path)
+
+
+def test_null_in_a_list_is_a_word(tmp_path: Path) -> None:
+    path = tmp_path / "mapping.yaml"
+    path.write_text(f"{HEAD}no_value: [NULL, Null, ~, '-', null]\n")
+    assert load_mapping(path).no_value == ("NULL", "Null", "~", "-", "null")
+
+
 def test_merged_keys_are_those_of_the_merged() -> None:
     text = "all: &all {a: yes, b: 2}\none:\n  <<: *all\n  b: no\n"
     assert load_text(text)["one"] == {"a": "yes", "b": "no"}

@@ -1,0 +1,60 @@
+"""Times whose text has a zone's name: `%Z` of a format, of which `strptime` forgets what it was."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+
+_DIRECTIVE = re.compile(r"%(.)", re.DOTALL)
+_UTC_NAMES = ("UTC", "GMT", "Z")
+_YEARS = range(1970, 2050)
+
+
+def names_zone(form: str) -> bool:
+    """Whether a format of `strptime` has the name of a zone."""
+    return "Z" in _DIRECTIVE.findall(form)
+
+
+def parse_with_zone(text: str, form: str, zone: tzinfo) -> datetime:
+    """A time with the zone that its text names: UTC, or one of the names of `zone`.
+
+    Raises:
+        ValueError: it is not in this format, or of another zone.
+    """
+    for time, name in _readings(text, form, zone):
+        if time.tzinfo is not None:  # the text has an offset, too
+            return time
+        if name in _UTC_NAMES:
+            return time.replace(tzinfo=UTC)
+        for fold in (0, 1):
+            local = time.replace(tzinfo=zone, fold=fold)
+            if local.tzname() == name:
+                # In UTC, so that nothing is open where clocks are set back.
+                return local.astimezone(UTC)
+    raise ValueError(f"{text!r} is not in the form {form!r}, or of another zone")
+
+
+def _readings(text: str, form: str, zone: tzinfo) -> Iterator[tuple[datetime, str]]:
+    for name in (*_UTC_NAMES, *_names_of(zone)):
+        if name in text.upper():
+            try:
+                yield datetime.strptime(text, _with_name(form, name)), name
+            except ValueError:
+                continue
+
+
+@lru_cache(maxsize=256)
+def _with_name(form: str, name: str) -> str:
+    return _DIRECTIVE.sub(lambda found: name if found[1] == "Z" else found[0], form)
+
+
+@lru_cache(maxsize=16)
+def _names_of(zone: tzinfo) -> tuple[str, ...]:
+    """What a zone's clocks are called through the years."""
+    days = [
+        datetime(year, 1, 1) + timedelta(days=days) for year in _YEARS for days in range(0, 365, 30)
+    ]
+    names = {day.replace(tzinfo=zone).tzname() or "" for day in days}
+    return tuple(sorted(names - {"", *_UTC_NAMES}))
