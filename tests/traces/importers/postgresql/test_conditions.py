@@ -219,6 +219,10 @@ def test_a_limit_leaves_open_which_rows(where: str) -> None:
     assert of_table(sql, "acct", "'{1,2,3}'") == ALL_WRITTEN
 
 
+def test_a_range_below_null_is_empty() -> None:
+    assert touched("SELECT * FROM acct WHERE id < $1", "NULL") == ([], set())
+
+
 def test_two_uses_of_a_query_of_with_are_two() -> None:
     sql = "WITH w AS (SELECT * FROM acct) SELECT * FROM w a, w b WHERE a.id = 7 AND b.id = 8"
     assert touched(sql) == ([("scan", "acct", [""])], set())
