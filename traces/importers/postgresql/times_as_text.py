@@ -10,12 +10,15 @@ from zoneinfo import ZoneInfo
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)(?![\d-])")
 _DATE = r"(?P<year>\d{4,6})-(?P<month>\d\d?)-(?P<day>\d\d?)"
 _CLOCK = r"(?P<hour>\d\d?):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.(?P<fraction>\d+))?)?"
-_ZONE = r"\s*(?P<zone>[+-]\d\d?(?::?\d\d){0,2}|[A-Za-z][\w/+-]*)?"
-_ERA = r"(?:\s+(?P<era>BC|AD))?"
-_DAY = re.compile(rf"{_DATE}(?:[T\s]+{_CLOCK}{_ZONE})?{_ERA}", re.IGNORECASE)
-_TIME = re.compile(rf"{_CLOCK}{_ZONE}")
+_HALF = r"(?:\s*(?P<half>AM|PM)\b)?"
+_NO_ZONE = r"(?!(?:AM|PM|BC|AD)\b)"
+_ZONE = rf"\s*(?P<zone>[+-]\d\d?(?::?\d\d){{0,2}}|{_NO_ZONE}[A-Za-z][\w/+-]*)?"
+_ERA = r"(?:\s*\b(?P<era>BC|AD))?"
+_DAY = re.compile(rf"{_DATE}(?:[T\s]+{_CLOCK}{_HALF}{_ZONE})?{_ERA}", re.IGNORECASE)
+_TIME = re.compile(rf"{_CLOCK}{_HALF}{_ZONE}", re.IGNORECASE)
 _OFFSET = re.compile(r"([+-])(\d\d?)(?::?(\d\d))?(?::?(\d\d))?")
-_ALWAYS = frozenset({"infinity", "-infinity", "epoch"})
+_ALWAYS = frozenset({"infinity", "-infinity"})
+_EPOCH = "1970-01-01 00:00:00"
 _UTC_NAMES = frozenset({"z", "utc", "gmt", "zulu", "uct"})
 MICROSECONDS = 6
 
@@ -39,7 +42,7 @@ def day(text: str) -> str:
         ValueError: it is not written in the order year, month, day.
     """
     special = _special(text)
-    return special or _date_of(_match(_DAY, text))
+    return special.partition(" ")[0] if special else _date_of(_match(_DAY, text))
 
 
 def moment(text: str, digits: int = MICROSECONDS) -> str:
@@ -79,7 +82,7 @@ def instant(text: str, digits: int = MICROSECONDS) -> str:
     if found["zone"] is None:
         raise ZonelessError(text, _written(at, fraction))
     try:
-        in_utc = at.replace(tzinfo=_zone(found["zone"])).astimezone(UTC)
+        in_utc = _in_utc(at, _zone(found["zone"]))
     except OverflowError:
         raise ValueError(f"{text!r} is out of range") from None
     return _written(in_utc, fraction)
@@ -115,6 +118,8 @@ def clock_with_zone(text: str, digits: int = MICROSECONDS) -> str:
 
 def _special(text: str) -> str | None:
     word = text.strip().lower()
+    if word == "epoch":
+        return _EPOCH
     return word if word in _ALWAYS else None
 
 
@@ -136,9 +141,7 @@ def _date_of(found: re.Match[str]) -> str:
 
 
 def _clock_of(found: re.Match[str], digits: int) -> str:
-    hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
-    if hour > 24 or minute > 59 or second > 60:
-        raise ValueError(f"{found[0]!r} is no time")
+    hour, minute, second = _hands(found)
     fraction = _fraction(found, digits)
     carried = 1 if fraction == 10**MICROSECONDS else 0
     total = (hour * 60 + minute) * 60 + second + carried
@@ -149,13 +152,30 @@ def _clock_of(found: re.Match[str], digits: int) -> str:
 def _local(found: re.Match[str], digits: int) -> tuple[datetime, int]:
     """The time to the second, and its microseconds."""
     at = datetime(int(found["year"]), int(found["month"]), int(found["day"]))
-    hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
-    if hour > 24 or minute > 59 or second > 60:
-        raise ValueError(f"{found[0]!r} is no time")
+    hour, minute, second = _hands(found)
     fraction = _fraction(found, digits)
     carried = 1 if fraction == 10**MICROSECONDS else 0
     at += timedelta(hours=hour, minutes=minute, seconds=second + carried)
     return at, 0 if carried else fraction
+
+
+def _hands(found: re.Match[str]) -> tuple[int, int, int]:
+    """Hour of the day, minute and second."""
+    hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
+    half = (found["half"] or "").upper()
+    if hour > (12 if half else 24) or minute > 59 or second > 60:
+        raise ValueError(f"{found[0]!r} is no time")
+    if half == "AM" and hour == 12:
+        hour = 0
+    if half == "PM" and hour != 12:
+        hour += 12
+    return hour, minute, second
+
+
+def _in_utc(at: datetime, zone: tzinfo) -> datetime:
+    """A local time in UTC; one that a zone has twice or not at all is counted in winter time."""
+    # PostgreSQL takes the offset after a clock is set back, and before it is set forward.
+    return max(at.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
 
 
 def _fraction(found: re.Match[str], digits: int) -> int:

@@ -23,19 +23,30 @@ EQUAL = {
     "boolean": ["t", "TRUE", "yes", "on", "1", "tr"],
     "bytea": [r"\x00FF41", r"\x00ff41", r"\x00 ff 41", r"\000\377A"],
     "character(8)": ["ab", "ab      "],
-    "date": ["2026-11-26", "20261126", "2026-11-26 09:00:00"],
-    "time": ["09:00", "09:00:00.000", "9:00:00"],
+    "date": ["1970-01-01", "19700101", "1970-01-01 09:00:00", "1970-01-01 09:00 PM", "epoch"],
+    "time": ["21:00", "21:00:00.000", "9:00:00 PM", "09:00pm"],
     "time with time zone": ["09:00+01", "09:00:00.0+01:00"],
-    "timestamp": ["2026-11-26 09:00", "2026-11-26T09:00:00.000000", "2026-11-26 09:00:00+05"],
+    "time without time zone": ["00:30", "12:30 AM", "00:30 am"],
+    "timestamp without time zone": ["1970-01-01 00:00", "epoch", "1970-01-01 12:00 AM AD"],
+    "timestamp": [
+        "2026-11-26 09:00",
+        "2026-11-26 09:00 AM",
+        "2026-11-26T09:00:00.000000",
+        "2026-11-26 09:00:00+05",
+    ],
     "timestamp with time zone": [
         "2026-11-26 09:00:00+00",
         "2026-11-26T10:00:00+01:00",
         "2026-11-26 04:00:00.000-0500",
         "2026-11-26 09:00Z",
         "2026-11-26 10:00:00 Europe/Berlin",
+        "2026-11-26 10:00 am Europe/Berlin",
     ],
     "inet": ["10.0.0.1", "10.0.0.1/32"],
     "cidr": ["2001:DB8::/32", "2001:db8:0:0:0:0:0:0/32"],
+    "macaddr8": ["08:00:2b:01:02:03", "08002bfffe010203", "08:00:2b:ff:fe:01:02:03"],
+    "name": ["a" * 63, "a" * 64],
+    '"char"': ["a", "ab"],
     "macaddr": ["08:00:2B:01:02:03", "08002b-010203", "0800.2b01.0203"],
 }
 """By type, ways to write one value."""
@@ -43,14 +54,24 @@ EQUAL = {
 UNEQUAL = {
     "text": ["7", "007", "7 ", "NULL"],
     "numeric": ["7.1", "7.01"],
-    "date": ["2026-11-26", "2026-11-27"],
+    "date": ["2026-11-26", "2026-11-27", "2026-11-26 BC"],
+    "time": ["09:00 AM", "09:00 PM", "12:00 PM", "12:00 AM"],
+    "timestamp without time zone": ["0044-03-15 00:00:00 BC", "0044-03-15 00:00:00"],
     "time with time zone": ["09:00+00", "10:00+01"],
     "timestamp": ["2026-11-26 09:00:00.000001", "2026-11-26 09:00"],
     "timestamp with time zone": ["2026-10-25 02:30:00+02", "2026-10-25 02:30:00+01"],
+    "macaddr8": ["08:00:2b:01:02:03", "08:00:2b:00:00:01:02:03"],
     "inet": ["10.0.0.1/24", "10.0.0.1"],
     "bytea": [r"\x00", r"\x0000", ""],
 }
 """By type, ways to write unlike values."""
+
+SAME_INSTANTS = [
+    ("2026-10-25 02:30 Europe/Berlin", "2026-10-25 01:30+00"),
+    ("2026-03-29 02:30 Europe/Berlin", "2026-03-29 01:30+00"),
+    ("2026-04-05 02:30 Australia/Sydney", "2026-04-04 16:30+00"),
+]
+"""Local times that a zone has twice or not at all, and the instant that is meant."""
 
 STORED = {
     "numeric(10,2)": ["7.004", "7.005", "-7.005", "6.999"],
@@ -69,6 +90,7 @@ def form(kind: str, text: str, *, stored: bool = False) -> str:
 
 def _as_parsed(kind: str) -> str:
     """A type as the parser of definitions writes it."""
+    kind = kind.removesuffix(" without time zone")
     zoned = kind.removesuffix(" with time zone")
     name, bracket, size = zoned.partition("(")
     return f"{name}tz{bracket}{size}" if zoned != kind else kind
@@ -84,6 +106,11 @@ def test_unlike_values_have_unlike_forms(kind: str) -> None:
     assert len({form(kind, text) for text in UNEQUAL[kind]}) == len(UNEQUAL[kind])
 
 
+@pytest.mark.parametrize(("local", "instant"), SAME_INSTANTS)
+def test_local_times_when_clocks_change(local: str, instant: str) -> None:
+    assert form("timestamptz", local) == form("timestamptz", instant)
+
+
 def test_forms_are_equal_where_the_server_says_so(postgresql: Server) -> None:
     asked, expected = [], []
     for values, stored in ((EQUAL, False), (UNEQUAL, False), (STORED, True)):
@@ -94,6 +121,9 @@ def test_forms_are_equal_where_the_server_says_so(postgresql: Server) -> None:
                     asked.append(f"SELECT {left} = {right};")
                     forms = {form(kind, text, stored=stored) for text in (one, other)}
                     expected.append(f"{kind}: {one!r}, {other!r}: {'tf'[len(forms) - 1]}")
+    for local, instant in SAME_INSTANTS:
+        asked.append(f"SELECT timestamptz '{local}' = timestamptz '{instant}';")
+        expected.append(f"{local}: t")
     with postgresql.running():
         answers = postgresql.psql("SET TIME ZONE 'UTC';\n" + "\n".join(asked)).split()
     said = [text.rpartition(": ")[0] for text in expected]
@@ -120,6 +150,11 @@ def test_forms_are_equal_where_the_server_says_so(postgresql: Server) -> None:
         ("timestamp with time zone", "2026-11-26 09:00:00 CST"),
         ("timestamp with time zone", "9999-12-31 23:00:00-12"),
         ("time with time zone", "09:00 Europe/Berlin"),
+        ("time", "13:00 PM"),
+        ("timestamp with time zone", "0044-03-15 00:00:00+00 BC"),
+        ("name", "é" * 32),
+        ('"char"', "é"),
+        ("macaddr", "08:00:2b:ff:fe:01:02:03"),
         ("inet", "10.0.0"),
         ("macaddr", "08:00"),
         ("interval", "1 day"),
