@@ -255,6 +255,18 @@ class Comparison:
             f"use run.seconds={shortest:.1g}, or a machine with more memory"
         )
 
+    @property
+    def best_rows(self) -> list[Row]:
+        """The rows with the highest throughput: one, or several that are equal.
+
+        Throughput without the slow type is not the best there is, though it may be the highest: a
+        policy that left a type out takes part only where all did. Empty if nothing committed.
+        """
+        moving = [row for row in self.rows if row.throughput > 0]
+        kept = [row for row in moving if not row.shortfalls] or moving
+        highest = max((row.throughput for row in kept), default=0.0)
+        return [row for row in kept if row.throughput == highest]
+
     def row(self, name: str) -> Row | None:
         """The row of a policy, if it has one."""
         return next((row for row in self.rows if row.subject.name == name), None)

@@ -51,9 +51,7 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
         table.add_column(f"{visible(name)}\np50 / p99 µs", justify="right")
     for name in counted:
         table.add_column(f"{visible(name)}\ncommits", justify="right")
-    # Throughput without the slow type is not the best there is, though it may be the highest.
-    kept = [row for row in rows if not row.shortfalls]
-    best = max((row.throughput for row in kept or rows), default=0.0)
+    best = comparison.best_rows
     for row in rows:
         table.add_row(
             _label(row),
@@ -64,7 +62,7 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
             *(_keeping_up(row) if open_loop else ()),
             *(_latencies(row, shown)),
             *(f"{row.commits_of(name):,}" if row.commits_of(name) else NONE for name in counted),
-            style="bold" if row.throughput == best and (row in kept or not kept) else None,
+            style="bold" if row in best else None,
         )
     table.caption = _caption(comparison)
     table.caption_justify = "left"

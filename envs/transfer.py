@@ -15,12 +15,17 @@ from typing import Any
 
 from envs.comparison import Comparison, Row, paired_ratios
 from envs.subject import Subject
+from envs.table import left_out_words
 from policies.homes import homes
 
 SCHEMA_VERSION = 1
 
 RUN_POLICY = "policy"
 """What every run calls its policy's file: its folder's name says more."""
+
+
+LEFT_OUT = "†"
+"""Marks a policy that did not keep the workload's mix; a star says where one was trained."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +75,17 @@ class Column:
 
     @property
     def best(self) -> Row | None:
-        """The policy with the highest median throughput."""
-        return max(self.comparison.rows, key=lambda row: row.throughput, default=None)
+        """The policy with the highest median throughput, of those that kept the workload's mix."""
+        return next(iter(self.comparison.best_rows), None)
+
+    @property
+    def left_out(self) -> list[str]:
+        """What policies left out of the mix, such as `silo committed /settle 1 of 25`."""
+        return [left_out_words(row) for row in self.comparison.rows if row.shortfalls]
+
+    def mark(self, row: Row) -> str:
+        """What marks a policy's figures here: nothing where it kept the workload's mix."""
+        return LEFT_OUT if row.shortfalls else ""
 
     def to_reference(self, name: str) -> float | None:
         """A policy's throughput ÷ the reference's; None without runs of both to pair."""
@@ -140,6 +154,11 @@ class Transfer:
     def measured(self) -> list[Column]:
         """The columns that have something in them."""
         return [column for column in self.columns if column.comparison.rows]
+
+    @property
+    def left_out(self) -> list[str]:
+        """What policies left out of the workloads' mixes, each with its place."""
+        return [f"{one.place.label}: {words}" for one in self.measured for words in one.left_out]
 
     @property
     def violations(self) -> list[str]:

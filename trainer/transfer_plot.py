@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from envs import machine_words
 from envs.host import here
-from envs.transfer import Column, Transfer
+from envs.transfer import LEFT_OUT, Column, Transfer
 from trainer.figure_file import write_figure
 
 if TYPE_CHECKING:
@@ -41,13 +41,16 @@ def plot_transfer(found: Transfer, title: str, path: Path) -> None:
     shares = _cells(found, Column.to_best)
     shown = [[float("nan") if cell is None else cell for cell in row] for row in shares]
     image = axes.imshow(shown, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
-    _write_cells(axes, shares, _cells(found, Column.to_reference))
+    _write_cells(axes, found, shares)
     _frame_homes(axes, found)
     axes.set_xticks(range(len(columns)), [_place_words(one) for one in columns], fontsize=9)
     axes.set_yticks(range(len(found.policies)), found.labels)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    axes.set_title(f"{title}\nfigures: throughput ÷ {found.reference}", loc="left", fontsize=10)
+    figures = f"figures: throughput ÷ {found.reference}"
+    if found.left_out:
+        figures += f"\n{LEFT_OUT} did not keep the workload's mix"
+    axes.set_title(f"{title}\n{figures}", loc="left", fontsize=10)
     figure.colorbar(image, ax=axes, label="throughput ÷ the best there")
     write_figure(figure, path)
 
@@ -58,24 +61,24 @@ def _cells(
     return [[value(column, name) for column in found.measured] for name in found.policies]
 
 
-def _write_cells(
-    axes: Axes, shares: list[list[float | None]], ratios: list[list[float | None]]
-) -> None:
-    for row, values in enumerate(ratios):
-        for column, value in enumerate(values):
-            share = shares[row][column]
-            dark = share is not None and share > DARK
-            text = "–" if value is None else f"{value:.2f}"
-            weight = "bold" if share == 1.0 else "normal"
+def _write_cells(axes: Axes, found: Transfer, shares: list[list[float | None]]) -> None:
+    for at, name in enumerate(found.policies):
+        for across, column in enumerate(found.measured):
+            share, best = shares[at][across], column.best
             axes.text(
-                column,
-                row,
-                text,
+                across,
+                at,
+                _figure(column, name),
                 ha="center",
                 va="center",
-                color="white" if dark else "black",
-                weight=weight,
+                color="white" if share is not None and share > DARK else "black",
+                weight="bold" if best is not None and best.subject.name == name else "normal",
             )
+
+
+def _figure(column: Column, name: str) -> str:
+    ratio, row = column.to_reference(name), column.comparison.row(name)
+    return "–" if ratio is None or row is None else f"{column.mark(row)}{ratio:.2f}"
 
 
 def _frame_homes(axes: Axes, found: Transfer) -> None:
@@ -93,6 +96,5 @@ def _place_words(column: Column) -> str:
     words = [place.label.replace(", ", "\n")]
     if "cores" not in place.label:
         words.append(machine_words(here(place.machine["kind"], place.cores)))
-    if best is not None:
-        words.append(f"best: {best.throughput / 1000:,.0f} K/s")
+    words.append(f"best: {best.throughput / 1000:,.0f} K/s" if best else "nothing committed")
     return "\n".join(words)

@@ -24,6 +24,7 @@ from envs import (
     with_backoff,
 )
 from envs.engine_interface import load_engine
+from envs.mix import Shortfall
 from policies import Signature, from_json, is_seed
 from traces.result_file import JSON, file_text, print_json, with_format
 from traces.spelling import visible
@@ -151,8 +152,14 @@ def _write(output: str | None, document: Mapping[str, Any]) -> list[str]:
     if output is None or not document["results"]:
         return []
     path = Path(output)
-    write_atomically(path, file_text(path, document, document["results"]))
+    write_atomically(path, file_text(path, document, list(map(_csv_row, document["results"]))))
     return [f"results: {output}"]
+
+
+def _csv_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row whose list of types that were left out is one cell: a CSV has no lists of objects."""
+    left_out = "; ".join(str(Shortfall(**one)) for one in row["left_out"])
+    return {**row, "left_out": left_out}
 
 
 def _show(comparison: Comparison, title: str, verdicts: Mapping[str, Verdict]) -> None:

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich import box
-from rich.table import Table
 
 from envs import (
     Comparison,
@@ -29,6 +27,7 @@ from envs import (
 )
 from envs.host import here, this_host
 from envs.transfer import Column, Place, Transfer
+from envs.transfer_table import transfer_table
 from policies import PolicyFileError
 from traces.result_file import JSON, print_json, with_format
 from trainer.checkpoint import write_atomically
@@ -88,7 +87,11 @@ def transfer(settings: tuple[str, ...], show: bool, form: str) -> None:
         )
         write_and_show(
             lambda: [] if folder is None else _write(transfer, document, title, folder),
-            lambda: print_json(document) if form == JSON else print_table(_table(transfer, title)),
+            lambda: (
+                print_json(document)
+                if form == JSON
+                else print_table(transfer_table(transfer, title))
+            ),
             as_json=form == JSON,
         )
     for problem in transfer.failures:
@@ -217,38 +220,6 @@ def _title(places: Sequence[Place]) -> str:
     if len(kinds) > 1:
         return f"{what}, {first.cores} {kind} cores"
     return f"{what}, {machine_words(here(first.machine['kind'], first.cores))}"
-
-
-def _table(found: Transfer, title: str) -> Table:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    table.add_column("policy", no_wrap=True)
-    for column in found.measured:
-        table.add_column(column.place.label.replace(", ", "\n"), justify="right", no_wrap=True)
-    for name, label in zip(found.policies, found.labels, strict=True):
-        table.add_row(label, *(_cell(column, name) for column in found.measured))
-    table.add_section()
-    table.add_row(f"{found.reference}, K/s", *(_reference_words(one) for one in found.measured))
-    table.add_row("best", *(one.best.subject.name for one in found.measured if one.best))
-    table.caption = (
-        f"throughput ÷ {found.reference} (÷ the best there), medians of the ratios within each "
-        "repeat; * trained for that workload on so many cores"
-        + ("; interrupted: not all runs were made" if found.interrupted else "")
-    )
-    table.caption_justify = "left"
-    return table
-
-
-def _cell(column: Column, name: str) -> str:
-    ratio, share, row = column.to_reference(name), column.to_best(name), column.comparison.row(name)
-    if ratio is None or share is None or row is None:
-        return "–"
-    home = "*" if column.place.is_home_of(row.subject) else ""
-    return f"{home}{ratio:.2f} ({share:.0%})"
-
-
-def _reference_words(column: Column) -> str:
-    row = column.comparison.row(column.reference)
-    return f"{row.throughput / 1000:,.0f}" if row else "–"
 
 
 def _write(found: Transfer, document: Mapping[str, Any], title: str, folder: Path) -> list[str]:

@@ -1,0 +1,59 @@
+"""A transfer matrix as people read it."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.table import Table
+
+from envs.transfer import LEFT_OUT, Column, Transfer
+
+NONE = "–"
+"""Stands where nothing was measured, or nothing committed."""
+
+
+def transfer_table(found: Transfer, title: str) -> Table:
+    """A row a policy, a column a place: throughput ÷ the reference's, and ÷ the best there."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("policy", no_wrap=True)
+    for column in found.measured:
+        table.add_column(column.place.label.replace(", ", "\n"), justify="right", no_wrap=True)
+    for name, label in zip(found.policies, found.labels, strict=True):
+        table.add_row(label, *(_cell(column, name) for column in found.measured))
+    table.add_section()
+    table.add_row(f"{found.reference}, K/s", *map(_reference_words, found.measured))
+    table.add_row("best", *map(_best_words, found.measured))
+    table.caption = _caption(found)
+    table.caption_justify = "left"
+    return table
+
+
+def _cell(column: Column, name: str) -> str:
+    ratio, share, row = column.to_reference(name), column.to_best(name), column.comparison.row(name)
+    if ratio is None or share is None or row is None:
+        return NONE
+    home = "*" if column.place.is_home_of(row.subject) else ""
+    return f"{home}{column.mark(row)}{ratio:.2f} ({share:.0%})"
+
+
+def _reference_words(column: Column) -> str:
+    row = column.comparison.row(column.reference)
+    return f"{column.mark(row)}{row.throughput / 1000:,.0f}" if row else NONE
+
+
+def _best_words(column: Column) -> str:
+    best = column.best
+    return f"{column.mark(best)}{best.subject.name}" if best else NONE
+
+
+def _caption(found: Transfer) -> str:
+    parts = [
+        f"throughput ÷ {found.reference} (÷ the best there), medians of the ratios within each "
+        "repeat",
+        "* trained for that workload on so many cores",
+    ]
+    if found.interrupted:
+        parts.append("interrupted: not all runs were made")
+    lines = ["; ".join(parts)]
+    if found.left_out:
+        lines.append(f"{LEFT_OUT} did not keep the workload's mix: {'; '.join(found.left_out)}")
+    return "\n".join(lines)
