@@ -16,6 +16,7 @@ from typing import Any
 from envs.comparison import Comparison, Row, paired_ratios
 from envs.subject import Subject
 from envs.table import left_out_words
+from envs.windows import window_remarks
 from policies.homes import homes
 
 SCHEMA_VERSION = 1
@@ -154,6 +155,19 @@ class Transfer:
     def measured(self) -> list[Column]:
         """The columns that have something in them."""
         return [column for column in self.columns if column.comparison.rows]
+
+    @property
+    def all_runs(self) -> Comparison:
+        """The runs of all places, which have one length and number of repeats."""
+        comparisons = [column.comparison for column in self.measured]
+        rows = [row for comparison in comparisons for row in comparison.rows]
+        return Comparison(rows, seconds=comparisons[0].seconds if comparisons else None)
+
+    @property
+    def window_remarks(self) -> list[str]:
+        """What is to be said of runs that are not as asked for, a line a place."""
+        found = [(one.place.label, window_remarks(one.comparison)) for one in self.measured]
+        return [f"{label}: {'; '.join(remarks)}" for label, remarks in found if remarks]
 
     @property
     def left_out(self) -> list[str]:

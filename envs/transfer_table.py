@@ -6,9 +6,13 @@ from rich import box
 from rich.table import Table
 
 from envs.transfer import LEFT_OUT, Column, Transfer
+from envs.windows import runs_words
 
 NONE = "–"
 """Stands where nothing was measured, or nothing committed."""
+
+PLACES_MAX = 3
+"""Of how many columns the runs are named whose windows are not as asked for."""
 
 
 def transfer_table(found: Transfer, title: str) -> Table:
@@ -53,7 +57,14 @@ def _caption(found: Transfer) -> str:
     ]
     if found.interrupted:
         parts.append("interrupted: not all runs were made")
-    lines = ["; ".join(parts)]
+    lines = ["; ".join(parts), f"K/s: {runs_words(found.all_runs)}"]
+    lines += _first_of(found.window_remarks)
     if found.left_out:
         lines.append(f"{LEFT_OUT} did not keep the workload's mix: {'; '.join(found.left_out)}")
     return "\n".join(lines)
+
+
+def _first_of(remarks: list[str]) -> list[str]:
+    more = len(remarks) - PLACES_MAX
+    columns = "column has such runs" if more == 1 else "columns have such runs"
+    return [*remarks[:PLACES_MAX], *([f"{more} more {columns}"] if more > 0 else [])]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -271,3 +272,59 @@ def test_files_are_labelled_by_what_tells_them_apart() -> None:
 def test_a_protocol_has_no_home() -> None:
     place = Place("here", {"name": "tpcc"}, {"kind": "virtual"}, 2)
     assert not place.is_home_of(of_policy("bare", '{"provenance": {}}'))
+
+
+def shorten(
+    engine: ModuleType, monkeypatch: pytest.MonkeyPatch, protocols: set[str], seconds: float
+) -> None:
+    """Runs of these protocols measure so many seconds; in none they commit nothing."""
+    result_of = engine.Session._result
+
+    def short(self: Any, protocol: str, *arguments: Any) -> dict[str, Any]:
+        result: dict[str, Any] = result_of(self, protocol, *arguments)
+        if protocol in protocols:
+            result["duration_s"] = seconds
+            if not seconds:
+                result |= {"commits": 0, "throughput": 0.0, "mixed_throughput": 0.0}
+                for one in result["types"].values():
+                    one |= {"commits": 0, "unfinished": 0, "throughput": 0.0}
+        return result
+
+    monkeypatch.setattr(engine.Session, "_result", short)
+
+
+TWO_POLICIES = ("policy=silo,two_phase_locking", "reference=silo", "run.repeats=2")
+
+
+def test_windows_that_are_not_as_asked_for_are_named(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shorten(elsewhere, monkeypatch, {"two_phase_locking"}, 0.25)
+    where = ("machine=virtual", "machine.cores=2,3,4,5,6", "run.seconds=0.5")
+    words = " ".join(run(*TWO_POLICIES, *where).output.split())
+    assert "K/s: median of 2 interleaved runs of 0.5 s each" in words
+    assert "cores 2: run 1 of two_phase_locking measured 0.25 s; run 2 of" in words
+    assert words.endswith("2 more columns have such runs")
+
+
+@pytest.mark.parametrize("kind", ["virtual", "threads"])
+def test_without_a_commit_nothing_is_the_best(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    shorten(elsewhere, monkeypatch, {"silo", "two_phase_locking"}, 0.0)
+    done = run(*TWO_POLICIES, f"machine={kind}", "machine.cores=1,2", "output=found")
+    assert done.exit_code == 0, done.output
+    (best,) = [line.split() for line in done.output.splitlines() if line.startswith("  best")]
+    assert best == ["best", "–", "–"]
+    assert "run 1 of silo committed nothing" in " ".join(done.output.split())
+    columns = json.loads(Path("found/transfer.json").read_text())["columns"]
+    assert [column["best"] for column in columns] == [None, None]
+
+
+def test_the_best_is_one_that_commits(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shorten(elsewhere, monkeypatch, {"silo"}, 0.0)
+    done = run(*TWO_POLICIES, "machine=virtual", "machine.cores=2")
+    (best,) = [line.split() for line in done.output.splitlines() if line.startswith("  best")]
+    assert best == ["best", "two_phase_locking"]
