@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from envs.comparison import Comparison, Row, paired_ratios
+from envs.host import here
+from envs.result import Machine
 from envs.subject import Subject
 from envs.table import left_out_words
 from envs.windows import window_remarks
@@ -46,6 +48,11 @@ class Place:
     machine: Mapping[str, str]
     cores: int
     schedule: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def host(self) -> Machine:
+        """The machine as results that are measured here name it."""
+        return here(self.machine["kind"], self.cores)
 
     def is_home_of(self, subject: Subject) -> bool:
         """Whether a policy's provenance says that it was trained here, among others or alone."""
@@ -170,6 +177,19 @@ class Transfer:
         return [f"{label}: {'; '.join(remarks)}" for label, remarks in found if remarks]
 
     @property
+    def warnings(self) -> list[str]:
+        """What makes the figures doubtful, with its places where it is not true of all."""
+        found: dict[str, list[str]] = {}
+        for column in self.measured:
+            for one in column.comparison.warnings:
+                found.setdefault(one, []).append(column.place.label)
+        everywhere = len(self.measured)
+        return [
+            one if len(labels) == everywhere else f"{'; '.join(labels)}: {one}"
+            for one, labels in found.items()
+        ]
+
+    @property
     def left_out(self) -> list[str]:
         """What policies left out of the workloads' mixes, each with its place."""
         return [f"{one.place.label}: {words}" for one in self.measured for words in one.left_out]
@@ -196,6 +216,7 @@ class Transfer:
             "policies": list(self.policies),
             "reference": self.reference,
             "interrupted": self.interrupted,
+            "warnings": self.warnings,
             "columns": [column.as_dict() for column in self.columns],
         }
 

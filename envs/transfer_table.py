@@ -5,7 +5,8 @@ from __future__ import annotations
 from rich import box
 from rich.table import Table
 
-from envs.transfer import LEFT_OUT, Column, Transfer
+from envs.table import machine_words
+from envs.transfer import LEFT_OUT, Column, Place, Transfer
 from envs.windows import runs_words
 
 NONE = "–"
@@ -20,7 +21,7 @@ def transfer_table(found: Transfer, title: str) -> Table:
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("policy", no_wrap=True)
     for column in found.measured:
-        table.add_column(column.place.label.replace(", ", "\n"), justify="right", no_wrap=True)
+        table.add_column(_heading(column.place), justify="right", no_wrap=True)
     for name, label in zip(found.policies, found.labels, strict=True):
         table.add_row(label, *(_cell(column, name) for column in found.measured))
     table.add_section()
@@ -29,6 +30,14 @@ def transfer_table(found: Transfer, title: str) -> Table:
     table.caption = _caption(found)
     table.caption_justify = "left"
     return table
+
+
+def _heading(place: Place) -> str:
+    parts = place.label.split(", ")
+    # A label has the number of workers, which are not cores where there are fewer of these.
+    if place.host.crowded:
+        parts.append(machine_words(place.host).replace(" on ", "\non "))
+    return "\n".join(parts)
 
 
 def _cell(column: Column, name: str) -> str:
@@ -61,7 +70,7 @@ def _caption(found: Transfer) -> str:
     lines += _first_of(found.window_remarks)
     if found.left_out:
         lines.append(f"{LEFT_OUT} did not keep the workload's mix: {'; '.join(found.left_out)}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"warning: {one}" for one in found.warnings)])
 
 
 def _first_of(remarks: list[str]) -> list[str]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from envs import machine_words
-from envs.host import here
 from envs.transfer import LEFT_OUT, Column, Transfer
 from trainer.figure_file import write_figure
 
@@ -94,7 +93,7 @@ def _frame_homes(axes: Axes, found: Transfer) -> None:
 def _place_words(column: Column) -> str:
     place, best = column.place, column.best
     words = [place.label.replace(", ", "\n")]
-    if "cores" not in place.label:
-        words.append(machine_words(here(place.machine["kind"], place.cores)))
+    if "cores" not in place.label or place.host.crowded:
+        words.append(machine_words(place.host))
     words.append(f"best: {best.throughput / 1000:,.0f} K/s" if best else "nothing committed")
     return "\n".join(words)

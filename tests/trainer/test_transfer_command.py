@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from matplotlib.axes import Axes
 
 from envs import of_policy
 from envs.transfer import Place, Transfer
@@ -328,3 +329,50 @@ def test_the_best_is_one_that_commits(
     done = run(*TWO_POLICIES, "machine=virtual", "machine.cores=2")
     (best,) = [line.split() for line in done.output.splitlines() if line.startswith("  best")]
     assert best == ["best", "two_phase_locking"]
+
+
+@pytest.fixture
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1})
+
+
+def test_workers_that_share_cores_are_no_cores(
+    elsewhere: ModuleType, two_cores: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+    set_ticks = Axes.set_xticks
+
+    def set_xticks(self: Axes, ticks: Any, labels: list[str], **style: Any) -> Any:
+        written.extend(labels)
+        return set_ticks(self, ticks, labels, **style)
+
+    monkeypatch.setattr(Axes, "set_xticks", set_xticks)
+    where = ("machine=threads", "machine.cores=2,3", "output=found")
+    done = run(*TWO_POLICIES, *where)
+    assert done.exit_code == 0, done.output
+    table = done.stdout
+    assert "3 workers" in table
+    assert "on 2 real cores" in table
+    assert "2 workers" not in table
+    words = " ".join(table.split())
+    assert "warning: cores 3: 3 workers share 2 cores and take turns" in words
+    (warning,) = json.loads(Path("found/transfer.json").read_text())["warnings"]
+    assert warning.startswith("cores 3: 3 workers share 2 cores")
+    assert ["workers" in label for label in written] == [False, True]
+
+
+def test_a_warning_of_all_places_is_said_once(elsewhere: ModuleType, two_cores: None) -> None:
+    where = ("machine=threads", "machine.cores=3", "workload.warehouses=1,2")
+    words = " ".join(run(*TWO_POLICIES, *where).stdout.split())
+    assert words.count("warning: 3 workers share 2 cores") == 1
+    assert "3 workers on 2 real cores" in words
+
+
+def test_a_title_of_both_kinds_calls_no_workers_cores(
+    elsewhere: ModuleType, two_cores: None
+) -> None:
+    words = " ".join(
+        run(*TWO_POLICIES, "machine=threads,virtual", "machine.cores=3").stdout.split()
+    )
+    assert "real and virtual cores" in words
+    assert "3 real" not in words

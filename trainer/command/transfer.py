@@ -25,7 +25,7 @@ from envs import (
     untuned,
     with_backoff,
 )
-from envs.host import here, this_host
+from envs.host import this_host
 from envs.transfer import Column, Place, Transfer
 from envs.transfer_table import transfer_table
 from policies import PolicyFileError
@@ -215,11 +215,11 @@ def _title(places: Sequence[Place]) -> str:
     kinds = {"virtual" if one.machine["kind"] == "virtual" else "real" for one in places}
     kind = " and ".join(sorted(kinds))
     cores = {place.cores for place in places}
-    if len(cores) > 1:
+    if len(cores) > 1 or (len(kinds) > 1 and any(place.host.crowded for place in places)):
         return f"{what}, {kind} cores"
     if len(kinds) > 1:
         return f"{what}, {first.cores} {kind} cores"
-    return f"{what}, {machine_words(here(first.machine['kind'], first.cores))}"
+    return f"{what}, {machine_words(first.host)}"
 
 
 def _write(found: Transfer, document: Mapping[str, Any], title: str, folder: Path) -> list[str]:
