@@ -127,8 +127,12 @@ def _process() -> ProcessPoolExecutor:
 
 
 def _begin() -> None:
-    """Whoever started the process decides what Ctrl-C means; and once killed, needs it no more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Whoever started the process decides what Ctrl-C means, and a lost terminal.
+
+    Once that is killed, the process is not needed any more.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

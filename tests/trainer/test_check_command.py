@@ -12,6 +12,7 @@ from envs.trial import Trial, Verdict, run_trial
 from envs.trial_plan import TrialPlan
 from envs.trial_pool import TrialPool
 from tests.scale import scaled
+from traces.terminal import OutputError
 from trainer.command import check as check_module
 from trainer.command.check import check
 from trainer.command.history import history
@@ -101,6 +102,32 @@ def test_a_trial_that_fails_is_shrunk_told_and_kept(
     trial = Trial.from_json((tmp_path / "counterexample/trial.json").read_text())
     assert trial.cores == 4
     assert trial.switches == ()
+
+
+def test_a_lost_terminal_costs_no_trial_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(table: object) -> None:
+        raise OutputError("standard output can't be written: Input/output error")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(check_module, "TrialPool", lambda jobs: Fails())
+    monkeypatch.setattr(check_module, "print_table", lost)
+    run("trials=50")
+    assert (tmp_path / "counterexample/trial.json").exists()
+
+
+def test_an_interrupt_while_a_trial_is_made_smaller_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(check_module, "TrialPool", lambda jobs: Fails())
+    monkeypatch.setattr(check_module, "shrink", interrupted)
+    assert run("trials=50").exit_code == 1
+    assert (tmp_path / "counterexample/trial.json").exists()
 
 
 def test_programs_read_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -286,12 +286,13 @@ def test_a_second_request_to_end_does_not_cut_the_end_short() -> None:
     came: list[int] = []
     before = {
         one: signal.signal(one, lambda number, frame: came.append(number))
-        for one in (signal.SIGINT, signal.SIGTERM)
+        for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     }
     try:
         with signals_ignored():
             os.kill(os.getpid(), signal.SIGINT)
             os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGHUP)
         assert came == []
         os.kill(os.getpid(), signal.SIGTERM)
         assert came == [signal.SIGTERM]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -13,6 +16,8 @@ import pytest
 
 from trainer.command.stopping import SAME_SECONDS, Stop
 from trainer.evaluation import ray_start
+
+ROOT = Path(__file__).resolve().parents[2]
 
 PROGRAM = """
 import time
@@ -51,6 +56,69 @@ def test_signals_that_arrive_together_are_one(monkeypatch: pytest.MonkeyPatch) -
         stop(signal.SIGTERM, None)
     stop(signal.SIGTERM, None)
     assert (stop.asked, ended) == (True, [])
+
+
+def test_a_hang_up_is_one_request_however_often_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr("os._exit", ended.append)
+    monkeypatch.setattr("trainer.command.stopping.SAME_SECONDS", 0.0)
+    stop = Stop()
+    with pytest.raises(KeyboardInterrupt):
+        stop(signal.SIGHUP, None)
+    stop(signal.SIGHUP, None)
+    assert (stop.asked, ended) == (True, [])
+
+
+MEASURES = """
+import sys, time
+from pathlib import Path
+import click
+from trainer.command import main, output
+
+@click.command()
+def measure():
+    try:
+        print("ready", flush=True)
+        time.sleep(60)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr, flush=True)
+        output.write_and_show(lambda: [str(Path("kept").write_text("1"))], lambda: print("shown"))
+        raise SystemExit(130)
+
+main.heddle = measure
+sys.argv = ["heddle"]
+main.main()
+"""
+"""A command that keeps what it has when it is interrupted, and says so."""
+
+
+def test_what_was_measured_is_kept_when_the_terminal_is_lost(tmp_path: Path) -> None:
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(tmp_path)
+        os.environ["PYTHONPATH"] = str(ROOT)
+        os.execv(sys.executable, [sys.executable, "-c", MEASURES])
+    assert b"ready" in os.read(terminal, 100)
+    os.close(terminal)
+    _, status = os.waitpid(process, 0)
+    assert (tmp_path / "kept").read_text() == "1"
+    assert os.waitstatus_to_exitcode(status) == 130
+
+
+def test_a_hang_up_that_was_ignored_stays_so() -> None:
+    """As `nohup` starts a command."""
+    before = {
+        one: signal.signal(one, signal.SIG_IGN)
+        for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
+    try:
+        stop = Stop()
+        stop.install()
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+        assert signal.getsignal(signal.SIGTERM) is stop
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 LEFT_IN_A_CALL = """

@@ -7,6 +7,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,7 +31,6 @@ from envs.trial_plan import (
 )
 from envs.trial_pool import TrialPool
 from traces.result_file import JSON, print_json, with_format
-from trainer.checkpoint import WritingError
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.evaluate import as_list
 from trainer.command.evaluator import open_evaluator
@@ -214,19 +214,22 @@ def _run_trials(config: CheckConfig, plan: TrialPlan, form: str) -> None:
             tally.interrupted = True
         except ValueError as error:  # what only the engine knows of a workload and a policy
             raise UsageError(f"policy={','.join(config.policy)}: {error}") from None
-        if form == JSON:
-            print_json(_document(tally, plan))
-        else:
-            _report(tally, plan)
-        if tally.failed is None:
-            if tally.interrupted:
-                raise SystemExit(INTERRUPTED)
-            return
-        _, trial, verdict = tally.failed
-        if config.shrink and virtual and not tally.interrupted:
-            trial, verdict = _shrunk(trial, verdict, pool)
-        _keep(trial, verdict, Path(config.output), pool, form)
-    raise SystemExit(FAILED)
+        try:
+            if form == JSON:
+                print_json(_document(tally, plan))
+            else:
+                _report(tally, plan)
+        finally:
+            # A closed output or a lost terminal costs no trial that failed.
+            if tally.failed is not None:
+                _, trial, verdict = tally.failed
+                if config.shrink and virtual and not tally.interrupted:
+                    trial, verdict = _shrunk(trial, verdict, pool)
+                _keep(trial, verdict, Path(config.output), pool, form)
+    if tally.failed is not None:
+        raise SystemExit(FAILED)
+    if tally.interrupted:
+        raise SystemExit(INTERRUPTED)
 
 
 def _report(tally: Tally, plan: TrialPlan) -> None:
@@ -295,7 +298,7 @@ def _run(
 
 
 def _shrunk(trial: Trial, verdict: Verdict, pool: TrialPool) -> tuple[Trial, Verdict]:
-    """The smallest trial found that fails, and what it finds."""
+    """The smallest trial found that fails, and what it finds; Ctrl-C ends looking for one."""
     found = [(trial, verdict)]
 
     def fails(smaller: Trial) -> bool:
@@ -304,7 +307,7 @@ def _shrunk(trial: Trial, verdict: Verdict, pool: TrialPool) -> tuple[Trial, Ver
             found.append((smaller, seen))
         return bool(seen.findings)
 
-    with make_display(make_progress_console()) as display:
+    with suppress(KeyboardInterrupt), make_display(make_progress_console()) as display:
         display.begin("making it smaller", None)
         shrink(trial, fails)
     return found[-1]
@@ -313,12 +316,11 @@ def _shrunk(trial: Trial, verdict: Verdict, pool: TrialPool) -> tuple[Trial, Ver
 def _keep(trial: Trial, verdict: Verdict, folder: Path, pool: TrialPool, form: str) -> None:
     """Write the trial, and say where it is; with JSON not where programs read."""
     err = form == JSON
-    if not err:
-        _tell(verdict.findings)
     try:
         kept = keep_trial(trial, verdict, folder, pool)
-    except WritingError as error:
-        raise UsageError(f"output={error}") from None
+    finally:
+        if not err:
+            _tell(verdict.findings)
     words = machine_words(here(trial.machine["kind"], trial.cores))
     click.echo(f"trial: {kept} ({trial.subject.name}, {words})", err=err)
     if (folder / HISTORY_FILE).exists():

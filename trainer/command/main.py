@@ -161,7 +161,10 @@ def _exit_code(output: Terminal, stop: Stop) -> int:
         output.lost = True
     if reason:
         click.echo(f"error: {reason}", err=True)
-    return FAILED if reason and code == 0 else code
+    if reason and code == 0:
+        # After a hang-up there is no terminal; what was to be kept is written by then.
+        return INTERRUPTED if stop.asked else FAILED
+    return code
 
 
 if __name__ == "__main__":

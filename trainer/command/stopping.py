@@ -20,9 +20,10 @@ SAME_SECONDS = 1.0
 
 
 class Stop:
-    """Ctrl-C, and being asked to stop: keep what was measured, say how to resume.
+    """Ctrl-C, SIGTERM and a terminal that hangs up: keep what was measured, say how to resume.
 
-    A second signal ends the process at once. Files are written beside and renamed, so none is cut
+    A second signal ends the process at once, but for SIGHUP, which comes several times from one
+    lost connection. Files are written beside and renamed, so none is cut
     off, and a run's last checkpoint is there.
 
     Attributes:
@@ -34,9 +35,10 @@ class Stop:
         self._asked_at = 0.0
 
     def install(self) -> None:
-        """Handle SIGINT and SIGTERM from here on."""
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self)
+        """Handle SIGINT, SIGTERM and SIGHUP from here on; `nohup` keeps the last from arriving."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, self)
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """A signal arrived.
@@ -48,7 +50,7 @@ class Stop:
         if not self.asked:
             self.asked, self._asked_at = True, now
             raise KeyboardInterrupt
-        if now - self._asked_at >= SAME_SECONDS:
+        if number != signal.SIGHUP and now - self._asked_at >= SAME_SECONDS:
             _end_at_once()
 
 
