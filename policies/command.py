@@ -1,7 +1,7 @@
 """`heddle policy`: show, validate, compare and convert policies.
 
-Exit codes, as diff(1): 0 fine (or no difference), 1 the policies differ, 2 bad input. And 130 where
-it was interrupted.
+Exit codes, as diff(1): 0 fine (or no difference), 1 the policies differ, 2 bad input. And 1 where
+the disk is full or fails, 130 where it was interrupted.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from policies.published_text import import_published
 from policies.resolve import open_policy, resolve
 from policies.seeds import is_seed
 from policies.signature import Signature, workload_signature
+from traces.errors import disk_failed
 from traces.lazy_group import HintingGroup
 from traces.output import print_table
 
+FAILED = 1
 BAD_INPUT = 2
 DIFFERENT = 1
 INTERRUPTED = 130
@@ -91,7 +93,7 @@ def one_message(command: Command) -> Command:
         try:
             return command(*args, **kwargs)
         except PolicyFileError as error:
-            _fail(str(error))
+            _fail(str(error), FAILED if disk_failed(error) else BAD_INPUT)
         except ImportError as error:
             _fail(f"the compiled engine is needed for this and can't be loaded: {error}")
         except KeyboardInterrupt:
@@ -264,6 +266,6 @@ def _key_values(options: tuple[str, ...]) -> Mapping[str, str]:
     return pairs
 
 
-def _fail(message: str) -> NoReturn:
+def _fail(message: str, code: int = BAD_INPUT) -> NoReturn:
     click.echo(f"error: {message}", err=True)
-    raise SystemExit(BAD_INPUT)
+    raise SystemExit(code)

@@ -1,6 +1,6 @@
 """`heddle trace`: make traces, look at them.
 
-Exit codes: 0 fine, 2 bad input, 130 interrupted.
+Exit codes: 0 fine, 1 the disk is full or fails, 2 bad input, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 
 import click
 
-from traces.errors import TraceError
+from traces.errors import TraceError, disk_failed
 from traces.lazy_group import LazyCommand, LazyGroup
 
+FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 
@@ -57,7 +58,7 @@ def trace() -> None:
 
 
 def one_message(command: Command) -> Command:
-    """Turn what people can get wrong into one message on stderr and exit code 2."""
+    """Turn what people can get wrong into one message on stderr and exit code 2, or 1."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -65,7 +66,7 @@ def one_message(command: Command) -> Command:
             return command(*args, **kwargs)
         except TraceError as error:
             click.echo(f"error: {error}", err=True)
-            raise SystemExit(BAD_INPUT) from None
+            raise SystemExit(FAILED if disk_failed(error) else BAD_INPUT) from None
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             raise SystemExit(INTERRUPTED) from None

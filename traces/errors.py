@@ -29,6 +29,9 @@ CURES = {
 }
 """What to do, by what the system answers."""
 
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_DISK_FAILS = NO_ROOM | {errno.EIO}
+
 
 def shown(value: object) -> str:
     """A value out of a file as messages show it, on one line and not too long."""
@@ -41,3 +44,15 @@ def why(error: OSError) -> str:
     reason = os.strerror(error.errno) if error.errno else str(error).split("\n")[0]
     cure = CURES.get(error.errno or 0)
     return f"{reason}; {cure}" if cure else reason
+
+
+def disk_failed(error: BaseException | None) -> bool:
+    """Whether an error comes from a disk that is full or fails.
+
+    Nothing that was typed is wrong then, whichever message names the file.
+    """
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in _DISK_FAILS:
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -14,7 +14,7 @@ import re
 import sys
 from typing import TextIO
 
-from traces.errors import why
+from traces.errors import NO_ROOM, why
 from traces.spelling import ERRORS, escaped
 
 _STYLES = r"\x1b\[[0-9;]*m"
@@ -23,9 +23,6 @@ _PLAIN = re.compile(rf"({_STYLES})|{_CONTROLS}|\r(?!\n)")
 """What is written as text; colours pass."""
 _MOVING = re.compile(rf"({_STYLES}|\x1b\[[0-9;?]*[A-Za-z])|{_CONTROLS}")
 """The same where a bar moves the cursor."""
-
-
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class OutputError(OSError):
@@ -114,7 +111,7 @@ def tell_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
     A library's file tries once more when it is collected; the command has told of it by then.
     """
     error = unraisable.exc_value
-    if not (isinstance(error, OSError) and error.errno in _NO_ROOM):
+    if not (isinstance(error, OSError) and error.errno in NO_ROOM):
         sys.__unraisablehook__(unraisable)
 
 

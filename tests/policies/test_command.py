@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -186,6 +187,18 @@ def test_convert_refuses_and_leaves_the_target_alone(tmp_path: Path) -> None:
     assert "table.txt:11" in fails("convert", source, target)
     assert target.read_text() == "mine"
     assert "TPC-C" in fails("convert", source, target, "--workload", "ycsb")
+
+
+def test_a_full_disk_is_no_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("policies.format._write_durably", full)
+    source = tmp_path / "table.txt"
+    source.write_text("\n".join(PUBLISHED))
+    result = run("convert", source, tmp_path / "table.json")
+    assert result.exit_code == 1
+    assert "table.json: can't be written: No space left on device" in result.stderr
 
 
 def test_help_has_examples() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from traces.errors import TraceError
+from traces.errors import TraceError, disk_failed
 from traces.reader import Trace, open_trace
 from trainer.backtest.page import page_of
 from trainer.backtest.picture import plot_days
@@ -74,7 +74,7 @@ def backtest(settings: tuple[str, ...], days: int, rounds: int, show: bool) -> N
         steps = _have_nights(config, StateFolder(Path(config.state)), days, rounds)
     except (NightError, TraceError) as error:
         click.echo(f"error: {error}", err=True)
-        raise SystemExit(BAD_INPUT) from None
+        raise SystemExit(FAILED if disk_failed(error) else BAD_INPUT) from None
     verdict = verdict_of(steps)
     for line in [verdict.line, *why_no_gain(steps)] if verdict else [step.why for step in steps]:
         click.echo(line)

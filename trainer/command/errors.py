@@ -35,7 +35,7 @@ def one_message(command: Command) -> Command:
     def run(*args: Any, **kwargs: Any) -> Any:
         from envs import MeasuringError, UnknownPolicyError
         from policies import PolicyFileError
-        from traces.errors import TraceError
+        from traces.errors import TraceError, disk_failed
         from trainer.checkpoint import CheckpointError
         from trainer.lock import HeldError
         from trainer.run_folder import RunFolderError
@@ -54,7 +54,7 @@ def one_message(command: Command) -> Command:
             ScheduleError,
         ) as error:
             click.echo(f"error: {error}", err=True)
-            raise SystemExit(BAD_INPUT) from None
+            raise SystemExit(FAILED if disk_failed(error) else BAD_INPUT) from None
         except (MeasuringError, ImportError, RuntimeError) as error:
             ours = type(error).__module__.split(".")[0] in OURS
             if not ours and not isinstance(error, ImportError):

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from envs.workload import PART, TRACED
-from traces.errors import TraceError
+from traces.errors import TraceError, disk_failed
 from traces.reader import open_trace
 from trainer.backtest.run import MARK
 from trainer.command.errors import BAD_INPUT, FAILED, UsageError, one_message
@@ -84,7 +84,7 @@ def nightly(settings: tuple[str, ...], rollback: bool, show: bool) -> None:
         code = BAD_DAY
     except (NightError, TraceError) as error:
         click.echo(f"error: {error}", err=True)
-        code = BAD_INPUT
+        code = FAILED if disk_failed(error) else BAD_INPUT
     if code:
         raise SystemExit(code)
 
