@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import shlex
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -38,6 +40,21 @@ def test_a_training_ends_with_its_page() -> None:
     assert "Against the baselines" in text
     assert "<em>" not in text.partition("<section>")[0]  # it is finished, and says no less
     assert f"heddle report {only_run()}" in text
+
+
+def test_commands_for_a_folder_that_looks_like_an_option_can_be_pasted() -> None:
+    done = run("train", *SMALL, "runs_dir=-r a")
+    assert done.exit_code == 0, done.output
+    (line,) = [one for one in done.output.splitlines() if one.startswith("read it: heddle ")]
+    assert "'./-r a/" in line
+    pasted = run(*shlex.split(line.removeprefix("read it: heddle ")))
+    assert pasted.exit_code == 0, pasted.output
+    (page,) = Path("-r a").glob("2*/report.html")
+    again = f"heddle report './{page.parent}'"
+    assert again in html.unescape(page.read_text())
+    assert run(*shlex.split(again)[1:], "output=again.html").exit_code == 0
+    text = html.unescape(Path("again.html").read_text())
+    assert f"{again} output=again.html" in text
 
 
 def test_no_page_where_none_is_wanted() -> None:

@@ -146,3 +146,8 @@ def test_commands_for_copying_are_quoted() -> None:
     assert heddle_command("train", "resume=/a b/it's") == (
         """heddle train 'resume=/a b/it'"'"'s'"""
     )
+
+
+def test_a_path_in_a_command_is_no_option() -> None:
+    assert heddle_command("report", Path("-r/run")) == "heddle report ./-r/run"
+    assert heddle_command("train", "-m", "sweep=-r/s") == "heddle train -m sweep=-r/s"

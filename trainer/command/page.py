@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from trainer.command.settings import compose_settings
 from trainer.config import PageConfig, ReportConfig
 from trainer.progress import Display
 from trainer.run_folder import RunFolder
+from trainer.shell_words import heddle_command
 from trainer.sweep_folder import Sweep
 
 
@@ -19,7 +19,7 @@ def write_page(
     folders: Sequence[RunFolder],
     config: ReportConfig,
     output: Path,
-    typed: Sequence[str],
+    typed: str,
     display: Display,
 ) -> None:
     """Write the page of some runs.
@@ -47,7 +47,7 @@ def write_page(
 
 
 def write_sweep_page(
-    sweep: Sweep, config: ReportConfig, output: Path, typed: Sequence[str], display: Display
+    sweep: Sweep, config: ReportConfig, output: Path, typed: str, display: Display
 ) -> None:
     """Write the page of a sweep; a run that can't be read is listed with the reason.
 
@@ -81,10 +81,10 @@ def add_page(folder: RunFolder, wanted: PageConfig, display: Display) -> None:
     from trainer.report.kept import read_run
     from trainer.report.page import make_page
 
-    again = shlex.join(["heddle", "report", str(folder.path)])
+    again = heddle_command("report", folder.path)
     try:
         run = read_run(folder, by_us=True)
-        page = make_page([run], _drawn(wanted), shlex.split(again), display)
+        page = make_page([run], _drawn(wanted), again, display)
         write_atomically(folder.report, page)
     except KeyboardInterrupt:
         display.say(f"interrupted before the page was made; make it with: {again}")
@@ -101,9 +101,9 @@ def add_sweep_page(sweep: Sweep, wanted: PageConfig, display: Display) -> None:
     """
     if not wanted.enabled:
         return
-    again = shlex.join(["heddle", "report", str(sweep.path)])
+    again = heddle_command("report", sweep.path)
     try:
-        write_sweep_page(sweep, _drawn(wanted), sweep.report, shlex.split(again), display)
+        write_sweep_page(sweep, _drawn(wanted), sweep.report, again, display)
     except Exception as error:
         display.say(f"the page could not be made ({error}); try: {again}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 
 import click
@@ -16,6 +15,7 @@ from trainer.command.settings import compose_settings, settings_text
 from trainer.config import ReportConfig
 from trainer.progress import make_display
 from trainer.run_folder import RunFolder, find_run_folder
+from trainer.shell_words import heddle_command
 from trainer.sweep_folder import Sweep, find_sweep
 
 SETTING = re.compile(r"[+~]?[A-Za-z_][\w./]*=")
@@ -48,7 +48,7 @@ def report(words: tuple[str, ...], show: bool) -> None:
     config = compose_settings("report", settings, ReportConfig)
     if config.beside is not None and config.beside not in SEEDS:
         raise UsageError(f"beside={config.beside}: is no seed policy; there are {', '.join(SEEDS)}")
-    typed = ["heddle", "report", *map(shlex.quote, words)]
+    typed = heddle_command("report", *map(Path, names), *settings)
     sweep = _sweep(names, config)
     if sweep is not None:
         output = config.output or str(sweep.report)

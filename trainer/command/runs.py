@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from traces.lazy_group import HintingGroup
 from trainer.command.errors import FAILED, UsageError, one_message
 from trainer.command.output import print_table
 from trainer.run_folder import RunFolder, find_run_folder
+from trainer.shell_words import heddle_command
 from trainer.sweep_folder import find_sweep
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def compare(names: tuple[str, ...], runs_dir: Path, form: str) -> None:
     if len(folders) < 2:
         raise UsageError("names one run; such as heddle runs compare RUN OTHER")
     if len(folders) > COMPARE_MAX and form == "table":
-        typed = shlex.join(["heddle", "report", *names])
+        typed = heddle_command("report", *map(Path, names))
         raise UsageError(f"names {len(folders)} runs, at most {COMPARE_MAX}; make a page: {typed}")
     try:
         kept = [read_run(folder) for folder in folders]

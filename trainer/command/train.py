@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -344,10 +343,10 @@ def _show_registered(registered: Registered, uri: str) -> None:
     model, version = registered.model, registered.version
     click.echo(f"model:   {model}, version {version} ({aliases})")
     if CHAMPION not in registered.aliases:
-        typed = ["heddle", "policy", "promote", f"registry:{model}/{version}"]
+        typed = ["policy", "promote", f"registry:{model}/{version}"]
         # What is typed later looks in the environment, and not where this run was recorded.
         typed += ["--uri", uri] if uri != default_store().uri else []
-        click.echo(f"promote: {shlex.join(typed)}")
+        click.echo(f"promote: {heddle_command(*typed)}")
 
 
 def _with_cure(error: WritingError, go_on: str) -> WritingError:

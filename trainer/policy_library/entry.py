@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from policies.policy_digest import policy_digest
 from trainer.policy_library.measuring import Measurement, Scores
 from trainer.policy_library.naming import why_no_name
 from trainer.run_version import heddle_version
+from trainer.shell_words import heddle_command
 
 RECORD = "library"
 """The field of the provenance that holds what `heddle library add` measured."""
@@ -91,10 +91,10 @@ def adding(path: Path) -> str:
 
     Where `add` takes no such name, it writes another file beside it, named after its place.
     """
-    where = ["--folder", str(path.parent)]
+    where: list[object] = ["--folder", path.parent]
     if why_no_name(path.stem) is None:
         where += ["--name", path.stem, "--replace"]
-    return shlex.join(["heddle", "library", "add", str(path), *where])
+    return heddle_command("library", "add", path, *where)
 
 
 def with_record(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -41,6 +40,7 @@ from trainer.report.table import TableView, table_view
 from trainer.report.window import Drawn, NoWindowError, draw_windows
 from trainer.run import LEARNED
 from trainer.run_version import heddle_version
+from trainer.shell_words import heddle_command
 from trainer.verdict import Verdict
 
 TEMPLATE = "page.html.j2"
@@ -117,9 +117,7 @@ class RunView:
     no_windows: str = ""
 
 
-def make_page(
-    runs: Sequence[KeptRun], config: ReportConfig, typed: Sequence[str], display: Display
-) -> str:
+def make_page(runs: Sequence[KeptRun], config: ReportConfig, typed: str, display: Display) -> str:
     """The page of some runs.
 
     Args:
@@ -135,9 +133,7 @@ def make_page(
     return _rendered(views, _overview(runs, views) if len(runs) > 1 else None, title, typed)
 
 
-def make_sweep_page(
-    kept: KeptSweep, config: ReportConfig, typed: Sequence[str], display: Display
-) -> str:
+def make_sweep_page(kept: KeptSweep, config: ReportConfig, typed: str, display: Display) -> str:
     """The page of a sweep: what its runs came to, over the seeds and one by one.
 
     Up to `SECTIONS` runs have a section each.
@@ -191,9 +187,7 @@ def _views(
     return views
 
 
-def _rendered(
-    views: Sequence[RunView], overview: Overview | None, title: str, typed: Sequence[str]
-) -> str:
+def _rendered(views: Sequence[RunView], overview: Overview | None, title: str, typed: str) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -213,7 +207,7 @@ def _rendered(
         title=title,
         version=heddle_version(),
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        typed=" ".join(typed),
+        typed=typed,
     )
 
 
@@ -411,7 +405,7 @@ def _facts(run: KeptRun) -> list[Fact]:
         if provenance.get(key):
             facts.append(Fact(label, str(provenance[key])))
     if run.typed:
-        facts.append(Fact("Typed", shlex.join(["heddle", "train", *run.typed])))
+        facts.append(Fact("Typed", heddle_command("train", *run.typed)))
     return facts
 
 
