@@ -121,6 +121,20 @@ def test_a_number_can_be_another_setting() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["[l]", "tab\t", " x", "{a}", "a[1](b)\t", "1e3", "true"])
+def test_a_folder_that_is_there_is_what_was_typed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).mkdir()
+    for typed in (f"workload.trace={name}", f"trace={name}"):
+        (override,) = parse_overrides([typed])
+        assert override.value() == name
+    for text in (as_list(f"policy={name}"), *as_hydra_reads([f"baselines={name}"])):
+        (override,) = parse_overrides([text])
+        assert override.value() == [name]
+
+
 def test_several_values_of_a_text_are_several() -> None:
     (override,) = parse_overrides(["workload.trace=jürgen,b"])
     assert [unquoted(one) for one in override.sweep_string_iterator()] == ["jürgen", "b"]

@@ -54,7 +54,10 @@ ONE_PATH = frozenset(
 )
 """Settings that hold one path: a comma is part of it."""
 
-NAMES = ONE_PATH | {"workload.trace"}
+TRACE = "workload.trace"
+"""Holds paths, of which several may be swept over: a name that looks like a number is none."""
+
+NAMES = ONE_PATH | {TRACE}
 """Settings whose values are names, whatever the workload or the command."""
 
 COMMANDS = MappingProxyType(
@@ -110,7 +113,7 @@ def list_text(value: str) -> str:
 
 def split_names(value: str) -> list[str]:
     """The names in a list, as `list_text` takes it, without quotes."""
-    if "," in value and _is_there(value):
+    if _is_odd_path(value):
         return [value]
     if value.startswith("[") and value.endswith("]"):
         value = value[1:-1]
@@ -146,11 +149,13 @@ def _as_hydra_reads(text: str, kinds: dict[str, str]) -> str:
     if key in ONE_PATH:
         return text if _is_quoted(value) or not value else f"{typed}={quoted(value)}"
     if kind == _TEXT or key.startswith("workload."):
-        return f"{typed}={_texts(value, declared=kind == _TEXT)}"
+        return f"{typed}={_texts(value, declared=kind == _TEXT or key == TRACE)}"
     return text
 
 
 def _listed(value: str, kind: str) -> str:
+    if kind == _WORDS and _is_odd_path(value):
+        return list_text(value)
     parsed = _parsed(value)
     is_list = value.startswith("[") and value.endswith("]")
     if parsed is not None and ("[" in value[1:] or "(" in value or is_list):
@@ -165,7 +170,7 @@ def _texts(value: str, *, declared: bool) -> str:
         value: as typed.
         declared: whether it is known to be a text: a word that looks like a number is one then.
     """
-    if "," in value and _is_there(value):
+    if _is_odd_path(value):
         return quoted(value)
     parsed = _parsed(value)
     if parsed is not None:
@@ -214,6 +219,11 @@ def _parsed(value: str) -> Override | None:
 @functools.cache
 def _parser() -> OverridesParser:
     return OverridesParser.create()
+
+
+def _is_odd_path(value: str) -> bool:
+    """Whether it is a path that is there, with what Hydra takes for a list or strips."""
+    return (value != value.strip() or any(sign in value for sign in ",[{")) and _is_there(value)
 
 
 def _is_there(path: str) -> bool:
