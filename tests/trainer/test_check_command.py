@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import time
 from pathlib import Path
 
@@ -235,6 +237,15 @@ def test_a_process_that_dies_has_found_something() -> None:
         found = pool.run_one(PLAN.trial(0)).findings
         assert found
         assert found[0].startswith("crashed")
+        assert pool.run_one(PLAN.trial(0)).findings == ()
+
+
+def test_a_lost_terminal_is_no_finding() -> None:
+    """It signals every process of the command, of which one decides what that means."""
+    with TrialPool(1) as pool:
+        assert pool.run_one(PLAN.trial(0)).findings == ()
+        for process in pool._slots[0].pool._processes.values():
+            os.kill(process.pid, signal.SIGHUP)
         assert pool.run_one(PLAN.trial(0)).findings == ()
 
 
