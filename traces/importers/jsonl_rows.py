@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -13,9 +14,12 @@ from traces.errors import shown
 from traces.importers.base import LeftOut
 from traces.importers.byte_order import UTF8
 from traces.importers.log_rows import LogRows
+from traces.importers.numbers_as_text import DIGITS_MAX, scientific
 from traces.importers.numbers_as_text import number as plain_number
 from traces.importers.source_file import SourceFile
 
+HALF = "half a character of UTF-16: as its escape"
+TOO_LONG = "number of too many digits: compared as it is written"
 TWICE = "member that its object has twice: the last is taken"
 
 LINE_BYTES_MAX = 4 << 20
@@ -23,6 +27,8 @@ LINE_BYTES_MAX = 4 << 20
 
 BATCH_LINES = 1 << 15
 
+_LONG = 10**DIGITS_MAX
+_STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*(:)?', re.DOTALL)
 _NESTED = (dict, list)
 _CONSTANTS = {"Infinity": "Infinity", "-Infinity": "-Infinity"}
 """Python writes NaN where there is no number: it is null."""
@@ -39,13 +45,17 @@ def jsonl_rows(file: SourceFile, columns: Sequence[str], left_out: LeftOut) -> I
     """
     lines = enumerate(_lines(file), start=1)
     # How the names of members are written: what is in a line once is not there twice.
-    written = [json.dumps(column.rsplit(".", 1)[-1]).encode() for column in columns]
+    written = [
+        json.dumps(column.rsplit(".", 1)[-1], ensure_ascii=False).encode() for column in columns
+    ]
     while some := list(islice(lines, BATCH_LINES)):
         rows, numbers = [], []
         for number, line in some:
             place = f"{file.path.name}:{number}"
             row = _row(line, columns, place, left_out)
-            if row is not None and any(line.count(name) > 1 for name in written):
+            if row is not None and (
+                any(line.count(name) > 1 for name in written) or _has_escaped_name(line)
+            ):
                 _guess_twice(line, columns, place, left_out)
             if row is not None:
                 rows.append(row)
@@ -84,7 +94,15 @@ def _row(
             words = f"{place}: {column} is {shown(value)}"
             left_out.bad(f"{column} is no single value", 1, [words])
             return None
-    return [_text(value) for value in values]
+    return [
+        _text(value, f"{place}: {column}", left_out)
+        for column, value in zip(columns, values, strict=True)
+    ]
+
+
+def _has_escaped_name(line: bytes) -> bool:
+    r"""Whether the name of a member is written with an escape, such as `r\u006fw`."""
+    return b"\\" in line and any(found[2] and b"\\" in found[1] for found in _STRING.finditer(line))
 
 
 def _guess_twice(line: bytes, columns: Sequence[str], place: str, left_out: LeftOut) -> None:
@@ -115,18 +133,38 @@ def _number(text: str) -> str:
     try:
         return plain_number(text)
     except ValueError:
-        return text
+        return _Long(text)
 
 
-def _text(value: Any) -> str | None:
+class _Long(str):
+    """A number of very many digits, as it is written."""
+
+
+def _text(value: Any, place: str, left_out: LeftOut) -> str | None:
     if value is None:
         return None
     if type(value) is int:
-        return str(value)
+        return str(value) if abs(value) < _LONG else _long(_Long(value), place, left_out)
     if not isinstance(value, str):
         return json.dumps(value)
-    # A lone surrogate is fine in JSON's escapes and nowhere else.
-    return value if value.isascii() else value.encode(errors="replace").decode()
+    if type(value) is _Long:
+        return _long(value, place, left_out)
+    if value.isascii():
+        return value
+    try:
+        return value.encode().decode()
+    except UnicodeEncodeError:  # fine in JSON's escapes and nowhere else
+        escaped = value.encode(errors="backslashreplace").decode()
+        left_out.guess(HALF, 1, [f"{place} is {shown(escaped)}"])
+        return escaped
+
+
+def _long(text: _Long, place: str, left_out: LeftOut) -> str:
+    try:
+        return scientific(text)
+    except ValueError:
+        left_out.guess(TOO_LONG, 1, [f"{place} is {shown(text)}"])
+        return str(text)
 
 
 def _places(name: str, numbers: list[int]) -> Any:

@@ -19,6 +19,8 @@ NO_VALUE = (
 """Words that programs write where there is no value."""
 
 _POINTED = r"^-?[0-9]+\.0*$"
+_ZERO = r"^-(0+\.0*)$", r"\1"
+_EXPONENT_OF_UNIT = {"s": "", "ms": "e-3", "us": "e-6", "ns": "e-9"}
 _FRACTION_ZEROS = (r"(\.[0-9]*?)0+(Z?)$", r"\1\2"), (r"\.(Z?)$", r"\1")
 
 
@@ -73,6 +75,7 @@ def _of_text(column: pa.Array, no_value: Collection[str]) -> pa.Array:
     text = column.cast(pa.binary())
     words = pa.array([word.encode() for word in no_value], pa.binary())
     text = pc.if_else(pc.is_in(text, words), pa.scalar(None, pa.binary()), text)
+    text = pc.replace_substring_regex(text, *_ZERO)
     return pc.replace_substring_regex(text, r"^(-?[0-9]+)\.0*$", r"\1")
 
 
@@ -90,7 +93,8 @@ def _of_times(column: pa.Array) -> pa.Array:
     elif pa.types.is_timestamp(kind) and kind.tz is not None:
         column = column.cast(pa.timestamp(kind.unit, "UTC"))
     elif pa.types.is_duration(kind):
-        return column.cast(pa.int64())
+        exponent = _EXPONENT_OF_UNIT[kind.unit]
+        return _each(column.cast(pa.int64()).cast(pa.string()), lambda n: number(f"{n}{exponent}"))
     text = column.cast(pa.string())
     if pa.types.is_date(kind):
         return text

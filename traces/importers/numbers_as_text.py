@@ -42,6 +42,24 @@ def number(text: str, scale: int | None = None) -> str:
     return "0" if written == "-0" else written
 
 
+def scientific(text: str) -> str:
+    """A number of more than `DIGITS_MAX` digits in the one form that all ways to write it share.
+
+    Raises:
+        ValueError: it is no number, or its exponent has too many digits.
+    """
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"{text!r} is no number") from None
+    if not value.is_finite():
+        return number(text)
+    sign, digits, _ = value.as_tuple()
+    plain = "".join(map(str, digits)).rstrip("0") or "0"
+    minus = "-" if sign and plain != "0" else ""
+    return f"{minus}{plain[0]}.{plain[1:] or '0'}e{value.adjusted() if plain != '0' else 0}"
+
+
 def whole(text: str) -> str:
     """A number of a column of integers, as `number`; most are in that form already."""
     if text.isdecimal() and text[0] != "0" and text.isascii():

@@ -32,12 +32,14 @@ class SourceFile:
         stream: its bytes, unpacked, of text in UTF-8 without a byte order mark.
         raw: its bytes as they are on disk.
         beginning: the first bytes of `stream`, up to `BEGINNING_BYTES`.
+        marked: whether a byte order mark says that `stream` is in UTF-8.
     """
 
     path: Path
     stream: BinaryIO
     raw: Any
     beginning: bytes
+    marked: bool = False
 
     @property
     def is_whole(self) -> bool:
@@ -69,11 +71,11 @@ def open_source(path: Path) -> Iterator[SourceFile]:
     try:
         with ExitStack() as stack:
             raw = stack.enter_context(pa.OSFile(os.fsencode(path), "rb"))
-            stream = _text(unpacked(raw, path, stack), stack)
+            stream, marked = _text(unpacked(raw, path, stack), stack)
             beginning = stream.peek(BEGINNING_BYTES)[:BEGINNING_BYTES]
             if beginning[_TAR] == b"ustar":
                 raise TraceError(f"{path}: is a tar archive; unpack it and name the files in it")
-            yield SourceFile(path, stream, raw, beginning)
+            yield SourceFile(path, stream, raw, beginning, marked)
     except UnicodeDecodeError as error:
         raise TraceError(f"{path}: is not {error.encoding.upper()} as its mark says") from None
     except FAULTS as error:
@@ -99,15 +101,20 @@ class _Beginning(io.RawIOBase):
         return count
 
 
-def _text(stream: BinaryIO, stack: ExitStack) -> io.BufferedReader:
-    """The stream without its byte order mark, so that `peek` sees its first bytes."""
+def _text(stream: BinaryIO, stack: ExitStack) -> tuple[io.BufferedReader, bool]:
+    """The stream without its byte order mark, so that `peek` sees its first bytes.
+
+    Returns:
+        The stream, and whether there was a mark.
+    """
     first = stream.read(BEGINNING_BYTES)
     encoding = wide_encoding(first)
     whole: Any = _Beginning(first.removeprefix(UTF8), stream)
     if encoding is not None:
         plain = pa.PythonFile(io.BufferedReader(whole), mode="r")
         whole = pa.transcoding_input_stream(plain, encoding, "utf-8")
-    return stack.enter_context(io.BufferedReader(cast(Any, whole), BUFFER_BYTES))
+    marked = encoding is not None or first.startswith(UTF8)
+    return stack.enter_context(io.BufferedReader(cast(Any, whole), BUFFER_BYTES)), marked
 
 
 def _words(error: Exception) -> str:

@@ -51,7 +51,7 @@ def row(number: int, name: str) -> dict[str, Any]:
 def test_names_come_back_as_they_are(tmp_path: Path) -> None:
     out = imported(tmp_path, [row(number, name) for number, name in enumerate(NAMES)])
     opened = open_trace(out)
-    names = [name.encode(errors="replace").decode() for name in NAMES]
+    names = [name.encode(errors="backslashreplace").decode() for name in NAMES]
     assert [one.name for one in opened.manifest.types] == names
     assert [one.accesses[0].name for one in opened.manifest.types] == names
     read = [made for batch in opened.batches() for made in batch.to_pylist()]

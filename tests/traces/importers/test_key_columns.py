@@ -18,6 +18,7 @@ import yaml
 from traces.errors import TraceError
 from traces.importers.access_log import POINTED, AccessLogImporter
 from traces.importers.base import LeftOut
+from traces.importers.jsonl_rows import HALF, TOO_LONG
 from traces.importers.key_columns import NO_VALUE, key_column
 from traces.keys import keys_of
 
@@ -94,6 +95,35 @@ def test_numbers_of_json(tmp_path: Path) -> None:
     assert len(set(keys(jsonl_log(tmp_path, ["1e999999999", "1e-999999999", "Infinity"])))) == 3
 
 
+def test_numbers_of_very_many_digits_of_json(tmp_path: Path) -> None:
+    same = ["1E401", "10E400", "1e401", "0.1e+402", "1" + "0" * 401]
+    left_out = LeftOut(strict=True)
+    assert len(set(keys(jsonl_log(tmp_path, same), left_out))) == 1
+    unlike = ["1e401", "-1e401", "1.1e401", "1e402", "1e-401"]
+    assert len(set(keys(jsonl_log(tmp_path, unlike), left_out))) == 5
+    left_out = LeftOut()
+    assert len(keys(jsonl_log(tmp_path, ["1e" + "9" * 30]), left_out)) == 1
+    assert left_out.guessed == {TOO_LONG: 1}
+
+
+def test_half_a_character_of_json_is_guessed(tmp_path: Path) -> None:
+    left_out = LeftOut()
+    values = [r'"\ud800"', r'"\ud801"', '"?"', r'"\ud83d\ude00"']
+    assert len(set(keys(jsonl_log(tmp_path, values), left_out))) == 4
+    assert left_out.guessed == {HALF: 2}
+    assert left_out.named[HALF][0] == r"log.jsonl:1: row is '\\ud800'"
+
+
+def test_durations_of_any_unit_are_one_row() -> None:
+    seven = [
+        pa.array([7 * 10**power], pa.duration(unit))
+        for unit, power in {"s": 0, "ms": 3, "us": 6, "ns": 9}.items()
+    ]
+    assert {_key(one) for one in seven} == {7}
+    half = [pa.array([500], pa.duration("ms")), pa.array([500_000], pa.duration("us"))]
+    assert len({_key(one) for one in half}) == 1
+
+
 def test_halves_of_any_width_are_one_row(tmp_path: Path) -> None:
     columns = [
         *(pa.array([0.1], kind) for kind in (pa.float32(), pa.float64())),
@@ -133,6 +163,7 @@ def test_whole_numbers_with_a_point_in_text_are_guessed(tmp_path: Path) -> None:
     assert left_out.named[POINTED] == ["log.csv:2: row is 7.0"]
     with pytest.raises(TraceError, match=r"log\.csv:2: row is 7\.0"):
         keys(log, LeftOut(strict=True))
+    assert keys(csv_log(tmp_path, ["-0.0", "0", "-7.0"])) == [0, 0, -7]
 
 
 def test_a_column_of_numbers_can_be_named(tmp_path: Path) -> None:

@@ -192,6 +192,24 @@ def test_two_members_of_one_name(tmp_path: Path) -> None:
         rows_of(log)
 
 
+@pytest.mark.parametrize(
+    ("column", "members"),
+    [
+        ("row", r'"row":7,"\u0072ow":9'),
+        ("row", r'"r\u006Fw":7,"row":9'),
+        ("größe", '"größe":7,"größe":9'),
+        ("größe", r'"größe":7,"gr\u00f6\u00dfe":9'),
+        ("a/b", r'"a/b":7,"a\/b":9'),
+    ],
+)
+def test_two_members_of_one_name_that_is_escaped(tmp_path: Path, column: str, members: str) -> None:
+    log = written(tmp_path, f'{{"t":1,"s":"a","why":"\\"x\\": ",{members}}}', "log.jsonl")
+    left_out = LeftOut()
+    mapping = MAPPING.replace("key: row", f"key: {column}")
+    assert rows_of(log, left_out=left_out, mapping=mapping) == [(1, 9)]
+    assert left_out.guessed == {TWICE: 1}
+
+
 def test_a_file_that_is_named_twice(tmp_path: Path) -> None:
     log = written(tmp_path, CSV)
     (tmp_path / "link.csv").symlink_to(log)

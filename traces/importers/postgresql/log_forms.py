@@ -18,7 +18,7 @@ class LogForms:
     """Reads files, whatever form each is in.
 
     Args:
-        encoding: of the log: the server's.
+        encoding: the server's, of files that do not begin with a byte order mark.
         prefix: the server's `log_line_prefix`, for logs in text form; None: one of those that are
             well known.
         database: whose statements are wanted; None: those of all.
@@ -38,18 +38,19 @@ class LogForms:
         """
         lines = iter(partial(source.stream.readline, RECORD_BYTES_MAX), b"")
         begin = source.beginning
-        texts = begin.decode(self._encoding, errors="replace").splitlines()
+        encoding = "utf-8" if source.marked else self._encoding
+        texts = begin.decode(encoding, errors="replace").splitlines()
         prefix = self._prefix
         if prefix is not None and any(map(prefix.fits, texts)):
-            return self._text(lines, prefix)
+            return self._text(lines, encoding, prefix)
         if begin.lstrip()[:1] == b"{":
-            return jsonlog.read_records(lines, self._encoding)
+            return jsonlog.read_records(lines, encoding)
         prefix = known_prefix(texts) if prefix is None else None
         if prefix is not None and not _CSV.search(begin):
-            return self._text(lines, prefix)
-        return records.read_records(lines, self._encoding)
+            return self._text(lines, encoding, prefix)
+        return records.read_records(lines, encoding)
 
-    def _text(self, lines: Iterator[bytes], prefix: LinePrefix) -> Iterator[Record | Damage]:
-        return stderr_log.read_records(
-            lines, self._encoding, prefix, self._sessions, self._database
-        )
+    def _text(
+        self, lines: Iterator[bytes], encoding: str, prefix: LinePrefix
+    ) -> Iterator[Record | Damage]:
+        return stderr_log.read_records(lines, encoding, prefix, self._sessions, self._database)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.traces.importers.postgresql.imported import Access, Imported, imported
+from tests.traces.importers.postgresql.imported import Access, Imported, imported, key
+from tests.traces.importers.postgresql.logs import write_log
 from tests.traces.importers.postgresql.server import STATEMENT, Server
 from traces.errors import TraceError
 from traces.importers.postgresql.line_prefix import KNOWN, LinePrefix, known_prefix
@@ -193,6 +194,15 @@ def test_escapes_of_a_prefix(tmp_path: Path, prefix: str, line: str, time: str) 
     (entry,) = [one for one in found if isinstance(one, Record)]
     assert (entry.fields[0], entry.fields[13]) == (time, "statement: SELECT\n 1")
     assert (entry.fields[14], len(found)) == ("x", 2)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin1"])
+def test_a_mark_says_more_than_the_encoding_of_the_server(tmp_path: Path, encoding: str) -> None:
+    plain = write_log(tmp_path / "plain.csv", [(1, "SELECT * FROM stool WHERE id = 'é'")])
+    log = tmp_path / "log.csv"
+    log.write_bytes(plain.read_text().encode(encoding))
+    ((_, made),) = imported(log, encoding="latin1").accesses()
+    assert made == [("read", "stool", key("é"))]
 
 
 def test_entries_of_a_jsonlog_within_another(forms: Forms, tmp_path: Path) -> None:
