@@ -17,6 +17,7 @@ EXECUTED = "EXECUTE of a statement that is not in the log"
 
 TRIGGER = "write whose triggers use tables: their statements are not in the log"
 CASCADE = "delete that foreign keys carry on to other tables"
+KEY_FOLLOWED = "update of a key that foreign keys carry on to other tables"
 VIEW_WRITTEN = "write to a view of more than one table"
 
 SKIPPED_ROWS = "row locked unless another transaction holds it (SKIP LOCKED, pg_try_…): as locked"

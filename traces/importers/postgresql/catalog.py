@@ -35,10 +35,12 @@ class View:
     Attributes:
         query: what it stands for, with its constants marked as such.
         columns: what its columns are called, where that is not what the query calls them.
+        calls: the functions that the query calls, by their names without schema.
     """
 
     query: exp.Expr
     columns: tuple[str, ...] = ()
+    calls: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,11 @@ class Catalog:
         parents: of partitions and of tables that inherit, the table they are a part of.
         views: by name.
         types: what domains and enumerations stand for.
-        functions: by their names without schema, whether they use tables.
-        triggers: tables whose changes make a trigger use tables.
+        functions: by their names without schema, whether they, or those they call, use tables.
+        triggers: tables and views whose changes make a trigger use tables.
+        instead: of views, the kinds of writes that a trigger does in their place.
         cascades: tables whose deletions a foreign key of another table follows.
+        followed: of tables, the columns whose updates a foreign key of another table follows.
     """
 
     tables: Mapping[str, TableDefinition] = field(default_factory=dict)
@@ -61,7 +65,9 @@ class Catalog:
     types: Mapping[str, str] = field(default_factory=dict)
     functions: Mapping[str, bool] = field(default_factory=dict)
     triggers: frozenset[str] = frozenset()
+    instead: Mapping[str, frozenset[str]] = field(default_factory=dict)
     cascades: frozenset[str] = frozenset()
+    followed: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
         """Whether there is a table or a view of this name."""
@@ -74,6 +80,11 @@ class Catalog:
             seen.add(parent)
             table = parent
         return table
+
+    @cached_property
+    def functions_of_tables(self) -> frozenset[str]:
+        """The functions that use tables."""
+        return frozenset(name for name, uses in self.functions.items() if uses)
 
     @cached_property
     def schemas(self) -> frozenset[str]:

@@ -22,6 +22,9 @@ from traces.importers.postgresql.syntax import DIALECT, folded, mark_values, tab
 # sqlglot logs what it reads as an opaque command; such statements are counted and named instead.
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
+_PRIMARY_KEY = ""
+"""Stands for the columns of the primary key."""
+
 INEXACT = "text of a collation that is not deterministic"
 """The type of columns that are compared in a way of their own."""
 
@@ -52,11 +55,14 @@ _FUNCTION = re.compile(rf"(?:function|procedure)\s+(?P<name>{_NAME})\s*\(", re.I
 _USES_TABLES = re.compile(
     r"\b(?:select|insert|update|delete|merge|perform|execute|truncate|copy)\b", re.IGNORECASE
 )
+_CALL = re.compile(r'("[^"]+"|[\w$]+)\s*\(')
 _TRIGGER = re.compile(
-    rf"trigger\s.*?\son\s+(?P<table>{_NAME})\s.*"
+    rf"trigger\s+{_NAME}\s+(?P<when>before|after|instead\s+of)\s+(?P<events>.*?)"
+    rf"\son\s+(?P<table>{_NAME})\s.*"
     rf"execute\s+(?:function|procedure)\s+(?P<function>{_NAME})",
     re.IGNORECASE | re.DOTALL,
 )
+_EVENT = re.compile(r"(?:^|\bor\s+)\s*(insert|update|delete)\b")
 _MATERIALIZED = re.compile(
     rf"\s*create\s+materialized\s+view\s+(?:if\s+not\s+exists\s+)?(?P<name>{_NAME})",
     re.IGNORECASE,
@@ -107,12 +113,16 @@ class _Script:
         self._views: dict[str, View] = {}
         self._types: dict[str, str] = {}
         self._functions: dict[str, bool] = {}
+        self._calls: dict[str, frozenset[str]] = {}
         self._triggers: list[tuple[str, str]] = []
+        self._instead: dict[str, frozenset[str]] = {}
         self._cascades: set[str] = set()
+        self._followed: dict[str, set[str]] = {}
         self._inexact: set[str] = set()
 
     def catalog(self) -> Catalog:
         """All of it."""
+        self._follow_calls()
         catalog = Catalog(parents=self._parents)
         for child in self._parents:
             self._inherit_key(child, catalog.root(child))
@@ -123,7 +133,9 @@ class _Script:
             self._types,
             self._functions,
             frozenset(table for table, function in self._triggers if self._functions.get(function)),
+            self._instead,
             frozenset(self._cascades),
+            {table: self._columns_of(table, names) for table, names in self._followed.items()},
         )
 
     def add(self, what: str, sql: str) -> None:
@@ -183,11 +195,26 @@ class _Script:
         if reference is None:
             return
         actions = [*(key.args.get("options") or ()), *(reference.args.get("options") or ())]
-        actions += [f"on delete {key.args['delete']}"] if key.args.get("delete") else []
+        actions += [f"on {one} {key.args.get(one)}" for one in ("delete", "update")]
         table = reference.find(exp.Table)
-        follows = any(re.match(r"on delete (?:cascade|set)", str(one), re.I) for one in actions)
-        if table is not None and follows:
-            self._cascades.add(table_name(table))
+        if table is None:
+            return
+        for action in actions:
+            found = re.match(r"on (delete|update) (?:cascade|set)", str(action), re.IGNORECASE)
+            if found is not None and found[1].lower() == "delete":
+                self._cascades.add(table_name(table))
+            elif found is not None:
+                schema = reference.this
+                columns = schema.expressions if isinstance(schema, exp.Schema) else ()
+                followed = self._followed.setdefault(table_name(table), set())
+                followed.update(map(folded, columns) if columns else [_PRIMARY_KEY])
+
+    def _columns_of(self, table: str, names: set[str]) -> frozenset[str]:
+        """The columns that foreign keys refer to, which need not name those of the primary key."""
+        if _PRIMARY_KEY not in names:
+            return frozenset(names)
+        known = self.tables.get(table)
+        return frozenset({*names, *(known.key if known is not None else ())}) - {_PRIMARY_KEY}
 
     def _inherit_key(self, child: str, root: str) -> None:
         """Where tables inherit, only the lowest may have a key."""
@@ -219,7 +246,7 @@ class _Script:
         name = table_name(table)
         columns = target.expressions if isinstance(target, exp.Schema) else ()
         names = tuple(folded(one.find(exp.Identifier) or one) for one in columns)
-        self._views[name] = View(mark_values(statement.expression), names)
+        self._views[name] = View(mark_values(statement.expression), names, _called(plain))
 
     def _index(self, sql: str) -> None:
         if not re.match(r"\s*create\s+unique\b", sql, re.IGNORECASE) or " where " in sql.lower():
@@ -255,12 +282,24 @@ class _Script:
             name = _name(found["name"]).rpartition(".")[2]
             uses = _USES_TABLES.search(sql, found.end()) is not None
             self._functions[name] = self._functions.get(name, False) or uses
+            self._calls[name] = self._calls.get(name, frozenset()) | _called(sql[found.end() :])
+
+    def _follow_calls(self) -> None:
+        """A function that calls one that uses tables uses them."""
+        use = {name for name, uses in self._functions.items() if uses}
+        while more := {name for name in self._functions if self._calls[name] & use} - use:
+            use |= more
+        self._functions.update(dict.fromkeys(use, True))
 
     def _trigger(self, sql: str) -> None:
         found = _TRIGGER.search(sql)
         if found is not None:
             function = _name(found["function"]).rpartition(".")[2]
-            self._triggers.append((_name(found["table"]), function))
+            table = _name(found["table"])
+            self._triggers.append((table, function))
+            if found["when"].lower().startswith("instead"):
+                events = frozenset(_EVENT.findall(found["events"].lower()))
+                self._instead[table] = self._instead.get(table, frozenset()) | events
 
 
 def _parsed(sql: str) -> exp.Expr:
@@ -274,6 +313,11 @@ def _name(text: str) -> str:
     parts = [part.strip() for part in re.findall(r'"[^"]+"|[\w$]+', text)]
     plain = [part[1:-1] if part[0] == '"' else literals.folded(part) for part in parts]
     return full_name(plain[0] if len(plain) > 1 else "", plain[-1])
+
+
+def _called(text: str) -> frozenset[str]:
+    """The functions that a text calls, by their names without schema."""
+    return frozenset(_name(found[1]) for found in _CALL.finditer(text))
 
 
 def _kind(column: exp.Expr) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from sqlglot import exp
@@ -14,7 +14,7 @@ from traces.importers.postgresql.accesses import (
     Access,
     KeyPart,
 )
-from traces.importers.postgresql.syntax import constant, folded, in_a_list, is_new_value
+from traces.importers.postgresql.syntax import constant, folded, in_a_list, is_new_value, table_of
 from traces.importers.postgresql.table_keys import TableKeys
 
 Values = Mapping[str, exp.Expr]
@@ -35,6 +35,7 @@ class Inserting:
     Attributes:
         reasons: why something is left out or guessed, of `accesses`.
         guessed: whether the key was to be guessed, and could not yet be.
+        sets: the columns that an upsert sets in the row that is there.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Inserting:
         self._definition = keys.definition(table)
         self.reasons: list[str] = []
         self.guessed = False
+        self.sets: tuple[str, ...] = ()
 
     def columns(self) -> tuple[str, ...]:
         """The columns of the table, as far as they are known."""
@@ -70,6 +72,7 @@ class Inserting:
         kind = "update" if updates else "insert"
         columns = self._arbiters(conflict)
         key = self._definition.key if self._definition is not None else ()
+        self.sets = tuple(self._set_columns(conflict, columns or key))
         if columns is None:  # which row is there can't be told
             self.reasons.append(KEY_NOT_NAMED)
             return Access(self._table, "insert", self._key(values))
@@ -77,7 +80,7 @@ class Inserting:
             self._keys.asked(self._table, columns)
         elif columns and set(columns) != set(key):
             return self._of_other_columns(kind, columns, values)
-        if updates and self._sets_key(conflict, columns or key):
+        if updates and not set(columns or key).isdisjoint(self.sets):
             self.reasons.append(KEY_NOT_NAMED)
         made = self._key(values)
         if made is None and values and (not key or self._gives_key(values)):
@@ -121,14 +124,20 @@ class Inserting:
         name = KeyPart(None, ",".join(sorted(columns)))
         return Access(self._table, kind, (name, *known))
 
-    def _sets_key(self, conflict: exp.Expr, key: tuple[str, ...]) -> bool:
-        """Whether the row that is there gets another key."""
+    def _set_columns(self, conflict: exp.Expr, key: tuple[str, ...]) -> Iterator[str]:
+        """The columns that the row that is there gets other values of.
+
+        Args:
+            conflict: `ON CONFLICT`.
+            key: the columns in which the new row is the same.
+        """
         for one in conflict.args.get("expressions") or ():
-            for column, value in assignments(one):
-                same = isinstance(value, exp.Column) and folded(value.this) == column
-                if self._called.get(column, column) in key and not same:
-                    return True
-        return False
+            for name, value in assignments(one):
+                column = self._called.get(name, name)
+                same = isinstance(value, exp.Column) and folded(value.this) == name
+                new = isinstance(value, exp.Column) and table_of(value) == "excluded"
+                if not same or (new and column not in key):
+                    yield column
 
     def _key(self, values: Values) -> tuple[KeyPart, ...] | None:
         definition = self._definition

@@ -17,6 +17,7 @@ from traces.importers.postgresql.accesses import (
     KEY_NOT_NAMED,
     NOT_PARSED,
     SKIPPED_ROWS,
+    TRIGGER,
     VIEW_WRITTEN,
     Access,
     Accesses,
@@ -24,10 +25,12 @@ from traces.importers.postgresql.accesses import (
 from traces.importers.postgresql.advisory_locks import advisory_locks
 from traces.importers.postgresql.bindings import Bindings
 from traces.importers.postgresql.catalog import View
+from traces.importers.postgresql.dialect import dialect_with
 from traces.importers.postgresql.inserting import Inserting, assignments
+from traces.importers.postgresql.merging import clauses_of, inserted_values
 from traces.importers.postgresql.names import Names, of_the_system
 from traces.importers.postgresql.rows_touched import RowsTouched
-from traces.importers.postgresql.scopes import Assigned, Common, Frame, Scope, Source
+from traces.importers.postgresql.scopes import Added, Assigned, Common, Frame, Scope, Source
 from traces.importers.postgresql.syntax import (
     DIALECT,
     alias_of,
@@ -72,7 +75,7 @@ def accesses_of(sql: str, keys: TableKeys, names: Names | None = None) -> Access
         names: what tables are called; None: along PostgreSQL's own search path.
     """
     try:
-        tree = sqlglot.parse_one(sql, dialect=DIALECT)
+        tree = sqlglot.parse_one(sql, dialect=dialect_with(keys.catalog.functions_of_tables))
         if isinstance(tree, exp.Command):
             return Accesses(faults=(NOT_PARSED,))
         reading = _Reading(keys, names or Names(keys.catalog))
@@ -101,9 +104,9 @@ class _Reading:
                 self._locks.append(one)
             else:
                 self._say(one)
-        functions = self._keys.catalog.functions
+        functions = self._keys.catalog.functions_of_tables
         for function in tree.find_all(exp.Anonymous):
-            if functions.get(function.name.lower()):
+            if function.name.lower() in functions:
                 self._say(FUNCTION)
         self.statement(tree)
 
@@ -322,12 +325,13 @@ class _Reading:
             self._say(KEY_NOT_NAMED)
         else:
             source.inserted = (inserting.access(values, conflict),)
+            source.sets = inserting.sets
             for reason in inserting.reasons:
                 self._say(reason)
             if inserting.guessed:
                 self._guessed.add(name)
         self._nested(tree, frame, scope)
-        if not self._is_of_the_system(name):
+        if not self._is_of_the_system(name) and name not in self._keys.catalog.instead:
             self._sources.append(source)
 
     def _inserted_into(
@@ -341,6 +345,9 @@ class _Reading:
         name = self._resolved(node)
         called: dict[str, str] = {}
         while (view := self._keys.catalog.views.get(name)) is not None:
+            if "insert" in self._keys.catalog.instead.get(name, ()):
+                self._trigger(name)
+                break
             if not _is_simple(view):
                 self._say(VIEW_WRITTEN)
                 break
@@ -392,53 +399,82 @@ class _Reading:
         self._assign(tree, frame, target)
         self._last(target)
 
-    def _target(self, node: exp.Expr, frame: Frame, scope: Scope, kind: str) -> Source:
-        """The table that is changed, through views."""
-        source = self._source(node, frame, scope, kind)
-        frame.sources[alias_of(node)] = source
+    def _target(self, node: exp.Expr, frame: Frame, scope: Scope, *kinds: str) -> Source:
+        """The table that is changed, through views.
+
+        Args:
+            node: its name.
+            frame: what names mean.
+            scope: whose conditions its rows fulfil.
+            kinds: of what is done to it, the one of the access first.
+        """
+        table = _named_table(node)
+        source = self._table(table, scope, kinds[0])
+        frame.sources[alias_of(table)] = source
         while source.table is None and source.inner is not None:
+            instead = self._keys.catalog.instead.get(source.view, frozenset())
             inner = list(source.inner.sources.values())
+            if not instead.isdisjoint(kinds):
+                self._trigger(source.view)
+                return source
             if len(inner) != 1 or not source.simple:
                 self._say(VIEW_WRITTEN)
                 return source
             (source,) = inner
-            source.kind = kind
+            source.kind = kinds[0]
         return source
+
+    def _trigger(self, table: str) -> None:
+        if table in self._keys.catalog.triggers:
+            self._say(TRIGGER)
+
+    def _assigned(
+        self, pairs: Iterable[tuple[str, exp.Expr]], frame: Frame, target: Source, scope: Scope
+    ) -> list[Assigned]:
+        """What columns of the target are given; through a view, the columns of its table."""
+        (named, *_) = frame.sources.values()
+        found: list[Assigned] = []
+        for column, value in pairs:
+            owner, name = self._bindings.column_of(named, column, Scope())
+            if owner is target:
+                other = self._bindings.column(value, frame, scope)
+                found.append(Assigned(name, value, other))
+        return found
 
     def _assign(self, tree: exp.Expr, frame: Frame, target: Source) -> None:
         """Take in what an update sets."""
-        if not isinstance(tree, exp.Update):
-            return
-        (named, *_) = frame.sources.values()
-        for one in tree.expressions:
-            for column, value in assignments(one):
-                owner, name = self._bindings.column_of(named, column, Scope())
-                if owner is target:
-                    other = self._bindings.column(value, frame, target.scope)
-                    target.assigned.append(Assigned(name, value, other))
+        if isinstance(tree, exp.Update):
+            pairs = [pair for one in tree.expressions for pair in assignments(one)]
+            target.assigned += self._assigned(pairs, frame, target, target.scope)
 
     def _merge(self, tree: exp.Merge, frame: Frame, scope: Scope) -> None:
-        matched, fresh = set(), False
-        for when in tree.args["whens"].expressions:
-            then = when.args.get("then")
-            if isinstance(then, exp.Update):
-                matched.add("update")
-            elif isinstance(then, exp.Insert):
-                fresh = True
-            elif str(then).lower() == "delete":
-                matched.add("delete")
-        kind = "read"
-        if matched:
-            # The row is there more often than not: what contends is what is done to it then.
-            kind = "delete" if matched == {"delete"} and not fresh else "update"
-        elif fresh:
-            kind = "insert"
+        clauses = clauses_of(tree)
+        kind = clauses.kind()
+        if kind == "insert":
             self._say(DOES_NOTHING)
-        target = self._target(tree.this, frame, scope, "update" if kind == "insert" else kind)
-        self._add(tree.args["using"], frame, scope)
-        self._conditions(tree.args.get("on"), frame, scope)
+        # What ON says holds for no row of a side whose other rows are touched, too.
+        on = of_target = of_source = scope
+        if clauses.inserts or clauses.to_others:
+            on = scope.within()
+            of_target = scope if clauses.to_others else on
+            of_source = on if clauses.to_others else scope
+        if clauses.inserts and clauses.to_others:
+            of_source = scope.within()
+        kinds = (kind, *sorted(clauses.kinds), *(["insert"] if clauses.inserts else []))
+        target = self._target(tree.this, frame, of_target, *_updated_first(kinds))
+        self._add(tree.args["using"], frame, of_source)
+        self._conditions(tree.args.get("on"), frame, on)
         self._nested(tree, frame, scope)
-        target.made_as = kind
+        target.made_as = kind if target.table is not None else None
+        target.deletes = "delete" in clauses.kinds
+        for update in clauses.updates:
+            self._assign(update, frame, target)
+        definition = self._keys.definition(target.table or "")
+        columns = definition.columns if definition is not None else ()
+        for insert in clauses.inserts:
+            values = inserted_values(insert, columns)
+            given = self._assigned(values.items(), frame, target, of_source)
+            target.added.append(Added(given, of_source))
         self._last(target)
 
     def _last(self, target: Source) -> None:
@@ -498,7 +534,9 @@ class _Reading:
             if not self._is_of_the_system(name):
                 self._sources.append(source)
             return source
-        source = Source(None, kind, scope, simple=_is_simple(view))
+        if not view.calls.isdisjoint(self._keys.catalog.functions_of_tables):
+            self._say(FUNCTION)
+        source = Source(None, kind, scope, simple=_is_simple(view), view=name)
         source.sealed = scope.within() if is_sealed(view.query) else None
         source.partial = is_partial(view.query)
         source.inner = self.statement(view.query, None, source.sealed or scope)
@@ -532,6 +570,11 @@ class _Reading:
 
     def _say(self, reason: str) -> None:
         self._reasons.append(reason)
+
+
+def _updated_first(kinds: Sequence[str]) -> list[str]:
+    """Kinds of what a MERGE does, where an insertion is found by reading as an update is."""
+    return ["update" if kinds[0] == "insert" else kinds[0], *kinds[1:]]
 
 
 def _is_comma(join: exp.Join) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from traces.importers.postgresql.accesses import (
     CASCADE,
+    KEY_FOLLOWED,
     KEY_NOT_NAMED,
     LOCK_NOT_NAMED,
     NO_DEFINITION,
@@ -15,8 +16,8 @@ from traces.importers.postgresql.accesses import (
     KeyPart,
     Narrowing,
 )
-from traces.importers.postgresql.scopes import Facts, Solved, Source, facts_of
-from traces.importers.postgresql.syntax import constant
+from traces.importers.postgresql.scopes import Assigned, Facts, Solved, Source, facts_of
+from traces.importers.postgresql.syntax import constant, is_new_value
 from traces.importers.postgresql.table_keys import TableKeys
 
 _Candidates = Mapping[str, Sequence[KeyPart]]
@@ -47,10 +48,13 @@ class RowsTouched:
         if definition is None:
             self.reasons.append(NO_DEFINITION)
         kind = source.made_as or source.kind
+        added = list(self._added(source, facts))
+        if added and kind == "insert":
+            kind = "read"  # the row that is asked for is another than the one that is inserted
         if source.locked and kind == "read":
             kind = "update"
         if kind != "read" and not source.locked:
-            self._follow(source.table, kind)
+            self._follow(source, kind)
         if source.kind == "insert":
             yield from source.inserted
             return
@@ -74,6 +78,39 @@ class RowsTouched:
             if kind != "read":
                 self.reasons.append(LOCK_NOT_NAMED if source.locked else KEY_NOT_NAMED)
         yield from self._moved(source, wanted, found, facts)
+        yield from added
+
+    def _added(self, source: Source, facts: Facts) -> Iterator[Access]:
+        """The rows that a MERGE inserts, but for those of the keys that it asks for."""
+        table = source.table or ""
+        definition = self._keys.definition(table)
+        columns = definition.key if definition is not None else ()
+        for row in source.added if columns else ():
+            given = {one.column: one for one in row.given}
+            values = [given[column] for column in columns if column in given]
+            if len(values) < len(columns) or any(is_new_value(one.value) for one in values):
+                if source.made_as == "insert":
+                    yield Access(table, "insert", None)
+                continue
+            origin = facts_of(row.scope, self._solved)
+            found = {one.column: _constants(one, origin) for one in values}
+            asked = all(
+                one.other is not None
+                and facts.are_same(one.other, (source, one.column))
+                and found[one.column] == facts.constants((source, one.column))
+                for one in values
+            )
+            if not all(found.values()):
+                self.reasons.append(KEY_NOT_NAMED)
+            elif not asked:
+                key, only = _joined(self._stored(table, found))
+                yield Access(table, "insert", key, only)
+
+    def _stored(self, table: str, found: _Candidates) -> _Candidates:
+        return {
+            column: [self._keys.formed(table, column, part, stored=True) for part in parts]
+            for column, parts in found.items()
+        }
 
     def _moved(
         self, source: Source, wanted: Sequence[str], found: _Candidates, facts: Facts
@@ -83,21 +120,18 @@ class RowsTouched:
         definition = self._keys.definition(table)
         if definition is None:
             return
-        new: dict[str, Sequence[KeyPart]] = {}
-        for column, value, other in source.assigned:
-            same = other is not None and facts.are_same(other, (source, column))
-            if same or column not in definition.key:
-                continue
-            part = constant(value)
-            parts = facts.constants(other) if other is not None else ()
-            if part is not None:
-                parts = (part,)
-            if not parts:
-                self.reasons.append(KEY_NOT_NAMED)
-                return
-            new[column] = [self._keys.formed(table, column, part, stored=True) for part in parts]
-        if not new:
+        given = {
+            one.column: _constants(one, facts)
+            for one in source.assigned
+            if one.column in definition.key
+            and not (one.other is not None and facts.are_same(one.other, (source, one.column)))
+        }
+        if not all(given.values()):
+            self.reasons.append(KEY_NOT_NAMED)
             return
+        if not given:
+            return
+        new = self._stored(table, given)
         if len(found) == len(wanted):
             key, only = _joined({**found, **{f" {name}": parts for name, parts in new.items()}})
             places = list(new)
@@ -132,13 +166,25 @@ class RowsTouched:
             return tuple(key)
         return tuple(key) if wanted else tuple(facts.lowest_of(source))[:1]
 
-    def _follow(self, table: str, kind: str) -> None:
+    def _follow(self, source: Source, kind: str) -> None:
         """What the database does by itself after a write."""
-        catalog = self._keys.catalog
+        catalog, table = self._keys.catalog, source.table or ""
         if table in catalog.triggers:
             self.reasons.append(TRIGGER)
-        if kind == "delete" and table in catalog.cascades:
+        if (kind == "delete" or source.deletes) and table in catalog.cascades:
             self.reasons.append(CASCADE)
+        followed = catalog.followed.get(table, frozenset())
+        set_ = {one.column for one in source.assigned if one.other != (source, one.column)}
+        if not followed.isdisjoint(set_ | {*source.sets}):
+            self.reasons.append(KEY_FOLLOWED)
+
+
+def _constants(given: Assigned, facts: Facts) -> tuple[KeyPart, ...]:
+    """The constants that a value is, as far as they are known."""
+    part = constant(given.value)
+    if part is not None:
+        return (part,)
+    return facts.constants(given.other) if given.other is not None else ()
 
 
 def _joined(found: _Candidates) -> tuple[tuple[KeyPart, ...], tuple[Narrowing, ...]]:

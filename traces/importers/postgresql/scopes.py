@@ -38,7 +38,10 @@ class Source:
         assigned: the columns of the table that are given values, with the values.
         made_as: the kind of access that a MERGE makes; None: `kind`.
         deletes: whether a MERGE may delete its rows.
+        added: the rows that a MERGE inserts.
+        sets: the columns that an upsert sets in the row that is there.
         simple: of a view, whether it can be written to.
+        view: its name, of a view.
     """
 
     table: str | None
@@ -56,7 +59,10 @@ class Source:
     assigned: list[Assigned] = field(default_factory=list)
     made_as: str | None = None
     deletes: bool = False
+    added: list[Added] = field(default_factory=list)
+    sets: tuple[str, ...] = ()
     simple: bool = False
+    view: str = ""
 
 
 class Common(NamedTuple):
@@ -83,6 +89,18 @@ class Assigned(NamedTuple):
     column: str
     value: exp.Expr
     other: tuple[Source, str] | None
+
+
+class Added(NamedTuple):
+    """A row that is inserted where none matches.
+
+    Attributes:
+        given: the values of its columns.
+        scope: of the rows that it is made of.
+    """
+
+    given: list[Assigned]
+    scope: Scope
 
 
 class Frame:

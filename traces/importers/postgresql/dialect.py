@@ -1,0 +1,32 @@
+"""PostgreSQL's dialect for the parser, with functions that a schema defines."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from sqlglot.dialects.postgres import Postgres
+
+
+@lru_cache(maxsize=8)
+def dialect_with(functions: frozenset[str]) -> type[Postgres]:
+    """The dialect in which some functions are a schema's own.
+
+    The parser has a meaning for names of functions of other databases, such as `compress` and
+    `last`, and forgets the name.
+
+    Args:
+        functions: their names, in lower case.
+    """
+    if not functions:
+        return Postgres
+    tables = ("FUNCTIONS", "FUNCTION_PARSERS")
+    known = {
+        table: {
+            name: function
+            for name, function in getattr(Postgres.Parser, table).items()
+            if name.lower() not in functions
+        }
+        for table in tables
+    }
+    parser = type("Parser", (Postgres.Parser,), known)
+    return type("PostgresWithFunctions", (Postgres,), {"Parser": parser})
