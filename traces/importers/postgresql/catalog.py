@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,6 +10,8 @@ from functools import cached_property
 from sqlglot import exp
 
 PUBLIC = "public"
+
+_PART = re.compile(r'"[^"]*(?:""[^"]*)*"|[^.]+')
 
 
 @dataclass(frozen=True)
@@ -96,16 +99,32 @@ class Catalog:
         """The full names of all tables and views, by their names without schema."""
         found: dict[str, tuple[str, ...]] = {}
         for name in sorted((*self.tables, *self.views)):
-            bare = name.rpartition(".")[2]
+            _, bare = split_name(name)
             found[bare] = (*found.get(bare, ()), name)
         return found
 
 
 def full_name(schema: str, name: str) -> str:
-    """A name with its schema, unless that is `public`."""
-    return f"{schema}.{name}" if schema not in ("", PUBLIC) else name
+    """A name with its schema, unless that is `public`.
+
+    Names with a dot are quoted as in SQL: `"a.b"` is no table of a schema `a`.
+    """
+    return f"{_quoted(schema)}.{_quoted(name)}" if schema not in ("", PUBLIC) else _quoted(name)
+
+
+def split_name(full: str) -> tuple[str, str]:
+    """The schema and the name of a full name; the schema is empty where it is `public`."""
+    parts = _PART.findall(full)
+    plain = [part[1:-1].replace('""', '"') if part[0] == '"' else part for part in parts]
+    return (plain[0] if len(plain) > 1 else ""), plain[-1]
+
+
+def _quoted(name: str) -> str:
+    if "." not in name and '"' not in name:
+        return name
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'
 
 
 def _schema(name: str) -> str:
-    schema, dot, _ = name.rpartition(".")
-    return schema if dot else PUBLIC
+    return split_name(name)[0] or PUBLIC

@@ -16,7 +16,13 @@ from traces.errors import TraceError
 from traces.importers.base import LeftOut
 from traces.importers.byte_order import read_text
 from traces.importers.postgresql import literals
-from traces.importers.postgresql.catalog import Catalog, TableDefinition, View, full_name
+from traces.importers.postgresql.catalog import (
+    Catalog,
+    TableDefinition,
+    View,
+    full_name,
+    split_name,
+)
 from traces.importers.postgresql.syntax import DIALECT, folded, mark_values, table_name
 
 # sqlglot logs what it reads as an opaque command; such statements are counted and named instead.
@@ -28,7 +34,8 @@ _PRIMARY_KEY = ""
 INEXACT = "text of a collation that is not deterministic"
 """The type of columns that are compared in a way of their own."""
 
-_NAME = r'(?:(?:"[^"]+"|[\w$]+)\s*\.\s*)?(?:"[^"]+"|[\w$]+)'
+_PART = r'(?:"[^"]+(?:""[^"]*)*"|[\w$]+)'
+_NAME = rf"(?:{_PART}\s*\.\s*)?{_PART}"
 _DEFINITION = re.compile(
     r"^[ \t]*(?:create\s+(?:or\s+replace\s+)?(?:\w+\s+){0,2}?"
     r"(?P<what>table|view|type|domain|index|function|procedure|trigger|collation)\b"
@@ -55,7 +62,7 @@ _FUNCTION = re.compile(rf"(?:function|procedure)\s+(?P<name>{_NAME})\s*\(", re.I
 _USES_TABLES = re.compile(
     r"\b(?:select|insert|update|delete|merge|perform|execute|truncate|copy)\b", re.IGNORECASE
 )
-_CALL = re.compile(r'("[^"]+"|[\w$]+)\s*\(')
+_CALL = re.compile(rf"({_PART})\s*\(")
 _TRIGGER = re.compile(
     rf"trigger\s+{_NAME}\s+(?P<when>before|after|instead\s+of)\s+(?P<events>.*?)"
     rf"\son\s+(?P<table>{_NAME})\s.*"
@@ -279,7 +286,7 @@ class _Script:
     def _function(self, sql: str) -> None:
         found = _FUNCTION.search(sql)
         if found is not None:
-            name = _name(found["name"]).rpartition(".")[2]
+            name = _schema_and_name(found["name"])[1]
             uses = _USES_TABLES.search(sql, found.end()) is not None
             self._functions[name] = self._functions.get(name, False) or uses
             self._calls[name] = self._calls.get(name, frozenset()) | _called(sql[found.end() :])
@@ -294,7 +301,7 @@ class _Script:
     def _trigger(self, sql: str) -> None:
         found = _TRIGGER.search(sql)
         if found is not None:
-            function = _name(found["function"]).rpartition(".")[2]
+            function = _schema_and_name(found["function"])[1]
             table = _name(found["table"])
             self._triggers.append((table, function))
             if found["when"].lower().startswith("instead"):
@@ -310,14 +317,20 @@ def _parsed(sql: str) -> exp.Expr:
 
 def _name(text: str) -> str:
     """A name as it is written, such as `"Shop".orders`."""
-    parts = [part.strip() for part in re.findall(r'"[^"]+"|[\w$]+', text)]
-    plain = [part[1:-1] if part[0] == '"' else literals.folded(part) for part in parts]
-    return full_name(plain[0] if len(plain) > 1 else "", plain[-1])
+    return full_name(*_schema_and_name(text))
+
+
+def _schema_and_name(text: str) -> tuple[str, str]:
+    plain = [
+        part[1:-1].replace('""', '"') if part[0] == '"' else literals.folded(part)
+        for part in re.findall(_PART, text)
+    ]
+    return (plain[0] if len(plain) > 1 else ""), plain[-1]
 
 
 def _called(text: str) -> frozenset[str]:
     """The functions that a text calls, by their names without schema."""
-    return frozenset(_name(found[1]) for found in _CALL.finditer(text))
+    return frozenset(_schema_and_name(found[1])[1] for found in _CALL.finditer(text))
 
 
 def _kind(column: exp.Expr) -> str:
@@ -350,7 +363,7 @@ def _primary_key(statement: exp.Expr) -> tuple[str, ...]:
 
 
 def _unique_constraints(statement: exp.Expr, table: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    bare = table.rpartition(".")[2]
+    _, bare = split_name(table)
     for one in statement.find_all(exp.Constraint):
         columns: list[exp.Expr] = []
         for kind in one.find_all(exp.UniqueColumnConstraint):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from traces.importers.postgresql.accesses import KEY_NOT_NAMED
-from traces.importers.postgresql.catalog import PUBLIC
+from traces.importers.postgresql.catalog import PUBLIC, split_name
 from traces.importers.postgresql.entries import Statement
 from traces.importers.postgresql.key_values import (
     KEYS_OF_ONE_STATEMENT_MAX,
@@ -478,4 +478,4 @@ class Grouping:
 
 def _bare(table: str) -> str:
     """A table's name without its schema."""
-    return table.rpartition(".")[2]
+    return split_name(table)[1]

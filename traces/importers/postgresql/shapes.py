@@ -15,7 +15,7 @@ from traces.importers.postgresql.literals import folded
 NULL = 0
 """Stands for NULL where a slot has the places of its literals."""
 
-_TOKEN = re.compile(r'"[^"]*"|[^\W\d][\w$]*|::|[-+*/<>=~!@#%^&|`?]+|\d[\w.]*|\S')
+_TOKEN = re.compile(r'"[^"]*(?:""[^"]*)*"|[^\W\d][\w$]*|::|[-+*/<>=~!@#%^&|`?]+|\d[\w.]*|\S')
 _OPERATOR = re.compile(r"[-+*/<>=~!@#%^&|`?]+")
 _ENDS_IN_SIGN = frozenset("~!@#%^&|`?")
 """Only an operator with one of these may end in a sign (PostgreSQL manual, section 4.1.3)."""

@@ -21,6 +21,7 @@ UNREAD = {
     "call": FUNCTION,
     "do": FUNCTION,
     "truncate": KEY_NOT_NAMED,
+    "refresh": KEY_NOT_NAMED,
     "execute": EXECUTED,
     "lock": TABLE_LOCKED,
 }
@@ -40,6 +41,12 @@ _BETWEEN_TYPES = re.compile(r",(?![^()]*\))")
 _EXPLAIN = re.compile(
     r"explain (?:\( (?P<list>[^()]*) \) |(?P<words>(?:(?:analy[sz]e|verbose) )*))"
 )
+_EXPLAIN_OPTIONS = re.compile(
+    r"(?:^|;)(?:\s|--[^\n]*\n|/\*.*?\*/)*explain\s*\((?P<options>[^()]*)\)",
+    re.IGNORECASE | re.DOTALL,
+)
+_OPTION_VALUE = re.compile(r"\b[01]\b|'[^']*'")
+_SWITCHES = {"0": "off", "1": "on"}
 _EXECUTES = re.compile(r"\banaly[sz]e\b(?! (?:off|false)\b)")
 _CREATE_AS = re.compile(
     r"create (?:\w+ )*?(?:table|view) (?:if not exists )?\S+(?: \. \S+)?(?: .*?)?? as "
@@ -108,6 +115,17 @@ def control_of(text: str) -> Control:
         if text.endswith("and chain"):
             return _CHAINED[control]
     return control
+
+
+def with_options_as_words(text: str) -> str:
+    """A statement with the values of EXPLAIN's options as words: they are no values of a row."""
+    if "explain" not in text.lower():
+        return text
+    return _EXPLAIN_OPTIONS.sub(lambda found: _OPTION_VALUE.sub(_as_word, found[0]), text)
+
+
+def _as_word(found: re.Match[str]) -> str:
+    return _SWITCHES.get(found[0]) or found[0].strip("'")
 
 
 def query_of(shape: Shape) -> Query | str | None:

@@ -24,6 +24,7 @@ from traces.importers.postgresql.statement_kinds import (
     Query,
     control_of,
     query_of,
+    with_options_as_words,
 )
 from traces.importers.postgresql.table_keys import TableKeys
 from traces.importers.postgresql.temporary_tables import dropped, made_temporary
@@ -146,7 +147,7 @@ class Templates:
         found = along.of_text.get(text)
         if found is not None:
             return found
-        parts = literals.split(text)
+        parts = literals.split(with_options_as_words(text))
         gaps = "\0".join(parts[::2])
         plans = along.plans.get(gaps)
         if plans is None:

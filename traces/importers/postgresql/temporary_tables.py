@@ -6,7 +6,7 @@ import re
 
 TEMPORARY = "access to a temporary table"
 
-_NAME = r'(?:pg_temp \. )?("[^"]*"|[\w$]+)'
+_NAME = r'(?:pg_temp \. )?("[^"]*(?:""[^"]*)*"|[\w$]+)'
 _CREATE = re.compile(rf"create (?:local |global )?temp(?:orary)? table (?:if not exists )?{_NAME}")
 _INTO = re.compile(rf"select .* into temp(?:orary)? (?:table )?{_NAME}")
 _DROP = re.compile(r"drop table (?:if exists )?(?P<names>.+?)(?: cascade| restrict)?")
@@ -18,7 +18,7 @@ def made_temporary(text: str) -> str | None:
     if "temp" not in text:
         return None
     found = _CREATE.match(text) or _INTO.match(text)
-    return found[1].strip('"') if found is not None else None
+    return _unquoted(found[1]) if found is not None else None
 
 
 def dropped(text: str) -> frozenset[str] | None:
@@ -28,4 +28,8 @@ def dropped(text: str) -> frozenset[str] | None:
     found = _DROP.fullmatch(text)
     if found is None:
         return frozenset()
-    return frozenset(one.rpartition(" . ")[2].strip('"') for one in found["names"].split(" , "))
+    return frozenset(_unquoted(one.rpartition(" . ")[2]) for one in found["names"].split(" , "))
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace('""', '"') if name[0] == '"' else name

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 
 from traces.importers.postgresql.accesses import Access
+from traces.importers.postgresql.catalog import split_name
 from traces.importers.postgresql.templates import CodedAccess, Templates
 from traces.manifest import Access as NamedAccess
 from traces.manifest import TransactionType
@@ -122,5 +123,5 @@ def _digest(accesses: Iterable[CodedAccess]) -> str:
 
 def _schema(one: CodedAccess) -> str:
     """The schema that the search path has led to, which the text does not name."""
-    schema, dot, _ = one.access.table.rpartition(".")
-    return f"|{schema}" if dot and schema.lower() not in one.template.text.lower() else ""
+    schema, _ = split_name(one.access.table)
+    return f"|{schema}" if schema and schema.lower() not in one.template.text.lower() else ""

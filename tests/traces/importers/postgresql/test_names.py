@@ -221,6 +221,18 @@ def test_views_of_several_tables(tmp_path: Path) -> None:
     assert trace.left_out.counts == {VIEW_WRITTEN: 1}
 
 
+def test_dots_and_quotes_in_names(tmp_path: Path) -> None:
+    names = ('"a.b"', "a.b", 'public."a.b"', '"my ""own"""')
+    schema = "".join(f"CREATE TABLE {name} (id integer PRIMARY KEY);\n" for name in names)
+    deletes = [f"DELETE FROM {name} WHERE id = 1" for name in names]
+    trace = read(tmp_path, *deletes, schema=schema)
+    tables = ['"a.b"', "a.b", '"a.b"', '"my ""own"""']
+    assert touched(trace) == [("delete", table, 1) for table in tables]
+    assert not trace.left_out.guessed
+    temporary = ['CREATE TEMP TABLE "my ""own""" (id int)', deletes[-1]]
+    assert touched(read(tmp_path, *temporary, schema=schema)) == []
+
+
 def test_temporary_tables_are_of_their_session(tmp_path: Path) -> None:
     trace = read(
         tmp_path,
