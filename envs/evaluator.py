@@ -55,6 +55,10 @@ THREADS: Mapping[str, str] = MappingProxyType({"kind": "threads"})
 """The machine that runs on real cores."""
 
 
+_KILLED = "signal SIGKILL"
+"""In the words for a process that was killed: by the system where memory is short, or by hand."""
+
+
 @dataclass
 class Evaluation:
     """What a candidate reached, relative to the reference.
@@ -315,7 +319,7 @@ class Evaluator:
         session = self._ready_session()
         meter = None if self.repeatable else LoadMeter()
         try:
-            raw = session.run(options, on_copy=self.repeatable, check=check)
+            raw = self._run(session, options, check)
         except self._engine.Interrupted as interrupted:
             cut_short = getattr(interrupted, "result", None)
             if cut_short:
@@ -332,6 +336,19 @@ class Evaluator:
             self._give_up_database()
             raise MeasuringError(f"{subject.name}: {error}") from error
         return self._within_memory(self._with_host(raw, meter), subject, seconds)
+
+    def _run(self, session: Any, options: Any, check: bool) -> dict[str, Any]:
+        """The engine's result; a run whose copied process is killed from outside is run once more.
+
+        The system kills who has much memory, whatever it executes: a policy that is dropped for it
+        would be lost for good, and virtual cores would not repeat a search.
+        """
+        try:
+            return dict(session.run(options, on_copy=self.repeatable, check=check))
+        except RuntimeError as error:
+            if not self.repeatable or _KILLED not in str(error):
+                raise
+        return dict(session.run(options, on_copy=True, check=check))
 
     def evaluate(
         self,

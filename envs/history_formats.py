@@ -134,16 +134,19 @@ def as_register(history: History) -> Register:
 def dbcop(history: History) -> str:
     """The JSON document that `dbcop verify` reads."""
     register = as_register(history)
-    workers = int(history.attempts["worker"].max(initial=0)) + 1
-    sessions: list[list[dict[str, object]]] = [[] for _ in range(workers)]
+    # By those that there are: in a damaged history a worker's number may be any.
+    of_worker: dict[int, list[dict[str, object]]] = {
+        int(worker): [] for worker in np.unique(history.attempts["worker"])
+    }
     for one in register.transactions:
-        sessions[one.worker].append(
+        of_worker[one.worker].append(
             {"events": [_dbcop_event(e) for e in one.events], "committed": one.committed}
         )
+    sessions = list(of_worker.values())
     now = datetime.now(UTC).isoformat()
     params = {
         "id": 0,
-        "n_node": workers,
+        "n_node": len(sessions),
         "n_variable": len(register.rows),
         "n_transaction": max((len(session) for session in sessions), default=0),
         "n_event": max((len(t.events) for t in register.transactions), default=0),

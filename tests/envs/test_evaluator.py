@@ -197,6 +197,28 @@ def test_on_virtual_cores_every_run_starts_from_the_database_as_it_was_loaded(
     assert [run["on_copy"] for run in runs] == [True] * 3
 
 
+@pytest.mark.parametrize(("kills", "runs"), [(1, 2), (2, 2)])
+def test_a_run_whose_process_is_killed_is_made_once_more(
+    kills: int, runs: int, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, made = fake_engine.Session.run, []
+
+    def killed(*arguments: Any, **named: Any) -> Any:
+        made.append(named)
+        if len(made) <= kills:
+            raise RuntimeError("its process ended by signal SIGKILL, such as for want of memory")
+        return run(*arguments, **named)
+
+    monkeypatch.setattr(fake_engine.Session, "run", killed)
+    evaluator = _virtual()
+    if kills == 1:
+        assert evaluator.run(NATIVE["silo"], 0.1, warmup=0.0, seed=1).commits > 0
+    else:
+        with pytest.raises(MeasuringError, match="silo: its process ended by signal SIGKILL"):
+            evaluator.run(NATIVE["silo"], 0.1, warmup=0.0, seed=1)
+    assert len(made) == runs
+
+
 def test_on_real_cores_runs_are_made_in_place(
     evaluator: Evaluator, runs: list[dict[str, Any]]
 ) -> None:

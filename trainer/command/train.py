@@ -14,6 +14,7 @@ from omegaconf import OmegaConf
 
 from envs import Comparison, comparison_table, machine_words
 from envs.engine_interface import load_engine
+from envs.errors import MeasuringError
 from policies import Signature, load
 from trainer.budget import BudgetError, TimeBudget
 from trainer.checkpoint import (
@@ -246,8 +247,8 @@ def _train(
         except KeyboardInterrupt:
             status = "KILLED"
             raise
-        except BackendError as error:
-            raise BackendError(f"{error}\nThen resume with: {go_on}") from error
+        except (BackendError, MeasuringError) as error:
+            raise type(error)(f"{error}\nThen resume with: {go_on}") from error
         finally:
             record.end(status)
     code = _report(folder, record, outcome, OBJECTIVES[config.robust.objective].words, go_on)
