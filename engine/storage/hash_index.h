@@ -114,7 +114,7 @@ class HashIndex {
   /// Starts fetching the cache line a find of `key` will want first. Returns where it is.
   const void* prefetch(const K& key) const noexcept {
     const Bucket& head = bucket_of(key);
-    __builtin_prefetch(&head);
+    M::prefetch(reinterpret_cast<const std::byte*>(&head), sizeof(Bucket));
     return &head;
   }
 
