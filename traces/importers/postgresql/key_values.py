@@ -159,6 +159,12 @@ def in_form(text: str, form: Form, unsure: Unsure) -> str:
 
 def _rows(key: Sequence[KeyPart], columns: Sequence[list[str | None]]) -> Iterator[_Row]:
     """The rows that the values of some columns make: n-th with n-th within a list of rows."""
+    if all(len(values) == 1 for values in columns):
+        yield tuple([values[0] for values in columns])
+        return
+    if key[0].rows and all(part.rows == key[0].rows for part in key):
+        yield from zip_longest(*columns)
+        return
     places: dict[int, list[int]] = {}
     for place, part in enumerate(key):
         places.setdefault(part.rows or -place - 1, []).append(place)

@@ -176,7 +176,7 @@ class _Reading:
             kept = recursive or common.args.get("materialized") or is_sealed(common.this)
             if len(named) == 1 and not kept:
                 # It is run as a part of the one query that names it.
-                frame.made_up[name] = Common(common, frame)
+                frame.made_up[name] = Common(common, frame.so_far())
                 continue
             alone = Scope()
             made_up = Source(None, of_with=True, sealed=alone, partial=is_partial(common.this))

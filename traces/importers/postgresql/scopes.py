@@ -118,6 +118,12 @@ class Frame:
         self.made_up: dict[str, Source | Common] = dict(outer.made_up) if outer else {}
         self.required: frozenset[str] = frozenset()
 
+    def so_far(self) -> Frame:
+        """What names mean to a query of WITH: those after it are not known to it."""
+        known = Frame(self.outer)
+        known.made_up = dict(self.made_up)
+        return known
+
     def find(self, alias: str) -> Source | None:
         """The source that a name stands for here."""
         frame: Frame | None = self

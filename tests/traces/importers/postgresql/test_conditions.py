@@ -226,6 +226,10 @@ def test_a_range_below_null_is_empty() -> None:
 def test_two_uses_of_a_query_of_with_are_two() -> None:
     sql = "WITH w AS (SELECT * FROM acct) SELECT * FROM w a, w b WHERE a.id = 7 AND b.id = 8"
     assert touched(sql) == ([("scan", "acct", [""])], set())
+    later = "WITH a AS (SELECT * FROM src), src AS (SELECT * FROM usr WHERE id = 1) SELECT * FROM a"
+    assert ("scan", "src", [""]) in touched(later)[0]
+    own = "WITH acct AS (SELECT * FROM acct WHERE id = 7) SELECT * FROM acct"
+    assert touched(own) == ([("read", "acct", ["7"])], set())
     once = "WITH w AS (SELECT * FROM acct) SELECT * FROM w WHERE id = 7"
     assert touched(once) == ([("read", "acct", ["7"])], set())
 
