@@ -1,7 +1,7 @@
 r"""Throughput of this engine beside another build or another engine, alternated in one run.
 
     python engine/bench/side_by_side.py build/bench/bench/heddle_run_workload \
-        --other before=/tmp/heddle_run_workload_before --rounds 15
+        --other before=OTHER_BUILD/bench/heddle_run_workload --rounds 15
 
 A machine changes its pace while one measures: figures of different minutes can't be divided by one
 another. Each round runs every engine once, every other round in the opposite order; what is printed

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from trainer.command.main import heddle
 
 SYNTH = ["trace", "synth", "--days", "1", "--requests-per-day", "100", "shop"]
-RECORD = ["workload=ycsb", "workload.records=300", "machine.cores=1", "seconds=0.01"]
+RECORD = ["workload=ycsb", "workload.records=300", "machine.cores=1", "seconds=0.5"]
 
 
 def full(*arguments: Any, **named: Any) -> None:
