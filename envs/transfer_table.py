@@ -62,7 +62,7 @@ def _caption(found: Transfer) -> str:
     parts = [
         f"throughput ÷ {found.reference} (÷ the best there), medians of the ratios within each "
         "repeat",
-        "* trained for that workload on so many cores",
+        "* trained for that workload on that number of cores",
     ]
     if found.interrupted:
         parts.append("interrupted: not all runs were made")

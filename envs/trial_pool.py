@@ -127,7 +127,7 @@ def _process() -> ProcessPoolExecutor:
 
 
 def _begin() -> None:
-    """Whoever started the process decides what Ctrl-C means, and a lost terminal.
+    """The process that started it decides what Ctrl-C means, and a lost terminal.
 
     Once that is killed, the process is not needed any more.
     """

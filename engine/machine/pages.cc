@@ -155,10 +155,14 @@ Pages::Pages(std::size_t bytes, Size size)
 void Pages::make_ready(std::size_t bytes) {
   constexpr std::size_t kSmallPage = 4096;  // where the system grants no huge ones
   const std::size_t wanted = std::min(bytes, kKeptBytes) / kHugePage;
-  for (std::size_t kept = KeptPages::get().count(); kept < wanted; ++kept) {
-    std::byte* const page = map_pages(kHugePage, Size::huge);
-    for (std::size_t at = 0; at < kHugePage; at += kSmallPage) page[at] = std::byte{0};
-    if (!KeptPages::get().keep(page)) munmap(page, kHugePage);
+  try {
+    for (std::size_t kept = KeptPages::get().count(); kept < wanted; ++kept) {
+      std::byte* const page = map_pages(kHugePage, Size::huge);
+      for (std::size_t at = 0; at < kHugePage; at += kSmallPage) page[at] = std::byte{0};
+      if (!KeptPages::get().keep(page)) munmap(page, kHugePage);
+    }
+  } catch (const std::bad_alloc&) {
+    // Only a head start: who needs the memory asks for it again, and is told.
   }
 }
 

@@ -41,8 +41,8 @@ class Pages {
   }
   ~Pages();
 
-  /// Sees to it that single huge pages of so many bytes, and of no more than kKeptBytes, are there
-  /// to be had at once: fetched from the system, and touched.
+  /// Gets single huge pages from the system, touched, for later use: `bytes` with those that are
+  /// kept already, kKeptBytes at most, and fewer where the system gives no more.
   static void make_ready(std::size_t bytes);
   /// How many bytes all that were made have had, whatever was given back since.
   [[nodiscard]] static std::uint64_t bytes_had() noexcept;

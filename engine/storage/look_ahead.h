@@ -28,13 +28,13 @@ inline constexpr std::size_t kRowsAhead = 64;
 /// Starts fetching rows that a procedure will use.
 ///
 /// A look-up waits for memory twice, for its index node and then for its row, and most of the time
-/// that TPC-C and YCSB take is such waiting. Whoever knows some keys beforehand can have them
-/// fetched all at once, as Cicada (SIGMOD 2017) and CoroBase (VLDB 2021) do.
+/// that TPC-C and YCSB take is such waiting. A procedure that knows keys beforehand can have
+/// them fetched all at once, as Cicada (SIGMOD 2017) and CoroBase (VLDB 2021) do.
 ///
 /// `rows(ahead)` calls ahead(table, key, bytes, from = 0) for each row: of its columns these bytes
 /// will be used. It is called twice, and must name the same rows both times: for the index nodes,
 /// and for what they lead to. What is named beyond kRowsAhead rows is not fetched. Nothing read
-/// here is believed: whoever misses a row, or meets another, has fetched in vain. The caller is
+/// here is believed: a row that is missed, or taken for another, is fetched in vain. The caller is
 /// inside an epoch.
 template <class M, class Rows>
 [[gnu::always_inline]] inline void look_ahead([[maybe_unused]] const Rows& rows) {

@@ -278,7 +278,7 @@ def test_a_protocol_has_no_home() -> None:
 def shorten(
     engine: ModuleType, monkeypatch: pytest.MonkeyPatch, protocols: set[str], seconds: float
 ) -> None:
-    """Runs of these protocols measure so many seconds; in none they commit nothing."""
+    """Runs of these protocols last this many seconds; in none they commit nothing."""
     result_of = engine.Session._result
 
     def short(self: Any, protocol: str, *arguments: Any) -> dict[str, Any]:
