@@ -66,10 +66,10 @@ template <class M>
   return all_us / window_us * 1e6 * begun / mean;
 }
 
+/// Throughput is over the run's window. On simulated cores a worker that was in a transaction when
+/// that opened has a shorter one of its own: its pace there says nothing of the rest.
 template <class M>
 void add(Result& result, std::vector<Histogram>& latencies, const Measurements<M>& worker) {
-  const double seconds = M::microseconds(worker.end - worker.start) / 1e6;
-  result.duration_s = std::max(result.duration_s, seconds);
   for (std::size_t type = 0; type < result.types.size(); ++type) {
     const auto& counts = worker.by_type[type];
     result.types[type].commits += counts.commits;
@@ -77,10 +77,8 @@ void add(Result& result, std::vector<Histogram>& latencies, const Measurements<M
     result.types[type].aborts += counts.aborts;
     result.types[type].unfinished += counts.unfinished;
     result.types[type].time_s += M::microseconds(counts.time) / 1e6;
-    if (seconds > 0) {
-      // On real cores the window of all. On simulated ones each worker's own: they enter and
-      // leave it at their own transaction boundaries.
-      result.types[type].throughput += static_cast<double>(counts.commits) / seconds;
+    if (result.duration_s > 0) {
+      result.types[type].throughput += static_cast<double>(counts.commits) / result.duration_s;
     }
     latencies[type].merge(counts.latency);
   }
@@ -184,6 +182,9 @@ template <class M>
     result.types[type].name = names[type];
     result.types[type].share = run.database->share(static_cast<int>(type));
   }
+  const Ticks began = run.state.measured_from.peek();
+  const double window_us = M::microseconds(run.state.measured_until.peek() - began);
+  result.duration_s = window_us / 1e6;
   for (const Measurements<M>& worker : run.measurements) summary::add(result, latencies, worker);
   for (int worker = 0; worker < result.cores; ++worker) {
     const WaitTimes<M>* times = run.protocol->wait_times(worker);
@@ -193,7 +194,6 @@ template <class M>
     }
   }
   summary::add_intervals(result, run);
-  const Ticks began = run.state.measured_from.peek();
   for (std::size_t at = 0; at < run.switches.size(); ++at) {
     result.switches.push_back({.at_s = M::microseconds(run.switches[at] - began) / 1e6,
                                .policy = options.switches[at].policy->policy().name});
@@ -205,8 +205,7 @@ template <class M>
     result.throughput += result.types[type].throughput;
     aborts += result.types[type].aborts;
   }
-  result.mixed_throughput = summary::mixed_throughput(
-      run.measurements, *run.database, M::microseconds(run.state.measured_until.peek() - began));
+  result.mixed_throughput = summary::mixed_throughput(run.measurements, *run.database, window_us);
   if (run.database->open_loop()) {
     result.arrivals = summary::arrivals_of(run);
     result.mixed_throughput = result.throughput;
