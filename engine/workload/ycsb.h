@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "storage/ordered_index.h"
 #include "storage/storage.h"
 #include "workload/ycsb/database.h"
+#include "workload/ycsb/drawn_inputs.h"
 #include "workload/ycsb/hints.h"
 #include "workload/ycsb/inputs.h"
 #include "workload/ycsb/options.h"
@@ -50,15 +52,21 @@ class Ycsb {
   static std::vector<std::string> type_names(const Options&) { return {"ycsb"}; }
 
   Ycsb(Storage<M>& storage, const Options& options)
-      : database_(make_database(storage, options)), generator_(options, storage.max_workers()) {}
+      : options_(options),
+        workers_(storage.max_workers()),
+        database_(make_database(storage, options)),
+        generator_(options, workers_) {}
 
-  /// Every record starts out alike: nothing is left to the seed.
-  void load(std::uint64_t /*seed*/) {
+  /// Every record starts out alike: nothing but the inputs that are drawn beforehand is left to the
+  /// seed.
+  void load(std::uint64_t seed) {
     std::visit([](auto& database) { database->load(); }, database_);
+    if (options_.drawn > 0) drawn_.emplace(generator_, options_, workers_, seed);
   }
 
   void generate(Random& random, int worker, int /*workers*/, std::uint64_t /*now_us*/,
                 Input& input) const {
+    if (drawn_) return drawn_->take(worker, input);
     generator_.generate(random, worker, input);
   }
 
@@ -97,8 +105,12 @@ class Ycsb {
     return std::make_unique<Ordered>(storage, options.records, bytes);
   }
 
+  Options options_;
+  int workers_;
   AnyDatabase database_;
   ycsb::InputGenerator generator_;
+  /// A worker changes what is its own only: generating is const towards everything shared.
+  mutable std::optional<ycsb::DrawnInputs> drawn_;
 };
 
 }  // namespace heddle

@@ -64,6 +64,31 @@ TEST(Ycsb, SharesAreWhatWasAskedFor) {
 }
 
 /// Deleting as much as is inserted keeps the table as it was, and deletes oldest first.
+/// Those of a generator, again and again.
+TEST(Ycsb, RepeatsInputsThatWereDrawnBeforehand) {
+  Alone<Ycsb> ycsb(YcsbOptions::parse({{"records", "1000"}, {"drawn", "50"}}));
+  std::vector<std::uint64_t> keys;
+  for (int round = 0; round < 3; ++round) {
+    for (std::size_t i = 0; i < 50; ++i) {
+      const auto input = ycsb.next();
+      ASSERT_EQ(input.count, 16U);
+      for (std::size_t at = 0; at < 16; ++at) {
+        const std::uint64_t key = input.operations[at].key.words[0];
+        if (round == 0) keys.push_back(key);
+        ASSERT_EQ(key, keys[16 * i + at]);
+      }
+    }
+  }
+  EXPECT_GT(std::set(keys.begin(), keys.end()).size(), 100U);
+  EXPECT_EQ(ycsb.run(200).commits[0], 200);
+  EXPECT_TRUE(ycsb.workload().check().empty());
+}
+
+TEST(Ycsb, RepeatsNoInserts) {
+  EXPECT_THROW(YcsbOptions::parse({{"read", "40"}, {"insert", "10"}, {"drawn", "50"}}),
+               std::invalid_argument);
+}
+
 TEST(Ycsb, DeletesWhatWasInserted) {
   Alone<Ycsb> ycsb(YcsbOptions::parse(
       {{"records", "1000"}, {"read", "0"}, {"rmw", "0"}, {"insert", "50"}, {"delete", "50"}}));

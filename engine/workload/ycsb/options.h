@@ -25,6 +25,7 @@ struct YcsbOptions {
   int record_bytes = 100;
   int scan_length = 10;
   Index index = Index::hash;
+  int drawn = 0;
 
   void read(OptionReader& reader) {
     reader.integer("operations", operations, 1, kMostOperations, "operations of a transaction");
@@ -45,6 +46,10 @@ struct YcsbOptions {
                    "most rows that a scan visits; it visits 1 to this number");
     reader.choice("index", index, {{"hash", Index::hash}, {"ordered", Index::ordered}},
                   "index of the table; scans need ordered");
+    constexpr int kMostDrawn = 1'000'000;
+    reader.integer("drawn", drawn, 0, kMostDrawn,
+                   "inputs that each worker has drawn before a run and repeats; 0: each is drawn "
+                   "when its transaction begins");
   }
 
   static YcsbOptions parse(const OptionMap& map) {
@@ -65,6 +70,10 @@ struct YcsbOptions {
       reader.reject("delete", std::to_string(delete_share),
                     "0 to the share of insert, " + std::to_string(insert_share) +
                         ", as only inserted rows are deleted");
+    }
+    if (drawn > 0 && insert_share > 0) {
+      reader.reject("drawn", std::to_string(drawn),
+                    "0 where the share of insert is above 0, as no row is inserted twice");
     }
     if (scan_share > 0 && index == Index::hash) {
       reader.reject("index", "hash", "ordered, where the share of scan is above 0");
