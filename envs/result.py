@@ -153,6 +153,10 @@ class SwitchMade:
         return cls(float(source["at_s"]), str(source["policy"]))
 
 
+_MEMORY = ("grown_bytes", "database_bytes", "resident_bytes")
+"""What a result says of memory, as the engine names it."""
+
+
 @dataclass(frozen=True)
 class Result:
     """One measured run.
@@ -185,6 +189,8 @@ class Result:
         others: processors' time that other programs used of the real cores meanwhile; None: not
             known.
         grown_bytes: memory that the database grew by, warm-up included; None: not known.
+        database_bytes: memory that the database holds afterwards; likewise.
+        resident_bytes: memory that the process has in use then, on real cores; likewise.
         short_of_memory: whether the run was ended early because little memory was left.
     """
 
@@ -210,6 +216,8 @@ class Result:
     switches: list[SwitchMade] = field(default_factory=list)
     others: float | None = None
     grown_bytes: int | None = None
+    database_bytes: int | None = None
+    resident_bytes: int | None = None
     short_of_memory: bool = False
 
     @property
@@ -288,7 +296,7 @@ class Result:
             intervals=[Interval.from_dict(one) for one in source.get("intervals", [])],
             switches=[SwitchMade.from_dict(one) for one in source.get("switches", [])],
             others=None if others is None else float(others),
-            grown_bytes=int(memory["grown_bytes"]) if "grown_bytes" in memory else None,
+            **{name: int(memory[name]) for name in _MEMORY if name in memory},
             short_of_memory=bool(memory.get("short", False)),
         )
 
@@ -300,9 +308,11 @@ class Result:
                 del one["share"]
         reasons, states = plain.pop("aborts_by_reason"), plain.pop("aborts_by_state")
         aborts = {"by_reason": reasons, "by_state": states}
-        grown, short = plain.pop("grown_bytes"), plain.pop("short_of_memory")
-        if grown is not None:
-            plain["memory"] = {"grown_bytes": grown, "short": short}
+        memory = {name: plain.pop(name) for name in _MEMORY}
+        short = plain.pop("short_of_memory")
+        if memory["grown_bytes"] is not None:
+            known = {name: size for name, size in memory.items() if size is not None}
+            plain["memory"] = known | {"short": short}
         if plain["others"] is None:
             del plain["others"]
         plain["machine"] = self.machine.as_dict()

@@ -20,6 +20,7 @@
 #include "driver/summary.h"
 #include "driver/worker.h"
 #include "machine/concepts.h"
+#include "machine/memory_guard.h"
 #include "model/hints.h"
 
 namespace heddle {
@@ -157,6 +158,8 @@ class MachineSession final : public Session {
     result.interrupted = was_interrupted;
     result.short_of_memory = monitor.short_of_memory();
     result.grown_bytes = grown_bytes() - grown_before;
+    result.database_bytes = memory_bytes();
+    if constexpr (!M::kSingleThreaded) result.resident_bytes = resident_bytes();
     return result;
   }
 

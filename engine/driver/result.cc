@@ -57,9 +57,13 @@ std::string Result::to_json() const {
         {"commit", time_s.commit}}},
       {"waiting_by_state_s", waiting_by_state_s},
       {"interrupted", interrupted},
-      {"memory", {{"grown_bytes", grown_bytes}, {"short", short_of_memory}}},
+      {"memory",
+       {{"grown_bytes", grown_bytes},
+        {"database_bytes", database_bytes},
+        {"short", short_of_memory}}},
       {"violations", violations},
   };
+  if (resident_bytes) json["memory"]["resident_bytes"] = *resident_bytes;
   if (arrivals) {
     json["arrivals"] = {{"offered", arrivals->offered},
                         {"backlog", arrivals->backlog},

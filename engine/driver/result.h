@@ -105,8 +105,11 @@ struct Result {
   std::vector<IntervalResult> intervals;   ///< where they were asked for; together the window
   std::vector<SwitchResult> switches;      ///< those made in the window that were planned
   bool interrupted = false;
-  bool short_of_memory = false;  ///< the run was ended because little memory was left
-  std::int64_t grown_bytes = 0;  ///< of the database in the run
+  bool short_of_memory = false;     ///< the run was ended because little memory was left
+  std::int64_t grown_bytes = 0;     ///< of the database in the run
+  std::int64_t database_bytes = 0;  ///< what the database holds after it, free memory included
+  /// What the process has in use then: real cores only, as it is not the same every time.
+  std::optional<std::uint64_t> resident_bytes;
   /// The workload's consistency conditions that the database violates after the run, where asked.
   std::vector<std::string> violations;
   /// What happened when, where it was recorded.

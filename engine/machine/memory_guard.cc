@@ -85,6 +85,13 @@ std::uint64_t memory_left() {
   return left;
 }
 
+std::uint64_t resident_bytes() {
+  std::uint64_t all = 0;
+  std::uint64_t resident = 0;
+  if (!(std::ifstream("/proc/self/statm") >> all >> resident)) return 0;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
 LoadingGuard::LoadingGuard() {
   guarded = true;
   unseen = kUnseenBytes;

@@ -24,6 +24,9 @@ void guard_memory(std::uint64_t reserve_bytes, std::vector<MemoryGroup> groups);
 /// control groups leave and what RLIMIT_AS leaves. The greatest number where nothing tells.
 [[nodiscard]] std::uint64_t memory_left();
 
+/// Bytes of memory that this process has in use, as the system counts them; 0 if it does not tell.
+[[nodiscard]] std::uint64_t resident_bytes();
+
 /// Refuses memory beyond the reserve to this thread as long as it lives: allocations of Pages throw
 /// std::bad_alloc. For loading, which one thread does. A worker could not handle the exception.
 class LoadingGuard {
