@@ -24,6 +24,9 @@ LINE_BYTES = 64
 FAR_FROM_CACHES = 256 << 20
 """Memory that no cache holds, bytes."""
 
+MOST_FETCHES = 64
+"""More than any core has under way."""
+
 TRIALS = {
     "word_ns": 5.0,
     "lookup_ns": 50.0,
@@ -168,6 +171,7 @@ def _hardware(
     costs |= {
         "shared_hit_ns": shared_hit,
         "memory_ns": memory,
+        "fetches": _fetches(memory, probe.independent_load_ns(FAR_FROM_CACHES)),
         "private_lines": _power_of_two(private // LINE_BYTES),
     }
     on_step("the shared cache's size")
@@ -337,6 +341,11 @@ def _virtual_ns(
 
 def _subject(name: str, evaluator: Evaluator) -> Subject:
     return subject_of(name, evaluator.signature, untuned)
+
+
+def _fetches(memory_ns: float, independent_ns: float) -> int:
+    """How many lines a core fetches at a time: latency over the time between two arrivals."""
+    return min(max(round(memory_ns / max(independent_ns, 1e-9)), 1), MOST_FETCHES)
 
 
 def _shared_lines(probe: Any, smallest: int, limit_ns: float) -> int:

@@ -109,7 +109,9 @@ class TrialPlan:
             # A wake-up that is lost must not be made good by a time-out.
             "rescue": "false",
         }
-        return machine | self._free("machine", drawn)
+        # Rows are fetched ahead in every other trial.
+        fetches = {"fetches": str(draw.choice((0, 10)))}
+        return machine | self._free("machine", drawn) | self._free("machine.costs", fetches)
 
     def _free(self, group: str, drawn: Mapping[str, str]) -> dict[str, str]:
         """What was drawn, without the settings that are fixed."""

@@ -61,6 +61,9 @@ void read_costs(OptionReader& reader, CostModel& model) {
   reader.real(
       "exposed", model.exposed, 0, 1,
       "share of a load's latency that the core waits for; other instructions hide the rest");
+  reader.integer("fetches", model.fetches, 0, CostModel::kMostFetches,
+                 "cache lines that a core fetches at a time ahead of their use; 0: rows are not "
+                 "fetched ahead");
   ns("stream_ns", model.stream_ns, "each line of a longer copy after its first");
   ns("atomic_ns", model.atomic_ns, "a locked instruction, in addition to the access");
   ns("pause_ns", model.pause_ns, "one pause in a spinning wait");

@@ -27,6 +27,7 @@ CacheLines::CacheLines(const CostModel& model, int cores, double ticks_per_ns,
                                                             model.cores_per_socket)),
       stores_done_(static_cast<std::size_t>(cores)),
       streams_(static_cast<std::size_t>(cores)),
+      flights_(model.fetches > 0 ? static_cast<std::size_t>(cores) : 0, Flights(model.fetches)),
       own_size_(model.private_lines),
       own_mask_(model.private_lines - 1),
       common_size_(model.shared_lines),
@@ -106,13 +107,41 @@ CacheLines::Ticks CacheLines::look_up(int core, const void* address, Access acce
   const bool alone = line.owner == static_cast<unsigned>(core) && line.shared == 0;
   if (!has(core, line) || (access != Access::load && !alone)) {
     cost = fetch(core, line, access, now);
-  } else if (access == Access::exchange) {
-    cost = atomic_;
+    if (access == Access::load) cost = exposed(cost);
+  } else {
+    cost = await(core, line, access, now);
   }
   recent_of(core, line.address) = Recent(line, core, own_place(core, line));
   return cost;
 }
 
+/// What a line costs that the core has, or is about to have.
+CacheLines::Ticks CacheLines::await(int core, const Line& line, Access access, Ticks now) {
+  Ticks wait = 0;
+  if (!flights_.empty()) wait = flights_[static_cast<std::size_t>(core)].use(line.address, now);
+  switch (access) {
+    case Access::load: return exposed(wait);
+    case Access::exchange: return wait + atomic_;
+    case Access::store: break;
+  }
+  if (wait > 0) note_store(core, now + wait);
+  return 0;
+}
+
+void CacheLines::fetch_ahead(int core, const void* address, Ticks now) {
+  if (flights_.empty()) return;
+  __builtin_prefetch(address);
+  Line& line = line_of(address);
+  if (has(core, line)) return;
+  Flights& flights = flights_[static_cast<std::size_t>(core)];
+  const Ticks departure = flights.departure(now);
+  flights.add(line.address, departure + fetch(core, line, Access::load, departure));
+  // The core has had it before, it seems: its next access is to come here nevertheless.
+  Recent& recent = recent_of(core, line.address);
+  if (recent.is(line.address)) recent = Recent();
+}
+
+/// How long the access takes from now on; of a load, before instructions hide some of it.
 CacheLines::Ticks CacheLines::fetch(int core, Line& line, Access access, Ticks now) {
   const auto socket = static_cast<std::size_t>(core / cores_per_socket_);
   Tag& common = common_[socket * common_size_ + (line.number & common_mask_)];
@@ -154,12 +183,11 @@ CacheLines::Ticks CacheLines::fetch(int core, Line& line, Access access, Ticks n
   }
   own_[own_place(core, line)] = common = tag(line);
   switch (access) {
-    case Access::load: return static_cast<Ticks>(exposed_ * static_cast<double>(wait + latency));
+    case Access::load: return wait + latency;
     case Access::exchange: return wait + latency + atomic_;
     case Access::store: break;
   }
-  Ticks& done = stores_done_[static_cast<std::size_t>(core)];
-  done = std::max(done, arrival);
+  note_store(core, arrival);
   return 0;
 }
 

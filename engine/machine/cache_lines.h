@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,10 @@ namespace heddle {
 /// go to the core's store buffer: the core goes on while the line is on its way, unless it executes
 /// a locked instruction, which waits for the buffer to drain. Whoever wants a line that is on its
 /// way to somebody else waits until it has got there: writers of one line take turns.
+///
+/// Lines that a core fetches ahead of their use travel while it goes on, as many at a time as the
+/// model has it; the next ones leave when one has arrived. The first access to such a line waits
+/// for the rest of its way. Another core that writes it meanwhile takes it away, as any line.
 ///
 /// A core that reads line after line of a database's pages is recognised, as hardware does within a
 /// page, and pays little for the next one.
@@ -50,6 +55,9 @@ class CacheLines {
       return access == Access::exchange ? atomic_ : 0;
     return look_up(core, address, access, now);
   }
+
+  /// The core fetches the line from `now` on, and does not wait. Nothing, if the model has it so.
+  void fetch_ahead(int core, const void* address, Ticks now);
 
   /// The host is to fetch what a look-up of the line will need, and the line itself.
   void expect(const void* address) const {
@@ -125,6 +133,39 @@ class CacheLines {
     std::size_t next_ = 0;
   };
 
+  /// The lines that a core has fetched ahead, and has not used.
+  class Flights {
+   public:
+    /// @param most under way at a time
+    explicit Flights(int most) : arrivals_(static_cast<std::size_t>(most), 0) {}
+
+    /// When a line that is asked for now leaves.
+    [[nodiscard]] Ticks departure(Ticks now) const { return std::max(now, arrivals_[next_]); }
+    /// That line arrives.
+    void add(std::uintptr_t line, Ticks arrival) {
+      arrivals_[next_] = arrival;
+      next_ = (next_ + 1) % arrivals_.size();
+      lines_[line % lines_.size()] = {line, arrival};
+    }
+    /// The core uses the line. How long it waits for it.
+    [[nodiscard]] Ticks use(std::uintptr_t line, Ticks now) {
+      Flight& flight = lines_[line % lines_.size()];
+      if (flight.line != line) return 0;
+      flight.line = 0;
+      return flight.arrival > now ? flight.arrival - now : 0;
+    }
+
+   private:
+    struct Flight {
+      std::uintptr_t line = 0;
+      Ticks arrival = 0;
+    };
+    std::vector<Ticks> arrivals_;  ///< of the last ones, from the oldest, which `next_` is
+    std::size_t next_ = 0;
+    /// More than a procedure fetches at once: one that is displaced counts as arrived.
+    std::array<Flight, 256> lines_{};
+  };
+
   /// What a place of a cache holds: a line's number, with its contents' count mixed in.
   using Tag = std::uint32_t;
   [[nodiscard]] static Tag tag(const Line& line) {
@@ -196,7 +237,16 @@ class CacheLines {
 
   Ticks look_up(int core, const void* address, Access access, Ticks now);
   Ticks fetch(int core, Line& line, Access access, Ticks now);
+  [[nodiscard]] Ticks await(int core, const Line& line, Access access, Ticks now);
 
+  /// A store of the core is done then.
+  void note_store(int core, Ticks arrival) {
+    Ticks& done = stores_done_[static_cast<std::size_t>(core)];
+    done = std::max(done, arrival);
+  }
+  [[nodiscard]] Ticks exposed(Ticks latency) const {
+    return static_cast<Ticks>(exposed_ * static_cast<double>(latency));
+  }
   [[nodiscard]] Ticks transfer(int core, int owner) const {
     return core / cores_per_socket_ == owner / cores_per_socket_ ? transfer_ : far_transfer_;
   }
@@ -213,6 +263,7 @@ class CacheLines {
   PageArray<Tag> common_;     ///< the sockets' shared ones
   std::vector<Ticks> stores_done_;
   std::vector<Streams> streams_;
+  std::vector<Flights> flights_;  ///< the cores'; none if nothing is fetched ahead
   std::size_t own_size_, own_mask_, common_size_, common_mask_;
   std::uint32_t resident_;  ///< share of the database in a shared cache, of 2^32
   int cores_;

@@ -35,7 +35,6 @@ concept Machine =
       { M::kKind } -> std::convertible_to<std::string_view>;
       { M::kSingleThreaded } -> std::convertible_to<bool>;
       { M::kRecords } -> std::convertible_to<bool>;
-      { M::kLooksAhead } -> std::convertible_to<bool>;
 
       // Hooks, before the engine acts.
       M::on_load(address);
@@ -50,6 +49,8 @@ concept Machine =
       M::on_transaction();
 
       M::prefetch(bytes, count);
+      { M::looks_ahead() } -> std::same_as<bool>;
+      M::fetch_ahead(address, count);
       { M::number_of(address) } -> std::same_as<std::uintptr_t>;
       { M::order_of(address) } -> std::same_as<std::uintptr_t>;
 

@@ -11,6 +11,8 @@ namespace heddle {
 ///
 /// The engine's own instructions include the hits in the core's own cache that they hide.
 struct CostModel {
+  static constexpr int kMostFetches = 64;
+
   int cores_per_socket = 28;
 
   double word_ns = 1.5;
@@ -25,6 +27,7 @@ struct CostModel {
   double transfer_ns = 50.0;
   double far_transfer_ns = 130.0;
   double exposed = 1.0;
+  int fetches = 0;
   double stream_ns = 4.4;
   double atomic_ns = 6.0;
   double pause_ns = 40.0;

@@ -104,6 +104,19 @@ double load_ns(std::size_t bytes) {
   });
 }
 
+double independent_load_ns(std::size_t bytes) {
+  const Pinned pinned(usable_cores().front());
+  const PageArray<Line> lines = ring_of(bytes);
+  std::vector<std::uint32_t> order(lines.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
+  return least_ns(static_cast<double>(order.size()), [&] {
+    std::uint64_t sum = 0;
+    for (const std::uint32_t at : order) sum += lines[at].next;
+    keep(sum);
+  });
+}
+
 double transfer_ns(int one, int other) {
   const std::vector<int> cores = usable_cores();
   const auto count = static_cast<int>(cores.size());

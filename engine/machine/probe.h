@@ -14,6 +14,9 @@ namespace probe {
 /// much as a cache holds: that cache's latency; with much more than all of them: memory's.
 [[nodiscard]] double load_ns(std::size_t bytes);
 
+/// The same where no load depends on another, so that the core has as many under way as it can.
+[[nodiscard]] double independent_load_ns(std::size_t bytes);
+
 /// Handing a line that was written from one core to another: half of a round trip. Cores are
 /// numbers among those the process may use, from 0.
 /// @throws std::invalid_argument if there is no such core, or both are the same

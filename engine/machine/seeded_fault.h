@@ -20,6 +20,7 @@ enum class SeededFault : std::uint8_t {
   release_before_install,     ///< unlock a record with its new version, then write its content
   reuse_version_ids,          ///< commit as the version the worker committed as before
   read_without_second_look,   ///< at the record's version after copying its content
+  fetched_from_any_version,   ///< take what is found in a node that changes meanwhile
   own_insert_vouches,         ///< for whatever others have changed in the node before it
   ignore_own_insert,          ///< in the transaction's node set
   pass_over_for_good,         ///< forget what was passed over as uncommitted in a range
@@ -62,6 +63,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(SeededFau
                       "release_before_install",
                       "reuse_version_ids",
                       "read_without_second_look",
+                      "fetched_from_any_version",
                       "own_insert_vouches",
                       "ignore_own_insert",
                       "pass_over_for_good",

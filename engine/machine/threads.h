@@ -67,8 +67,6 @@ struct ThreadsMachine {
   static constexpr bool kSingleThreaded = false;
   /// Whether a run can be recorded (machine/timeline.h).
   static constexpr bool kRecords = false;
-  /// Whether rows are fetched before they are used (storage/look_ahead.h).
-  static constexpr bool kLooksAhead = true;
 
   /// Hooks before an access to shared memory: nothing to charge on real hardware.
   static void on_load(const void*, std::size_t = 0) noexcept {}
@@ -95,6 +93,12 @@ struct ThreadsMachine {
       __builtin_prefetch(from + at);
 #endif
     }
+  }
+
+  /// Whether rows are fetched before they are used (storage/look_ahead.h), and how.
+  [[nodiscard]] static constexpr bool looks_ahead() noexcept { return true; }
+  static void fetch_ahead(const void* from, std::size_t bytes) noexcept {
+    prefetch(static_cast<const std::byte*>(from), bytes);
   }
 
   /// A number to spread shared objects by, and one that all take them in the order of: the address.

@@ -31,6 +31,8 @@ thread_local Ticks resting_time = 0;
 /// a step. initial-exec: every hook asks, and must not pay a call for it.
 [[gnu::tls_model("initial-exec")]] thread_local VirtualCores* charging = nullptr;
 [[gnu::tls_model("initial-exec")]] thread_local OrderedCores* stepping = nullptr;
+/// Whether one of its cores is running, and looks ahead.
+[[gnu::tls_model("initial-exec")]] thread_local bool looking_ahead = false;
 /// Where the events of this thread's run go, or nullptr.
 [[gnu::tls_model("initial-exec")]] thread_local Timeline* recorded_into = nullptr;
 /// Of the last scripted run, and of the last run that left cores behind.
@@ -65,6 +67,10 @@ void VirtualMachine::on_exchange(const void* address) noexcept {
 }
 void VirtualMachine::prefetch(const std::byte* from, std::size_t bytes) noexcept {
   if (charging != nullptr) charging->prefetch(from, bytes);
+}
+bool VirtualMachine::looks_ahead() noexcept { return looking_ahead; }
+void VirtualMachine::fetch_ahead(const void* from, std::size_t bytes) noexcept {
+  if (charging != nullptr) charging->fetch_ahead(from, bytes);
 }
 void VirtualMachine::on_lookup() noexcept {
   if (charging != nullptr) charging->lookup();
@@ -147,7 +153,8 @@ namespace {
 /// The cores for a run, at work from here to the end of the scope, but while the monitor looks on.
 class CoresAtWork {
  public:
-  CoresAtWork(const VirtualCrewOptions& options, std::function<void(VirtualCrewMember&)> body) {
+  CoresAtWork(const VirtualCrewOptions& options, std::function<void(VirtualCrewMember&)> body)
+      : looks_ahead_(options.machine.model.fetches > 0) {
     const ScheduleOptions& schedule = options.machine.schedule;
     if (schedule.kind == ScheduleKind::clock || schedule.kind == ScheduleKind::delays) {
       auto cores = std::make_unique<VirtualCores>(options, std::move(body));
@@ -200,8 +207,10 @@ class CoresAtWork {
   void set_at_work(bool at_work) const {
     charging = at_work ? charged_ : nullptr;
     stepping = at_work ? stepped_ : nullptr;
+    looking_ahead = at_work && looks_ahead_;
   }
 
+  bool looks_ahead_;
   std::unique_ptr<Cores> cores_;
   VirtualCores* charged_ = nullptr;
   OrderedCores* stepped_ = nullptr;

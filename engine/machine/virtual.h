@@ -53,7 +53,6 @@ struct VirtualMachine {
   static constexpr std::string_view kKind = "virtual";
   static constexpr bool kSingleThreaded = true;
   static constexpr bool kRecords = true;
-  static constexpr bool kLooksAhead = false;
 
   using Ticks = std::uint64_t;
   static constexpr double kTicksPerUs = 16'000;
@@ -67,6 +66,9 @@ struct VirtualMachine {
   static void on_control() noexcept;
   static void prefetch(const std::byte* from, std::size_t bytes) noexcept;
   static void on_transaction() noexcept;
+  /// Whether the cores fetch rows before they use them: if they can fetch any lines meanwhile.
+  [[nodiscard]] static bool looks_ahead() noexcept;
+  static void fetch_ahead(const void* from, std::size_t bytes) noexcept;
 
   /// A number to spread shared objects by. Not the address, which is another every time: lines are
   /// numbered as they are touched.

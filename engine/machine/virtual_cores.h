@@ -110,6 +110,13 @@ class VirtualCores final : public Cores {
     }
     prefetched_at_ = clock_ + longest;
   }
+  /// The lines are on their way while the core goes on; who reads one waits for the rest of it.
+  void fetch_ahead(const void* from, std::size_t bytes) {
+    const auto* const first = static_cast<const std::byte*>(from);
+    for (std::size_t at = 0; at < bytes; at += CacheLines::kLineBytes) {
+      lines_.fetch_ahead(core_, first + at, clock_);
+    }
+  }
   void lookup() { clock_ += lookup_; }
   void insert() { clock_ += insert_; }
   void row() { clock_ += row_; }

@@ -136,9 +136,9 @@ class RecordedTrace::WorkerObserver final : public Observer<M>, private Transact
 
  private:
   Row<std::byte> read(AccessId state, TableBase<M>& table, const std::uint64_t* key,
-                      std::uint32_t bytes) override {
+                      std::uint32_t bytes, Record<M>* found) override {
     note(state, table, key);
-    return txn_->read(state, table, key, bytes);
+    return txn_->read(state, table, key, bytes, found);
   }
   bool update(AccessId state, TableBase<M>& table, std::uint32_t entry, std::uint32_t bytes,
               typename TransactionOperations<M>::Modify modify) override {

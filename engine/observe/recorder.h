@@ -113,8 +113,8 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
   // ---- the operations, every access written down -----------------------------------------------
 
   Row<std::byte> read(AccessId state, TableBase<M>& table, const std::uint64_t* key,
-                      std::uint32_t bytes) override {
-    const Row<std::byte> row = txn_->read(state, table, key, bytes);
+                      std::uint32_t bytes, Record<M>* found) override {
+    const Row<std::byte> row = txn_->read(state, table, key, bytes, found);
     if (row) {
       note_row(table, key, row, bytes, false);
     } else if (alive()) {

@@ -30,7 +30,7 @@ class TransactionOperations {
   TransactionOperations& operator=(const TransactionOperations&) = delete;
 
   virtual Row<std::byte> read(AccessId state, TableBase<M>& table, const std::uint64_t* key,
-                              std::uint32_t bytes) = 0;
+                              std::uint32_t bytes, Record<M>* found) = 0;
   virtual bool update(AccessId state, TableBase<M>& table, std::uint32_t entry, std::uint32_t bytes,
                       Modify modify) = 0;
   virtual bool insert(AccessId state, TableBase<M>& table, const std::uint64_t* key,
@@ -86,10 +86,10 @@ class ErasedTransaction final : public AnyTransaction<M> {
   explicit ErasedTransaction(Txn& txn) : txn_(txn) {}
 
   Row<std::byte> read(AccessId state, TableBase<M>& table, const std::uint64_t* key,
-                      std::uint32_t bytes) override {
+                      std::uint32_t bytes, Record<M>* found) override {
     Row<std::byte> row;
     TableKinds<M>::visit(table, [&]<class T>(T& keyed) {
-      row = txn_.read_row(state, keyed, as_key<T>(key), bytes);
+      row = txn_.read_row(state, keyed, as_key<T>(key), bytes, found);
     });
     return row;
   }

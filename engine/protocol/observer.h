@@ -44,8 +44,8 @@ class ObservedTransaction : public TypedAccess<ObservedTransaction<M>> {
 
   template <class T>
   Row<std::byte> read_row(AccessId state, T& table, const typename T::KeyType& key,
-                          std::uint32_t bytes) {
-    return operations_.read(state, table, key.words.data(), bytes);
+                          std::uint32_t bytes, Record<M>* found = nullptr) {
+    return operations_.read(state, table, key.words.data(), bytes, found);
   }
 
   template <class T, class F>

@@ -38,11 +38,12 @@ class SnapshotTransaction : public TypedAccess<SnapshotTransaction<M, kKeepsVers
   // What TypedAccess asks for (protocol/typed_access.h); a snapshot is only read.
 
   template <class T, class Width>
-  Row<std::byte> read_row(AccessId state, T& table, const typename T::KeyType& key, Width bytes) {
+  Row<std::byte> read_row(AccessId state, T& table, const typename T::KeyType& key, Width bytes,
+                          const Record<M>* found = nullptr) {
     const Scope scope(AccessKind::read, state, table, [&key] { return key.words[0]; });
     assert(table.in_snapshots() && "this table keeps no past for snapshots");
     NodeVersion<M> node;
-    const Record<M>* record = table.index().find(key, node);
+    const Record<M>* record = found != nullptr ? found : table.index().find(key, node);
     return record == nullptr ? Row<std::byte>{} : row_of(*record, bytes);
   }
 

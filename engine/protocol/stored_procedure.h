@@ -44,7 +44,8 @@ class StoredProcedureApi : public TypedAccess<P> {
   // access is about: a number, or a type that the compiler knows the number of.
 
   template <class T, class Width>
-  Row<std::byte> read_row(AccessId state, T& table, const typename T::KeyType& key, Width bytes) {
+  Row<std::byte> read_row(AccessId state, T& table, const typename T::KeyType& key, Width bytes,
+                          Record<M>* found = nullptr) {
     const Scope scope = access(AccessKind::read, state, table, key);
     const Begin begin = self().begin_access(state);
     switch (begin) {
@@ -54,7 +55,7 @@ class StoredProcedureApi : public TypedAccess<P> {
       case Begin::stop: return {};
     }
     M::on_lookup();
-    const Row<std::byte> row = look_up(state, table, key, bytes);
+    const Row<std::byte> row = look_up(state, table, key, bytes, found);
     if constexpr (P::kReplays) {
       if (begin == Begin::plain) return row;
       self().log_row(row.entry(), row.get());
@@ -166,11 +167,12 @@ class StoredProcedureApi : public TypedAccess<P> {
   }
 
   template <class T, class Width>
-  Row<std::byte> look_up(AccessId state, T& table, const typename T::KeyType& key, Width bytes) {
+  Row<std::byte> look_up(AccessId state, T& table, const typename T::KeyType& key, Width bytes,
+                         Record<M>* found) {
     int spins = 0;
     while (true) {
       NodeVersion<M> node;
-      Record<M>* record = table.index().find(key, node);
+      Record<M>* const record = found != nullptr ? found : table.index().find(key, node);
       if (record == nullptr) {
         if constexpr (leaves_timestamps()) {
           if (!self().note_miss(table, self().name_of(table, key), node)) continue;
@@ -185,7 +187,7 @@ class StoredProcedureApi : public TypedAccess<P> {
         case Look::present: return {self().value_of(entry), entry};
         case Look::absent:
         case Look::stop: return {};
-        case Look::gone: M::relax(spins);
+        case Look::gone: found = nullptr; M::relax(spins);
       }
     }
   }

@@ -19,16 +19,18 @@ template <class Derived>
 class TypedAccess {
  public:
   /// Reads the row under `key`; with a prefix type, only its first columns.
+  /// @param found the key's record where RowsAhead knows it; it saves the look-up
   template <class Prefix, class T>
-  [[gnu::always_inline]] Row<Prefix> read(AccessId state, T& table,
-                                          const typename T::KeyType& key) {
+  [[gnu::always_inline]] Row<Prefix> read(AccessId state, T& table, const typename T::KeyType& key,
+                                          typename T::RecordType* found = nullptr) {
     static_assert(sizeof(Prefix) <= sizeof(typename T::ValueType) && sizeof(Prefix) % 8 == 0);
-    return as<Prefix>(derived().read_row(state, table, key, Bytes<Prefix>{}));
+    return as<Prefix>(derived().read_row(state, table, key, Bytes<Prefix>{}, found));
   }
 
   template <class T>
-  [[gnu::always_inline]] auto read(AccessId state, T& table, const typename T::KeyType& key) {
-    return read<typename T::ValueType>(state, table, key);
+  [[gnu::always_inline]] auto read(AccessId state, T& table, const typename T::KeyType& key,
+                                   typename T::RecordType* found = nullptr) {
+    return read<typename T::ValueType>(state, table, key, found);
   }
 
   /// Changes a row read before: `modify(Prefix&)` works on a private copy.

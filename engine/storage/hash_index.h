@@ -114,16 +114,22 @@ class HashIndex {
   /// Starts fetching the cache line a find of `key` will want first. Returns where it is.
   const void* prefetch(const K& key) const noexcept {
     const Bucket& head = bucket_of(key);
-    M::prefetch(reinterpret_cast<const std::byte*>(&head), sizeof(Bucket));
+    M::fetch_ahead(&head, sizeof(Bucket));
     return &head;
   }
 
-  /// The record that a find of `key` is likely to return, or nullptr: to be fetched, never used.
+  /// What find() returns if what was fetched is enough to tell; else nullptr, also where a writer
+  /// is at work. Never waits.
   /// @param place what prefetch() returned for this key, in the same epoch
-  [[nodiscard]] const Record<M>* guess(const void* place, const K& key) const noexcept {
-    for (const Slot& slot : static_cast<const Bucket*>(place)->slots) {
-      const Record<M>* record = slot.record.peek();
-      if (record != nullptr && slot.key.peek() == key) return record;
+  [[nodiscard, gnu::always_inline]] Record<M>* find_at(const void* place,
+                                                       const K& key) const noexcept {
+    const auto& head = *static_cast<const Bucket*>(place);
+    const std::uint64_t version = head.version.now();
+    for (const Slot& slot : head.slots) {
+      if (!slot.key.equals(key)) continue;
+      // acquire: payload (VersionLock); and the record's own contents
+      Record<M>* const record = slot.record.load(std::memory_order_acquire);
+      if (record != nullptr) return head.version.unlocked_and_unchanged(version) ? record : nullptr;
     }
     return nullptr;
   }

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "storage/record.h"
+
 namespace heddle {
 
 /// Starts fetching the lines that hold the bytes [from, from + bytes) of a record's row, and the
@@ -15,67 +17,97 @@ template <class M, class R>
   constexpr std::uintptr_t kLine = 64;
   const auto header = reinterpret_cast<std::uintptr_t>(&record) / kLine * kLine;
   const auto first = reinterpret_cast<std::uintptr_t>(record.payload()) + from;
-  M::prefetch(reinterpret_cast<const std::byte*>(header), 1);
+  M::fetch_ahead(reinterpret_cast<const void*>(header), 1);
   for (auto line = std::max(first / kLine * kLine, header + kLine); line < first + bytes;
        line += kLine) {
-    M::prefetch(reinterpret_cast<const std::byte*>(line), 1);
+    M::fetch_ahead(reinterpret_cast<const void*>(line), 1);
   }
 }
 
-/// How many rows are fetched at once.
-inline constexpr std::size_t kRowsAhead = 64;
-
-/// Starts fetching rows that a procedure will use.
+/// Rows that are fetched before a procedure uses them.
 ///
 /// A look-up waits for memory twice, for its index node and then for its row, and most of the time
 /// that TPC-C and YCSB take is such waiting. A procedure that knows keys beforehand can have
 /// them fetched all at once, as Cicada (SIGMOD 2017) and CoroBase (VLDB 2021) do.
 ///
-/// `rows(ahead)` calls ahead(table, key, bytes, from = 0) for each row: of its columns these bytes
-/// will be used. It is called twice, and must name the same rows both times: for the index nodes,
-/// and for what they lead to. What is named beyond kRowsAhead rows is not fetched. Nothing read
-/// here is believed: a row that is missed, or taken for another, is fetched in vain. The caller is
-/// inside an epoch.
-template <class M, class Rows>
-[[gnu::always_inline]] inline void look_ahead([[maybe_unused]] const Rows& rows) {
-  if constexpr (M::kLooksAhead) {
-    std::array<const void*, kRowsAhead> places;  // the first `count` are set
-    std::size_t count = 0;
-    rows([&](const auto& table, const auto& key, std::size_t /*bytes*/, std::size_t /*from*/ = 0) {
-      if (count < kRowsAhead) places[count++] = table.index().prefetch(key);
-    });
-    std::size_t at = 0;
-    rows([&](const auto& table, const auto& key, std::size_t bytes, std::size_t from = 0) {
-      if (at == count) return;
-      const auto* record = table.index().guess(places[at++], key);
-      if (record != nullptr) fetch_record<M>(*record, from, bytes);
-    });
-  }
-}
+/// The records that were met on the way are kept, so that the look-ups proper need no index. Each
+/// was the key's at some moment since. It is as good as one that the index has just returned: a
+/// record that leaves the index is marked dead before, and every protocol looks for that mark.
+template <class M>
+class RowsAhead {
+ public:
+  static constexpr std::size_t kRows = 64;  ///< how many are fetched at once
 
-/// The same at the i-th turn of a loop over `count` rows, which are too many to be fetched at once:
-/// `row(j, ahead)` names the j-th. From time to time it fetches those of the turns to come.
-template <class M, class RowOf>
-[[gnu::always_inline]] inline void look_ahead_in_loop([[maybe_unused]] std::size_t i,
-                                                      [[maybe_unused]] std::size_t count,
-                                                      [[maybe_unused]] const RowOf& row) {
-  if constexpr (M::kLooksAhead) {
-    constexpr std::size_t kBlock = 8;
-    if (i % kBlock != 0 || count < 2) return;
-    const std::size_t end = std::min(i + 2 * kBlock, count);
-    look_ahead<M>([&](auto ahead) {
-      for (std::size_t j = i == 0 ? 0 : i + kBlock; j < end; ++j) row(j, ahead);
+  /// Fetches rows. `rows(ahead)` calls ahead(table, key, bytes, from = 0) for each: of its columns
+  /// these bytes will be used. It is called twice, and names the same rows both times: for the
+  /// index nodes, and for what they lead to. Rows beyond kRows are not fetched. The caller is
+  /// inside an epoch, and stays in it while it uses what was found.
+  template <class Rows>
+  [[gnu::always_inline]] void fetch(const Rows& rows) {
+    count_ = 0;
+    if (M::looks_ahead()) {
+      rows([&](const auto& table, const auto& key, std::size_t /*bytes*/, std::size_t = 0) {
+        if (count_ < kRows) found_[count_++] = table.index().prefetch(key);
+      });
+      std::size_t at = 0;
+      rows([&](const auto& table, const auto& key, std::size_t bytes, std::size_t from = 0) {
+        if (at == count_) return;
+        Record<M>* const record = table.index().find_at(found_[at], key);
+        found_[at++] = record;
+        if (record != nullptr) fetch_record<M>(*record, from, bytes);
+      });
+    }
+  }
+
+  /// The record of the i-th row that was named; nullptr: there was none, or it is not known.
+  [[nodiscard]] Record<M>* operator[](std::size_t i) const {
+    // They were records, not const ones, when fetch() noted them.
+    return i < count_ ? static_cast<Record<M>*>(const_cast<void*>(found_[i])) : nullptr;
+  }
+
+ private:
+  std::size_t count_ = 0;
+  /// The first `count_` are set: index nodes, then records.
+  std::array<const void*, kRows> found_;
+};
+
+/// The same for a loop over more rows than are fetched at once, one a turn.
+template <class M>
+class RowsAheadInLoop {
+ public:
+  /// At the i-th turn of `count`: `row(j, ahead)` names the row of the j-th. From time to time it
+  /// fetches those of the turns to come. Returns the record of the i-th, or nullptr as RowsAhead
+  /// does.
+  template <class RowOf>
+  [[gnu::always_inline]] Record<M>* turn(std::size_t i, std::size_t count, const RowOf& row) {
+    if (!M::looks_ahead() || count < 2) return nullptr;
+    if (i % kBlock == 0) {
+      if (i == 0) fetch(0, count, row);
+      fetch(i + kBlock, count, row);
+    }
+    return blocks_[i / kBlock % 2][i % kBlock];
+  }
+
+ private:
+  static constexpr std::size_t kBlock = 8;
+
+  template <class RowOf>
+  [[gnu::always_inline]] void fetch(std::size_t first, std::size_t count, const RowOf& row) {
+    const std::size_t end = std::min(first + kBlock, count);
+    blocks_[first / kBlock % 2].fetch([&](auto ahead) {
+      for (std::size_t j = first; j < end; ++j) row(j, ahead);
     });
   }
-}
+
+  std::array<RowsAhead<M>, 2> blocks_;
+};
 
 /// Starts fetching the records of an index leaf that a scan is about to visit.
 /// @param limit how many rows it visits at most; 0: all
 template <class M, class Entries>
-[[gnu::always_inline]] inline void look_ahead_in_scan([[maybe_unused]] const Entries& entries,
-                                                      [[maybe_unused]] std::uint32_t limit,
-                                                      [[maybe_unused]] std::size_t bytes) {
-  if constexpr (M::kLooksAhead) {
+[[gnu::always_inline]] inline void look_ahead_in_scan(const Entries& entries, std::uint32_t limit,
+                                                      std::size_t bytes) {
+  if (M::looks_ahead()) {
     const std::size_t most = limit == 0 ? entries.size() : limit;
     for (const auto& entry : entries.first(std::min(most, entries.size()))) {
       fetch_record<M>(*entry.record, 0, bytes);

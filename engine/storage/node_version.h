@@ -3,6 +3,7 @@
 #include <cassert>
 #include <cstdint>
 
+#include "machine/seeded_fault.h"
 #include "machine/shared.h"
 
 namespace heddle {
@@ -63,10 +64,21 @@ class VersionLock {
     return value;
   }
 
+  /// The current value, where a locked node is not worth waiting for.
+  [[nodiscard]] std::uint64_t now() const noexcept {
+    return word_.load(std::memory_order_acquire);  // acquire: as in await_unlocked()
+  }
+
   /// Whether all that was read from the node since `seen` was loaded belongs to one version of it.
   [[nodiscard]] bool unchanged(std::uint64_t seen) const noexcept {
     // relaxed: the payload loads before it are acquire, so it cannot be read ahead of them.
     return word_.load(std::memory_order_relaxed) == seen;
+  }
+
+  /// The same where `seen` is what now() returned, and may be a locked value.
+  [[nodiscard]] bool unlocked_and_unchanged(std::uint64_t seen) const noexcept {
+    if (seeded<M>(SeededFault::fetched_from_any_version)) return true;
+    return (seen & kLocked) == 0 && unchanged(seen);
   }
 
   /// Takes the lock if the node is still at `seen`; then all that was read since holds.

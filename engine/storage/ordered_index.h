@@ -142,14 +142,22 @@ class OrderedIndex {
   /// Starts fetching the leaf that a find of `key` will want. Returns where it is, or nullptr.
   const void* prefetch(const K& key) const noexcept {
     const Leaf* leaf = leaf_near(key);
-    if (leaf != nullptr) M::prefetch(reinterpret_cast<const std::byte*>(leaf), sizeof(Leaf));
+    if (leaf != nullptr) M::fetch_ahead(leaf, sizeof(Leaf));
     return leaf;
   }
 
-  /// The record that a find of `key` is likely to return, or nullptr: to be fetched, never used.
+  /// What find() returns if what was fetched is enough to tell; else nullptr, also where a writer
+  /// is at work. Never waits. A leaf that was reached unchecked may not cover the key, but one that
+  /// holds it does, and a leaf that was taken out of the tree holds none.
   /// @param place what prefetch() returned for this key, in the same epoch
-  [[nodiscard]] const Record<M>* guess(const void* place, const K& key) const noexcept {
-    return place == nullptr ? nullptr : static_cast<const Leaf*>(place)->find(key);
+  [[nodiscard, gnu::always_inline]] Record<M>* find_at(const void* place,
+                                                       const K& key) const noexcept {
+    if (place == nullptr) [[unlikely]]
+      return nullptr;
+    const auto& leaf = *static_cast<const Leaf*>(place);
+    const std::uint64_t version = leaf.version.now();
+    Record<M>* const record = leaf.find(key);
+    return leaf.version.unlocked_and_unchanged(version) ? record : nullptr;
   }
 
   /// Where transactions are ordered by timestamps: the newest there was when a leaf was last taken

@@ -31,6 +31,7 @@ template <class M, class K, template <class, class> class IndexOf>
 class KeyedTable : public TableBase<M> {
  public:
   using KeyType = K;
+  using RecordType = Record<M>;
   using IndexType = IndexOf<M, K>;
   using Keyed = KeyedTable;
 
@@ -163,9 +164,10 @@ class Table final : public KeyedTable<M, K, IndexOf> {
   }
 
   /// Quiescent: the committed row under `key`, or nullptr.
-  [[nodiscard]] const V* find_quiescent(const K& key) const {
+  /// @param found the key's record, if it is known
+  [[nodiscard]] const V* find_quiescent(const K& key, const Record<M>* found = nullptr) const {
     NodeVersion<M> seen;
-    const Record<M>* record = this->index().find(key, seen);
+    const Record<M>* record = found != nullptr ? found : this->index().find(key, seen);
     if (record == nullptr || tid::absent(record->word.peek())) return nullptr;
     return reinterpret_cast<const V*>(record->payload());
   }

@@ -13,7 +13,9 @@
 #include "protocol/outcome.h"
 #include "protocol/row.h"
 #include "storage/hash_index.h"
+#include "storage/look_ahead.h"
 #include "storage/ordered_index.h"
+#include "storage/record.h"
 #include "storage/storage.h"
 #include "storage/table.h"
 #include "storage/tid.h"
@@ -90,12 +92,17 @@ class Generic {
   template <class Txn>
   Outcome execute(Txn& txn, const Input& input) {
     std::uint64_t stamp = input.stamp;
+    RowsAhead<M> rows;
+    rows.fetch([&](auto ahead) {
+      for (const std::uint32_t key : input.ordered) ahead(ordered_, make_key(key), sizeof(Whole));
+      for (const std::uint32_t key : input.hash) ahead(hash_, make_key(key), sizeof(Whole));
+    });
     for (const generic::Step& step : program_.steps(input.type)) {
       think(stamp);
       if (step.hash) {
-        take(txn, hash_, input.hash, step, stamp);
+        take(txn, hash_, input.hash, step, stamp, rows[generic::kSlots + step.slot]);
       } else {
-        take(txn, ordered_, input.ordered, step, stamp);
+        take(txn, ordered_, input.ordered, step, stamp, rows[step.slot]);
       }
       if (txn.stop() == Outcome::abort) return Outcome::abort;
       ++stamp;
@@ -157,32 +164,32 @@ class Generic {
   }
 
   template <class Txn, class T>
-  void take(Txn& txn, T& table, const Slots& slots, const generic::Step& step,
-            std::uint64_t stamp) {
+  void take(Txn& txn, T& table, const Slots& slots, const generic::Step& step, std::uint64_t stamp,
+            Record<M>* found) {
     if (step.whole) {
-      take_with<Whole>(txn, table, slots, step, stamp);
+      take_with<Whole>(txn, table, slots, step, stamp, found);
     } else {
-      take_with<Prefix>(txn, table, slots, step, stamp);
+      take_with<Prefix>(txn, table, slots, step, stamp, found);
     }
   }
 
   /// A row that is not there leaves the rest of the step undone.
   template <class P, class Txn, class T>
   void take_with(Txn& txn, T& table, const Slots& slots, const generic::Step& step,
-                 std::uint64_t stamp) {
+                 std::uint64_t stamp, Record<M>* found) {
     using generic::Act;
     const Key1 key = make_key(slots[step.slot]);
     const AccessId state = step.state;
     const auto write = [stamp](P& row) { overwrite(row, stamp); };
     switch (step.act) {
-      case Act::read: (void)txn.template read<P>(state, table, key); return;
+      case Act::read: (void)txn.template read<P>(state, table, key, found); return;
       case Act::update:
-        if (const auto row = txn.template read<P>(state, table, key)) {
+        if (const auto row = txn.template read<P>(state, table, key, found)) {
           (void)txn.update(state, table, row, write);
         }
         return;
       case Act::rewrite:
-        if (const auto row = txn.template read<P>(state, table, key)) {
+        if (const auto row = txn.template read<P>(state, table, key, found)) {
           (void)txn.update(second(state), table, row, write);
         }
         return;
@@ -193,7 +200,7 @@ class Generic {
         return;
       }
       case Act::remove:
-        if (const auto row = txn.template read<P>(state, table, key)) {
+        if (const auto row = txn.template read<P>(state, table, key, found)) {
           (void)txn.remove(second(state), table, row);
         }
         return;

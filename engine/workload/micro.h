@@ -106,7 +106,8 @@ class Micro {
 
   template <class Txn>
   Outcome execute(Txn& txn, const Input& input) {
-    look_ahead<M>([&](auto ahead) {
+    RowsAhead<M> rows;
+    rows.fetch([&](auto ahead) {
       for (std::size_t i = 1; i < kAccesses; ++i) {
         ahead(table_of(i, input), make_key(input.rows[i]), sizeof(Row));
       }
@@ -116,7 +117,8 @@ class Micro {
     std::int64_t change = 1;
     for (std::size_t i = 0; i < kAccesses; ++i) {
       Rows& table = table_of(i, input);
-      const auto row = txn.read(state, table, make_key(input.rows[i]));
+      const auto row =
+          txn.read(state, table, make_key(input.rows[i]), i == 0 ? nullptr : rows[i - 1]);
       if (!row) return txn.stop();
       if (!txn.update(state, table, row, [change](Row& value) { value.number += change; })) {
         return txn.stop();

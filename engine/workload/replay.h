@@ -104,8 +104,9 @@ class Replay {
   Outcome execute(Txn& txn, const Input& input) {
     const std::uint64_t first = program_->first_access(input.transaction);
     const std::uint64_t end = program_->end_access(input.transaction);
+    RowsAheadInLoop<M> rows;
     for (std::uint64_t at = first; at < end; ++at) {
-      look_ahead_in_loop<M>(at - first, end - first, [&](std::size_t turn, auto ahead) {
+      auto* const found = rows.turn(at - first, end - first, [&](std::size_t turn, auto ahead) {
         const std::uint64_t access = first + turn;
         const replay::Step& step = program_->step(input.type, access);
         with(tables_[step.table], [&](const auto& table) {
@@ -113,7 +114,8 @@ class Replay {
         });
       });
       const replay::Step& step = program_->step(input.type, at);
-      with(tables_[step.table], [&](auto& table) { make(txn, table, step, at, input.round); });
+      with(tables_[step.table],
+           [&](auto& table) { make(txn, table, step, at, input.round, found); });
       if (txn.stop() == Outcome::abort) return Outcome::abort;
       if ((program_->marks(at) & replay::kCloses) != 0) txn.passed(last_state(step));
     }
@@ -200,15 +202,17 @@ class Replay {
 
   /// A row that is not there, or is there already, leaves the access undone.
   template <class Txn, class T>
-  void make(Txn& txn, T& table, const replay::Step& step, std::uint64_t at, std::uint32_t round) {
+  void make(Txn& txn, T& table, const replay::Step& step, std::uint64_t at, std::uint32_t round,
+            Record<M>* found) {
     const Key1 key = key_of_access(step, at, round);
     switch (step.act) {
-      case replay::Act::read: (void)txn.read(step.state, table, key); return;
-      case replay::Act::update: return update(txn, table, step.state, key, program_->marks(at));
+      case replay::Act::read: (void)txn.read(step.state, table, key, found); return;
+      case replay::Act::update:
+        return update(txn, table, step.state, key, program_->marks(at), found);
       case replay::Act::insert: (void)txn.insert(step.state, table, key, Row{}); return;
       case replay::Act::remove:
-        if (const auto found = txn.read(step.state, table, key)) {
-          (void)txn.remove(last_state(step), table, found);
+        if (const auto row = txn.read(step.state, table, key, found)) {
+          (void)txn.remove(last_state(step), table, row);
         }
         return;
       case replay::Act::scan: return scan(txn, table, step.state, key);
@@ -216,13 +220,14 @@ class Replay {
   }
 
   template <class Txn, class T>
-  void update(Txn& txn, T& table, AccessId state, const Key1& key, std::uint8_t marks) {
-    const auto found = txn.read(state, table, key);
-    if (!found) return;
+  void update(Txn& txn, T& table, AccessId state, const Key1& key, std::uint8_t marks,
+              Record<M>* found) {
+    const auto read = txn.read(state, table, key, found);
+    if (!read) return;
     const std::int64_t change = (marks & replay::kAdds) != 0    ? 1
                                 : (marks & replay::kTakes) != 0 ? -1
                                                                 : 0;
-    (void)txn.update(state, table, found, [change](Row& row) {
+    (void)txn.update(state, table, read, [change](Row& row) {
       row.words.front() += change;
       row.words.back() = row.words.front();
     });

@@ -35,6 +35,7 @@ def test_what_the_probes_tell_becomes_costs(
     assert found.costs["private_lines"] == (512 << 10) // 64
     assert found.costs["shared_lines"] == (16 << 20) // 64
     assert (found.costs["shared_hit_ns"], found.costs["memory_ns"]) == (16.0, 130.0)
+    assert found.costs["fetches"] == 10
     assert (found.costs["transfer_ns"], found.costs["far_transfer_ns"]) == (51.0, 51.5)
     assert found.costs["cores_per_socket"] == 2
     assert found.assumed == {}

@@ -49,6 +49,10 @@ class probe:  # noqa: N801  (stands for a module)
         return 4.0 if size <= 512 << 10 else 16.0 if size <= 16 << 20 else 130.0
 
     @staticmethod
+    def independent_load_ns(size: int) -> float:
+        return 13.0
+
+    @staticmethod
     def transfer_ns(one: int, other: int) -> float:
         return 50.0 + abs(one - other)
 

@@ -30,7 +30,10 @@ class MachineConfig:
 
 @dataclass
 class CostsConfig:
-    """What a virtual core pays; the engine declares what each is (`machine/costs`)."""
+    """What a virtual core pays; the engine declares what each is (`machine/costs`).
+
+    Files that were written before rows were fetched ahead say nothing of `fetches`.
+    """
 
     cores_per_socket: int = MISSING
     word_ns: float = MISSING
@@ -44,6 +47,7 @@ class CostsConfig:
     transfer_ns: float = MISSING
     far_transfer_ns: float = MISSING
     exposed: float = MISSING
+    fetches: int = 0
     stream_ns: float = MISSING
     atomic_ns: float = MISSING
     pause_ns: float = MISSING

@@ -45,6 +45,7 @@ inline Trial drawn_trial(std::uint64_t seed, Bias bias = Bias::none) {
   trial.seed = seed;
   trial.machine.kind = "virtual";
   trial.machine.seed = seed;
+  trial.machine.model.fetches = seed % 2 == 0 ? 0 : 10;
   auto& schedule = trial.machine.schedule;
   schedule.kind = std::array{ScheduleKind::clock, ScheduleKind::delays,
                              ScheduleKind::priorities}[random.below(3)];

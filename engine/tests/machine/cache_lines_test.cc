@@ -291,6 +291,62 @@ TEST_F(Lines, ACacheHoldsSoManyLines) {
   EXPECT_EQ(cost(0, 1, load), 100U);
 }
 
+class FetchedLines : public Lines {
+ protected:
+  static CostModel fetching(int fetches) {
+    CostModel model = distinct_costs();
+    model.private_lines = 16;
+    model.fetches = fetches;
+    return model;
+  }
+  CacheLines::Ticks use(CacheLines& lines, std::size_t line, CacheLines::Ticks now) const {
+    return lines.cost(0, &memory_[line], load, now);
+  }
+};
+
+TEST_F(FetchedLines, AreWaitedForAsLongAsTheyAreStillOnTheirWay) {
+  CacheLines lines(fetching(8), 4, 1.0, kHuge);
+  for (std::size_t line = 0; line < 3; ++line) lines.fetch_ahead(0, &memory_[line], 1000);
+  EXPECT_EQ(use(lines, 0, 1030), 70U);
+  EXPECT_EQ(use(lines, 0, 1030), 0U) << "it has been waited for";
+  EXPECT_EQ(use(lines, 1, 1100), 0U);
+  EXPECT_EQ(lines.cost(0, &memory_[2], exchange, 1090), 10U + 5U);
+}
+
+TEST_F(FetchedLines, TravelSoManyAtATime) {
+  CacheLines lines(fetching(2), 4, 1.0, kHuge);
+  for (std::size_t line = 0; line < 5; ++line) lines.fetch_ahead(0, &memory_[line], 1000);
+  lines.fetch_ahead(1, &memory_[40], 1000);
+  EXPECT_EQ(use(lines, 0, 1000), 100U);
+  EXPECT_EQ(use(lines, 1, 1000), 100U);
+  EXPECT_EQ(use(lines, 2, 1000), 200U);
+  EXPECT_EQ(use(lines, 4, 1000), 300U);
+  EXPECT_EQ(lines.cost(1, &memory_[40], load, 1000), 100U) << "another core's";
+}
+
+TEST_F(FetchedLines, AreFetchedAgainWhereAnotherCoreHasWrittenThemMeanwhile) {
+  CacheLines lines(fetching(8), 4, 1.0, kHuge);
+  lines.fetch_ahead(0, &memory_[0], 1000);
+  (void)lines.cost(kNear, &memory_[0], exchange, 5000);
+  EXPECT_EQ(use(lines, 0, 1'000'000), 30U);
+}
+
+TEST_F(FetchedLines, AreWaitedForAlsoWhereTheCoreHadThemShortlyBefore) {
+  CacheLines lines(fetching(8), 4, 1.0, kHuge);
+  (void)use(lines, 0, 1000);
+  for (std::size_t line = 1; line < 64; ++line) (void)use(lines, line, 2000);
+  const std::vector<Memory> more(64);
+  for (const Memory& one : more) (void)lines.cost(0, &one, load, 3000);
+  lines.fetch_ahead(0, &memory_[0], 5000);
+  EXPECT_GT(use(lines, 0, 5001), 0U);
+}
+
+TEST_F(FetchedLines, AreNoneWhereTheModelFetchesNone) {
+  CacheLines lines(fetching(0), 4, 1.0, kHuge);
+  lines.fetch_ahead(0, &memory_[0], 1000);
+  EXPECT_EQ(use(lines, 0, 9000), 100U);
+}
+
 TEST(LinesInARow, AreCheapToReadWithinAPage) {
   const Pages memory(Pages::kHugePage);
   CostModel costs = distinct_costs();

@@ -45,8 +45,8 @@ class Liar final : public AnyTransaction<M> {
   bool inserts = true;                                  ///< else it only says so
 
   Row<std::byte> read(AccessId state, TableBase<M>& table, const std::uint64_t* at,
-                      std::uint32_t bytes) override {
-    const Row<std::byte> row = txn_.read(state, table, at, bytes);
+                      std::uint32_t bytes, Record<M>* found) override {
+    const Row<std::byte> row = txn_.read(state, table, at, bytes, found);
     return row && shown ? as_row(*shown, row.entry()) : row;
   }
   bool update(AccessId state, TableBase<M>& table, std::uint32_t entry, std::uint32_t bytes,

@@ -29,8 +29,8 @@ struct LosesUpdates {
   int updates_left = 1;
 
   template <class T>
-  auto read(AccessId state, T& table, const Key1& key) {
-    return txn.read(state, table, key);
+  auto read(AccessId state, T& table, const Key1& key, typename T::RecordType* found) {
+    return txn.read(state, table, key, found);
   }
   template <class T, class V, class F>
   bool update(AccessId state, T& table, const Row<V>& row, F modify) {

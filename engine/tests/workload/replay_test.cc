@@ -58,9 +58,9 @@ struct Watched {
   std::vector<std::string>& told;
 
   template <class T>
-  auto read(AccessId state, T& table, const Key1& key) {
+  auto read(AccessId state, T& table, const Key1& key, typename T::RecordType* found) {
     tell("read", state, table, key);
-    return txn.read(state, table, key);
+    return txn.read(state, table, key, found);
   }
   template <class T, class V, class F>
   bool update(AccessId state, T& table, const Row<V>& row, F modify) {

@@ -30,9 +30,9 @@ class SignatureCheck final : public TransactionOperations<M> {
   [[nodiscard]] const std::vector<Hint>& accesses() const { return accesses_; }
 
   Row<std::byte> read(AccessId state, TableBase<M>& table, const std::uint64_t* key,
-                      std::uint32_t bytes) override {
+                      std::uint32_t bytes, Record<M>* found) override {
     expect(state, AccessKind::read, table, key);
-    const Row<std::byte> row = txn_.read(state, table, key, bytes);
+    const Row<std::byte> row = txn_.read(state, table, key, bytes, found);
     if (row) keys_[row.entry()] = word_of(table, key);
     return row;
   }

@@ -68,12 +68,14 @@ class PurchaseTransaction {
   void add_recorded() { lines_[count_++] = {{}, in_.product, 0}; }
 
   bool sell() {
+    RowsAheadInLoop<M> rows;
     for (std::size_t i = 0; i < count_; ++i) {
-      look_ahead_in_loop<M>(i, count_, [this](std::size_t at, auto ahead) {
+      auto* const found = rows.turn(i, count_, [this](std::size_t at, auto ahead) {
         ahead(tables_.stock, make_key(lines_[at].product), sizeof(Stock));
       });
       Line& line = lines_[i];
-      const auto stock = txn_.read(kPurchaseReadStock, tables_.stock, make_key(line.product));
+      const auto stock =
+          txn_.read(kPurchaseReadStock, tables_.stock, make_key(line.product), found);
       if (!stock) return false;
       line.amount_cents =
           line.quantity() * (line.in_cart ? line.in_cart->price_cents : stock->head.price_cents);

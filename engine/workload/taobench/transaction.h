@@ -61,14 +61,15 @@ struct States {
 
 /// What a transaction looks at.
 template <class Txn, class M>
-bool look(Txn& txn, Tables<M>& tables, const Operation& operation, const States& states) {
+bool look(Txn& txn, Tables<M>& tables, const Operation& operation, const States& states,
+          Record<M>* found) {
   switch (operation.kind) {
     case Kind::read_object:
       return static_cast<bool>(
-          txn.read(states.read_object, tables.objects, make_key(operation.object)));
+          txn.read(states.read_object, tables.objects, make_key(operation.object), found));
     case Kind::read_edge:
-      return static_cast<bool>(
-          txn.read(states.read_edge, tables.edges, pair_key(operation.object, operation.to)));
+      return static_cast<bool>(txn.read(states.read_edge, tables.edges,
+                                        pair_key(operation.object, operation.to), found));
     case Kind::scan_edges:
       return txn.scan(states.scan_edges, tables.edges, pair_key(operation.object, 0),
                       last_pair(operation.object), Order::ascending, 0,
@@ -79,10 +80,11 @@ bool look(Txn& txn, Tables<M>& tables, const Operation& operation, const States&
   return false;
 }
 
-/// Fetches the rows of the turns to come; see look_ahead_in_loop().
+/// The record of the i-th operation, where it is known; see RowsAheadInLoop.
 template <class M>
-void look_ahead_from(std::size_t i, const Tables<M>& tables, const Input& input) {
-  look_ahead_in_loop<M>(i, input.count, [&](std::size_t at, auto ahead) {
+Record<M>* look_ahead_from(std::size_t i, RowsAheadInLoop<M>& rows, const Tables<M>& tables,
+                           const Input& input) {
+  return rows.turn(i, input.count, [&](std::size_t at, auto ahead) {
     const Operation& operation = input.operations[at];
     switch (operation.kind) {
       case Kind::read_object:
@@ -100,9 +102,10 @@ void look_ahead_from(std::size_t i, const Tables<M>& tables, const Input& input)
 template <class Txn, class M>
 Outcome run_reads(Txn& txn, Tables<M>& tables, const Input& input, Reads reads) {
   const States states = states_of(input.type, reads);
+  RowsAheadInLoop<M> rows;
   for (std::uint32_t i = 0; i < input.count; ++i) {
-    look_ahead_from<M>(i, tables, input);
-    if (!look(txn, tables, input.operations[i], states)) return txn.stop();
+    auto* const found = look_ahead_from<M>(i, rows, tables, input);
+    if (!look(txn, tables, input.operations[i], states, found)) return txn.stop();
   }
   return Outcome::commit;
 }
@@ -115,13 +118,14 @@ class Writes {
       : txn_(txn), tables_(tables), in_(input), states_(states_of(input.type, {})) {}
 
   Outcome run() {
+    RowsAheadInLoop<M> rows;
     for (std::uint32_t i = 0; i < in_.count; ++i) {
-      look_ahead_from<M>(i, tables_, in_);
+      auto* const found = look_ahead_from<M>(i, rows, tables_, in_);
       const Operation& operation = in_.operations[i];
-      const bool done = operation.kind == Kind::update_object ? update_object(operation)
+      const bool done = operation.kind == Kind::update_object ? update_object(operation, found)
                         : operation.kind == Kind::update_edge
                             ? update_edge(operation)
-                            : look(txn_, tables_, operation, states_);
+                            : look(txn_, tables_, operation, states_, found);
       if (!done) return txn_.stop();
     }
     txn_.passed(states_.rmw_update_edge);
@@ -129,9 +133,9 @@ class Writes {
   }
 
  private:
-  bool update_object(const Operation& operation) {
+  bool update_object(const Operation& operation, Record<M>* found) {
     const auto row =
-        txn_.read(states_.rmw_read_object, tables_.objects, make_key(operation.object));
+        txn_.read(states_.rmw_read_object, tables_.objects, make_key(operation.object), found);
     return row && txn_.update(states_.rmw_update_object, tables_.objects, row,
                               [&](Value& value) { value.add(operation.change); });
   }

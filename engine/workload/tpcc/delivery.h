@@ -52,7 +52,8 @@ class DeliveryTransaction {
 
   /// The oldest new order of each district.
   bool take_new_orders() {
-    look_ahead<M>([this](auto ahead) {
+    RowsAhead<M> leaves;
+    leaves.fetch([this](auto ahead) {
       for (std::uint32_t district = 1; district <= kDistrictsPerWarehouse; ++district) {
         ahead(tables_.new_order, order_key(in_.warehouse, district, 0), 0);
       }
@@ -77,7 +78,8 @@ class DeliveryTransaction {
   }
 
   bool assign_carrier() {
-    look_ahead<M>([this](auto ahead) {
+    RowsAhead<M> orders;
+    orders.fetch([this](auto ahead) {
       for (std::size_t i = 0; i < count_; ++i) {
         const Parcel& parcel = parcels_[i];
         ahead(tables_.order, order_key(in_.warehouse, parcel.district, parcel.order),
@@ -86,8 +88,9 @@ class DeliveryTransaction {
     });
     for (std::size_t i = 0; i < count_; ++i) {
       Parcel& parcel = parcels_[i];
-      const auto order = txn_.read(kDeliveryReadOrder, tables_.order,
-                                   order_key(in_.warehouse, parcel.district, parcel.order));
+      const auto order =
+          txn_.read(kDeliveryReadOrder, tables_.order,
+                    order_key(in_.warehouse, parcel.district, parcel.order), orders[i]);
       if (!order) return false;
       parcel.customer = order->customer;
       if (!txn_.update(kDeliveryUpdateOrder, tables_.order, order,
@@ -100,7 +103,7 @@ class DeliveryTransaction {
   }
 
   bool deliver_lines() {
-    look_ahead<M>([this](auto ahead) {
+    lines_and_customers_.fetch([this](auto ahead) {
       for (std::size_t i = 0; i < count_; ++i) {
         const Parcel& parcel = parcels_[i];
         ahead(tables_.order_line, order_line_key(in_.warehouse, parcel.district, parcel.order, 1),
@@ -141,7 +144,8 @@ class DeliveryTransaction {
       const Parcel& parcel = parcels_[i];
       const auto customer = txn_.template read<CustomerHead>(
           kDeliveryReadCustomer, tables_.customer,
-          customer_key(in_.warehouse, parcel.district, parcel.customer));
+          customer_key(in_.warehouse, parcel.district, parcel.customer),
+          lines_and_customers_[2 * i + 1]);
       if (!customer) return false;
       if (!txn_.update(kDeliveryUpdateCustomer, tables_.customer, customer, [&](CustomerHead& row) {
             row.balance_cents += parcel.amount_cents;
@@ -159,6 +163,7 @@ class DeliveryTransaction {
   const DeliveryInput& in_;
   std::array<Parcel, kDistrictsPerWarehouse> parcels_;  // the first `count_` are set
   std::size_t count_ = 0;
+  RowsAhead<M> lines_and_customers_;  // two an order
 };
 
 }  // namespace heddle::tpcc

@@ -29,7 +29,7 @@ class NewOrderTransaction {
 
   Outcome run(NewOrderOutput& output) {
     // Before the district is read: others change it all the time.
-    look_ahead<M>([this](auto ahead) { rows(ahead); });
+    ahead_.fetch([this](auto ahead) { rows(ahead); });
     const auto warehouse = txn_.template read<WarehouseHead>(
         kNewOrderReadWarehouse, tables_.warehouse, warehouse_key(in_.warehouse));
     if (!warehouse) return txn_.stop();
@@ -43,16 +43,16 @@ class NewOrderTransaction {
     }
     if (!take_from_stock(output)) return txn_.stop();
     if (!insert_order(output.order)) return txn_.stop();
-    const auto customer =
-        txn_.template read<CustomerHead>(kNewOrderReadCustomer, tables_.customer,
-                                         customer_key(in_.warehouse, in_.district, in_.customer));
+    const auto customer = txn_.template read<CustomerHead>(
+        kNewOrderReadCustomer, tables_.customer,
+        customer_key(in_.warehouse, in_.district, in_.customer), ahead_[3 * in_.line_count]);
     if (!customer) return txn_.stop();
     output.total_cents = total_cents(*warehouse, district->tax_bp, customer->discount_bp);
     return Outcome::commit;
   }
 
  private:
-  /// Those that are likely to be far away.
+  /// Those that are likely to be far away: first three a line.
   template <class Ahead>
   void rows(const Ahead& ahead) const {
     const std::size_t info =
@@ -76,11 +76,11 @@ class NewOrderTransaction {
   bool take_from_stock(NewOrderOutput& output) {
     for (std::size_t i = 0; i < in_.line_count; ++i) {
       const NewOrderInput::Line& line = in_.lines[i];
-      const auto item =
-          txn_.template read<ItemHead>(kNewOrderReadItem, tables_.item, item_key(line.item));
+      const auto item = txn_.template read<ItemHead>(kNewOrderReadItem, tables_.item,
+                                                     item_key(line.item), ahead_[3 * i]);
       if (!item) return false;
       const Key1 key = stock_key(line.supply_warehouse, line.item);
-      const auto stock = txn_.read(kNewOrderReadStock, tables_.stock, key);
+      const auto stock = txn_.read(kNewOrderReadStock, tables_.stock, key, ahead_[3 * i + 1]);
       if (!stock) return false;
       const bool remote = line.supply_warehouse != in_.warehouse;
       if (!txn_.update(kNewOrderUpdateStock, tables_.stock, stock,
@@ -88,7 +88,7 @@ class NewOrderTransaction {
         return false;
       }
       // Never written after the population, so there is nothing for concurrency control to protect.
-      texts_[i] = tables_.stock_text.find_quiescent(key);
+      texts_[i] = tables_.stock_text.find_quiescent(key, ahead_[3 * i + 2]);
       amounts_cents_[i] = line.quantity * item->price_cents;
       output.original_lines += item->original && texts_[i]->original;
     }
@@ -151,6 +151,7 @@ class NewOrderTransaction {
   Txn& txn_;
   Tables<M>& tables_;
   const NewOrderInput& in_;
+  RowsAhead<M> ahead_;
   // Set for the lines of the order only.
   std::array<const StockText*, kMostOrderLines> texts_;
   std::array<std::uint32_t, kMostOrderLines> amounts_cents_;

@@ -31,7 +31,7 @@ class PaymentTransaction {
       : txn_(txn), tables_(tables), in_(input) {}
 
   Outcome run(PaymentOutput& output) {
-    look_ahead<M>([this](auto ahead) { rows(ahead); });
+    ahead_.fetch([this](auto ahead) { rows(ahead); });
     const auto warehouse =
         txn_.read(kPaymentReadWarehouse, tables_.warehouse, warehouse_key(in_.warehouse));
     if (!warehouse) return txn_.stop();
@@ -71,15 +71,16 @@ class PaymentTransaction {
   bool charge(PaymentOutput& output) {
     const CustomerChoice& choice = in_.customer;
     const Key1 key = customer_key(choice.warehouse, choice.district, output.customer);
+    Record<M>* const found = choice.customer == CustomerChoice::kByLastName ? nullptr : ahead_[0];
     const auto profile =
-        txn_.template read<CustomerProfile>(kPaymentReadCustomer, tables_.customer, key);
+        txn_.template read<CustomerProfile>(kPaymentReadCustomer, tables_.customer, key, found);
     if (!profile) return false;
     output.balance_cents = profile->head.balance_cents - in_.amount_cents;
     if (profile->head.credit != Text<2>::of("BC")) {
       return txn_.update(kPaymentUpdateCustomer, tables_.customer, profile,
                          [&](CustomerProfile& row) { pay(row.head); });
     }
-    const auto customer = txn_.read(kPaymentReadCustomer, tables_.customer, key);
+    const auto customer = txn_.read(kPaymentReadCustomer, tables_.customer, key, found);
     if (!customer) return false;
     return txn_.update(kPaymentUpdateCustomer, tables_.customer, customer, [&](Customer& row) {
       pay(row.profile.head);
@@ -130,6 +131,7 @@ class PaymentTransaction {
   Txn& txn_;
   Tables<M>& tables_;
   const PaymentInput& in_;
+  RowsAhead<M> ahead_;
 };
 
 }  // namespace heddle::tpcc

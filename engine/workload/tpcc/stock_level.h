@@ -67,11 +67,13 @@ Outcome stock_level(Txn& txn, Tables<M>& tables, const StockLevelInput& input,
           Order::ascending, 0, collect)) {
     return txn.stop();
   }
+  RowsAheadInLoop<M> rows;
   for (std::size_t i = 0; i < item_count; ++i) {
-    look_ahead_in_loop<M>(i, item_count, [&](std::size_t at, auto ahead) {
+    auto* const found = rows.turn(i, item_count, [&](std::size_t at, auto ahead) {
       ahead(tables.stock, stock_key(input.warehouse, items[at]), sizeof(Stock));
     });
-    const auto stock = txn.read(kNoState, tables.stock, stock_key(input.warehouse, items[i]));
+    const auto stock =
+        txn.read(kNoState, tables.stock, stock_key(input.warehouse, items[i]), found);
     if (!stock) return txn.stop();
     output.low_stock += stock->quantity < input.threshold;
   }

@@ -10,6 +10,7 @@
 #include "storage/key.h"
 #include "storage/look_ahead.h"
 #include "storage/node_version.h"
+#include "storage/record.h"
 #include "storage/storage.h"
 #include "storage/table.h"
 #include "workload/ycsb/inputs.h"
@@ -44,7 +45,8 @@ class Database {
 
   template <class Txn>
   Outcome execute(Txn& txn, const Input& input) {
-    look_ahead<M>([&](auto ahead) {
+    RowsAhead<M> rows;
+    rows.fetch([&](auto ahead) {
       for (std::uint32_t i = 0; i < input.count; ++i) {
         ahead(table_, input.operations[i].key, bytes());
       }
@@ -54,14 +56,14 @@ class Database {
       bool done = false;
       switch (operation.kind) {
         case Kind::read:
-          done = static_cast<bool>(txn.read_row(kRead, table_, operation.key, bytes()));
+          done = static_cast<bool>(txn.read_row(kRead, table_, operation.key, bytes(), rows[i]));
           break;
-        case Kind::rmw: done = read_modify_write(txn, operation); break;
+        case Kind::rmw: done = read_modify_write(txn, operation, rows[i]); break;
         case Kind::scan: done = scan(txn, operation); break;
         case Kind::insert:
           done = txn.insert_row(kInsert, table_, operation.key, empty_record(), bytes());
           break;
-        case Kind::remove: done = remove(txn, operation.key); break;
+        case Kind::remove: done = remove(txn, operation.key, rows[i]); break;
       }
       if (!done) return txn.stop();
     }
@@ -109,8 +111,8 @@ class Database {
   }
 
   template <class Txn>
-  bool read_modify_write(Txn& txn, const Operation& operation) {
-    const auto row = txn.read_row(kRmwRead, table_, operation.key, bytes());
+  bool read_modify_write(Txn& txn, const Operation& operation, Record<M>* found) {
+    const auto row = txn.read_row(kRmwRead, table_, operation.key, bytes(), found);
     return row && txn.update_row(kRmwUpdate, table_, row.entry(), bytes(), [&](std::byte* record) {
       const Word number = word_of_record(record, 0) + operation.change;
       std::memcpy(record, &number, sizeof(Word));
@@ -130,8 +132,8 @@ class Database {
   }
 
   template <class Txn>
-  bool remove(Txn& txn, const Key1& key) {
-    const auto row = txn.read_row(kRemoveRead, table_, key, bytes());
+  bool remove(Txn& txn, const Key1& key, Record<M>* found) {
+    const auto row = txn.read_row(kRemoveRead, table_, key, bytes(), found);
     // A run that ended before the insert committed leaves nothing to delete.
     if (!row) return txn.stop() == Outcome::rollback;
     return txn.remove_row(kRemove, table_, row.entry());
