@@ -10,7 +10,7 @@ near the table's own, near the best known and anywhere is what is tried.
 Besides the backoff the process is told what else a fitness rests on: how far the rest of the table
 is from the one that a backoff is proposed for, and how many slices it was measured for, as short
 runs flatter some backoffs. Told of tables that differ in the backoff alone, it foretells better and
-searches worse: it is too sure of the little that it knows (`docs/guided-search.md`).
+searches worse: it is too sure of the little that it knows (`docs/results.md`).
 
 Several types have too many cells for that: three have twenty-one, whose worth hangs on the rest of
 the table.

@@ -21,7 +21,7 @@ measured (`trainer.search.effect`), and of tables with the same publication poin
 elites. An elite that rests on few slices is measured again beside its children, so that luck does
 not stay at the top. Generations are small: what one has shown decides what the next tries.
 
-`docs/guided-search.md` says what each part is worth, by measurement, and what was left out.
+`docs/results.md` has measurements of each part and of variants that were not adopted.
 """
 
 from __future__ import annotations
