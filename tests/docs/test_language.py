@@ -1,8 +1,8 @@
 """The pages of docs/ are in plain technical English.
 
-A page may not use the words below, sentences of more than 40 words, more than 20 words a sentence on
-average, cells of more than ten words or lines of more than 100 characters. Code blocks, code spans,
-link targets and generated tables are left out.
+A page may not use the words below, sentences of more than 40 words, more than 20 words a sentence
+on average, cells of more than ten words or lines of more than 100 characters. Code blocks, code
+spans, link targets and generated tables are left out.
 """
 
 from __future__ import annotations
@@ -124,3 +124,9 @@ def test_a_page_is_read_as_prose() -> None:
         "(In brackets",
         "End",
     ]
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    linked = set(re.findall(r"\]\(([\w-]+\.md)\)", index))
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} - linked == {"index.md"}
