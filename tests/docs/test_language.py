@@ -16,23 +16,23 @@ from tests.docs.prose import read, sentences, words
 
 ROOT = Path(__file__).resolve().parents[2]
 
+EXEMPT = {"CHANGELOG.md": "a changelog is history by nature, and its entries are not rewritten"}
+"""Pages that these rules are not for, and why."""
+
 UNDONE = (
-    "CHANGELOG.md",
-    "README.md",
     "docs/checking.md",
     "docs/cli.md",
     "docs/log-coverage.md",
     "docs/ray.md",
     "docs/serve.md",
     "docs/traces.md",
-    "docs/virtual-machine.md",
 )
 """Pages that are still to be rewritten."""
 
 PAGES = sorted(
     path
     for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
-    if str(path.relative_to(ROOT)) not in UNDONE
+    if str(path.relative_to(ROOT)) not in (*EXEMPT, *UNDONE)
 )
 LONGEST_LINE = 100
 LONGEST_SENTENCE = 40
@@ -62,8 +62,8 @@ def name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def test_undone_pages_exist() -> None:
-    assert [one for one in UNDONE if not (ROOT / one).is_file()] == []
+def test_pages_left_out_exist() -> None:
+    assert [one for one in (*EXEMPT, *UNDONE) if not (ROOT / one).is_file()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
