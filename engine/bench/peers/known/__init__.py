@@ -1,0 +1,1 @@
+"""The known peers. A module here defines `PEER`; adding a peer is adding a module."""
