@@ -60,7 +60,7 @@ class Terminal(io.TextIOWrapper):
         """Write a text.
 
         Raises:
-            BrokenPipeError: nobody reads it any more.
+            BrokenPipeError: nobody reads it any more, and it is needed.
             OutputError: it can't be written, for the first time; later what is written is dropped.
         """
         if self.lost:
@@ -81,7 +81,7 @@ class Terminal(io.TextIOWrapper):
             self._fail(error)
 
     def _fail(self, error: OSError) -> None:
-        if isinstance(error, BrokenPipeError):
+        if isinstance(error, BrokenPipeError) and self._needed:
             raise error
         self.lost = True
         if self._needed:

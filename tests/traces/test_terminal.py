@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -110,6 +112,47 @@ def test_an_output_that_takes_nothing_is_one_line(redirected: str, reason: str) 
 
 def test_a_closed_standard_error_costs_nothing() -> None:
     assert heddle(["--version"], ">/dev/null 2>&-") == (0, "")
+
+
+def unread(*arguments: str) -> tuple[int, str]:
+    """The exit code of the command whose standard error nobody reads, and its output."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-c", START, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=writer,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    return ran.returncode, ran.stdout
+
+
+def test_progress_that_nobody_reads_costs_no_result(tmp_path: Path) -> None:
+    where = ["machine=virtual", "machine.cores=2", "workload=ycsb", "workload.records=200"]
+    length = ["run.repeats=1", "run.seconds=0.0001", "run.warmup=0"]
+    results = tmp_path / "results.json"
+    code, output = unread("evaluate", "policy=silo,occ", *where, *length, f"output={results}")
+    assert code == 0
+    assert f"results: {results}" in output
+    assert [one["policy"] for one in json.loads(results.read_text())["results"]] == ["silo", "occ"]
+
+
+def test_a_message_that_nobody_reads_keeps_its_exit_code() -> None:
+    assert unread("nonsense") == (2, "")
+    assert unread("policy", "show", "nonsense") == (2, "")
+
+
+def test_an_output_that_nobody_reads_ends_the_command() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [sys.executable, "-c", START, "policy", "show", "ic3"]
+    ran = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (ran.returncode, ran.stderr) == (1, "")
 
 
 class Collected:
