@@ -14,9 +14,9 @@ FOLDER = Path(__file__).resolve().parent / "library"
 ENDING = ".json"
 
 
-def library_names() -> list[str]:
-    """The names of all tables, in order."""
-    return sorted(path.stem for path in FOLDER.glob(f"*{ENDING}"))
+def library_names(folder: Path | None = None) -> list[str]:
+    """The names of all tables of a folder, in order; None: of the library's own."""
+    return sorted(path.stem for path in (folder or FOLDER).glob(f"*{ENDING}"))
 
 
 def in_library(name: str) -> bool:
@@ -24,6 +24,6 @@ def in_library(name: str) -> bool:
     return name in library_names()
 
 
-def library_path(name: str) -> Path:
-    """The file of a table."""
-    return FOLDER / f"{name}{ENDING}"
+def library_path(name: str, folder: Path | None = None) -> Path:
+    """The file of a table in a folder; None: in the library's own."""
+    return (folder or FOLDER) / f"{name}{ENDING}"

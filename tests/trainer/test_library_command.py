@@ -100,6 +100,43 @@ def test_the_list_tells_what_is_not_as_usual(elsewhere: ModuleType) -> None:
         assert words in listed.output
 
 
+def test_tables_of_another_folder_are_listed_and_verified(
+    elsewhere: ModuleType, tmp_path: Path
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    assert run("library", "add", "good.json", "--folder", str(shared)).exit_code == 0
+    listed = run("library", "list", "--folder", str(shared), "--format", "json")
+    assert listed.exit_code == 0, listed.output
+    assert [one["table"] for one in json.loads(listed.stdout)["tables"]] == [NAME]
+    assert NAME in run("library", "list", "--folder", "shared").output
+    for words in (["--folder", "shared"], [NAME, "--folder", "shared"]):
+        verified = run("library", "verify", *words)
+        assert verified.exit_code == 0, verified.output
+        assert NAME in verified.output
+    (shared / "other.json").write_text("{")
+    listed = run("library", "list", "--folder", "shared")
+    assert listed.exit_code == 1
+    assert NAME in listed.stdout
+    assert "error: shared/other.json" in listed.stderr
+
+
+@pytest.mark.parametrize("verb", ["list", "verify"])
+def test_a_folder_without_tables_is_told(elsewhere: ModuleType, tmp_path: Path, verb: str) -> None:
+    assert add("good.json").exit_code == 0
+    (tmp_path / "empty").mkdir()
+    for folder, message in (
+        ("nowhere", "--folder nowhere: there is no such folder"),
+        ("good.json", "--folder good.json: there is no such folder"),
+        ("empty", "--folder empty: holds no table (*.json)"),
+    ):
+        done = run("library", verb, "--folder", folder)
+        assert done.exit_code == 2, done.output
+        assert message in done.stderr
+    done = run("library", "verify", "missing", "--folder", "library")
+    assert f"missing: library has no such table; there are {NAME}" in done.stderr
+
+
 def test_what_is_shipped_is_listed_within_a_terminal() -> None:
     listed = run("library", "list")
     assert listed.exit_code == 0, listed.output

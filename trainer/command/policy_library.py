@@ -18,7 +18,7 @@ from envs.workload import TRACED
 from policies import PolicyDocument, PolicyFileError, load, save, shipped
 from policies.errors import why_not_written
 from policies.policy_digest import policy_digest
-from policies.shipped import in_library, library_names, library_path
+from policies.shipped import library_names, library_path
 from traces.lazy_group import HintingGroup
 from traces.result_file import JSON, OUTPUT, file_text, named_output, print_json, with_format
 from trainer.checkpoint import write_atomically
@@ -54,6 +54,7 @@ LIST_EXAMPLES = """
 \b
 Examples:
   heddle library list
+  heddle library list --folder shared/tables
   heddle evaluate policy=silo_tuned,tpcc_1_warehouse_48_virtual_cores machine=virtual
 """
 
@@ -62,6 +63,7 @@ VERIFY_EXAMPLES = """
 Examples:
   heddle library verify
   heddle library verify tpcc_1_warehouse_48_virtual_cores --seed 7
+  heddle library verify --folder shared/tables
 """
 
 ADD_EXAMPLES = """
@@ -70,6 +72,13 @@ Examples:
   heddle library add runs/RUN
   heddle library add policy.json workload.warehouses=4 machine.cores=16 --folder shared/tables
 """
+
+
+with_folder = click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    help="Where the tables are; by default the library.",
+)
 
 
 @click.group("library", cls=HintingGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -82,9 +91,10 @@ def library() -> None:
 
 
 @library.command("list", epilog=LIST_EXAMPLES)
+@with_folder
 @with_format
 @one_message
-def list_(form: str) -> None:
+def list_(folder: Path | None, form: str) -> None:
     """Show the tables, with what they reached when they were added.
 
     Of a workload's options those are shown that are not as usual, and its contention; the tables'
@@ -92,9 +102,9 @@ def list_(form: str) -> None:
     """
     entries: list[Entry] = []
     unreadable = False
-    for name in library_names():
+    for name in _names_in(folder):
         try:
-            entries.append(read_entry(library_path(name)))
+            entries.append(read_entry(library_path(name, folder)))
         except PolicyFileError as error:
             unreadable = True
             click.echo(f"error: {error}", err=True)
@@ -104,6 +114,28 @@ def list_(form: str) -> None:
         print_table(_table_of(entries))
     if unreadable:
         raise SystemExit(FAILED)
+
+
+def _names_in(folder: Path | None) -> list[str]:
+    """The tables of a folder; None: of the library's own.
+
+    Raises:
+        UsageError: there is no such folder, or no table in it.
+    """
+    if folder is None:
+        return library_names()
+    try:
+        names = library_names(folder) if folder.is_dir() else None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--folder {folder}: can't be read: {error}") from None
+    if names is None:
+        raise UsageError(f"--folder {folder}: there is no such folder")
+    if not names:
+        raise UsageError(
+            f"--folder {folder}: holds no table (*{shipped.ENDING}); "
+            "heddle library add --folder puts one there"
+        )
+    return names
 
 
 def _table_of(entries: Sequence[Entry]) -> Table:
@@ -153,6 +185,7 @@ def _listed(entry: Entry) -> dict[str, object]:
     "--output", metavar="FILE", help="Write the results to a file, too: CSV if it ends in .csv."
 )
 @click.option("--json", "json_file", hidden=True)  # what --output was called before
+@with_folder
 @with_format
 @one_message
 def verify(
@@ -161,6 +194,7 @@ def verify(
     seed: int | None,
     output: str | None,
     json_file: str | None,
+    folder: Path | None,
     form: str,
 ) -> None:
     """Measure tables again, as they were measured when they were added; all of them by default.
@@ -176,7 +210,8 @@ def verify(
     named = named_output(words, *(Path(one) for one in (output, json_file) if one is not None))
     output = None if named is None else str(named)
     refuse_bad_output(output)
-    entries = [_read(name) for name in names or library_names()]
+    there = _names_in(folder)
+    entries = [_read(name, folder, there) for name in names or there]
     verdicts: list[Verdict] = []
     interrupted = False
     with make_display(make_progress_console()) as display:
@@ -333,13 +368,13 @@ def _measurement(trained: _Trained) -> Measurement:
         raise ValueError(f"can't be kept: {error}") from error
 
 
-def _read(name: str) -> Entry:
-    if in_library(name):
-        return read_entry(library_path(name))
+def _read(name: str, folder: Path | None, there: Sequence[str]) -> Entry:
+    """A table that is named: one of those of the folder, or a file."""
+    if name in there:
+        return read_entry(library_path(name, folder))
     if not name.endswith(".json") and not Path(name).exists():
-        raise UsageError(
-            f"{name}: the library has no such table; there are {', '.join(library_names())}"
-        )
+        where = "the library" if folder is None else folder
+        raise UsageError(f"{name}: {where} has no such table; there are {', '.join(there)}")
     return read_entry(Path(name))
 
 
