@@ -65,6 +65,15 @@ _NUMBERS = {
     "bytes": pa.uint16(),
 }
 
+_COLUMNS = {
+    "worker": pa.uint32(),
+    "began": pa.uint64(),
+    "ended": pa.uint64(),
+    "incarnation": pa.uint64(),
+    "of_the_past": pa.bool_(),
+}
+"""Of attempts, but for those that are names."""
+
 
 class HistoryFileError(ValueError):
     """A file that is no history, or a damaged one; the message names it and says what is wrong."""
@@ -147,7 +156,7 @@ class History:
             raise HistoryFileError(f"{path}: there is no such file") from None
         except IsADirectoryError:
             raise HistoryFileError(f"{path}: is a directory; name the Parquet file") from None
-        except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError) as error:
             first = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise HistoryFileError(f"{path}: is not a history: {first}") from None
 
@@ -196,30 +205,40 @@ class History:
             )
             for name in NAMES
         }
-        lists = table["operations"].combine_chunks()
-        inner = lists.flatten()
+        for name, found in names.items():
+            if len(set(found)) < len(found):
+                raise ValueError(f"its {name} have a name twice")
+        lists = _complete(table["operations"], "operations")
+        if not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)):
+            raise ValueError(f"operations: is of type {lists.type}; must be a list")
+        inner = _complete(lists.flatten(), "operations")
+        if not pa.types.is_struct(inner.type):
+            raise ValueError(f"operations: is a list of {inner.type}; must be one of structs")
         attempts = np.zeros(table.num_rows, _ATTEMPT)
         attempts["operations"] = np.diff(lists.offsets.to_numpy())
-        attempts["type"] = _numbers(table["type"], names["types"])
-        attempts["end"] = _numbers(table["end"], ENDS)
-        attempts["reason"] = _numbers(table["reason"], names["reasons"])
-        for name in ("worker", "began", "ended", "incarnation", "of_the_past"):
-            attempts[name] = table[name].to_numpy()
+        attempts["type"] = _numbers(table["type"], "type", names["types"])
+        attempts["end"] = _numbers(table["end"], "end", ENDS)
+        attempts["reason"] = _numbers(table["reason"], "reason", names["reasons"])
+        for name, kind in _COLUMNS.items():
+            attempts[name] = _values(table[name], name, kind)
         operations = np.zeros(len(inner), _OPERATION)
-        operations["kind"] = _numbers(inner.field("kind"), KINDS)
-        operations["table"] = _numbers(inner.field("table"), names["tables"])
-        for name in _NUMBERS:
-            operations[name] = inner.field(name).to_numpy(zero_copy_only=False)
+        operations["kind"] = _numbers(inner.field("kind"), "kind", KINDS)
+        operations["table"] = _numbers(inner.field("table"), "table", names["tables"])
+        for name, kind in _NUMBERS.items():
+            operations[name] = _values(inner.field(name), name, kind)
         for name, bit in FLAGS.items():
-            set_ = inner.field(name).to_numpy(zero_copy_only=False)
+            set_ = _values(inner.field(name), name, pa.bool_())
             operations["flags"] |= np.where(set_, np.uint8(bit), np.uint8(0))
+        first_version = int(metadata["first_version"])
+        if not 0 <= first_version < 1 << 64:
+            raise ValueError(f"its first_version is {first_version}; must be 64 bits")
         return cls(
             attempts,
             operations,
             names["tables"],
             names["types"],
             names["reasons"],
-            int(metadata["first_version"]),
+            first_version,
         )
 
 
@@ -235,10 +254,26 @@ def _named(numbers: np.ndarray, names: Sequence[str]) -> pa.Array:
     return pa.DictionaryArray.from_arrays(indices, pa.array(list(names), pa.string()))
 
 
-def _numbers(named: Any, names: Sequence[str]) -> np.ndarray:
+def _complete(column: Any, name: str) -> Any:
+    """A column in one piece, without a row that has no value."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if array.null_count:
+        raise ValueError(f"{name}: {array.null_count:,} rows have no value")
+    return array
+
+
+def _values(column: Any, name: str, kind: pa.DataType) -> np.ndarray:
+    """Numbers of a column, none of which the type would change."""
+    try:
+        return _complete(column, name).cast(kind).to_numpy(zero_copy_only=False)
+    except pa.ArrowException as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _numbers(named: Any, column: str, names: Sequence[str]) -> np.ndarray:
     """Names as numbers again, whatever order the file has them in."""
     number: Mapping[str, int] = {name: at for at, name in enumerate(names)}
-    array = named.combine_chunks() if isinstance(named, pa.ChunkedArray) else named
+    array = _complete(named, column)
     if not isinstance(array, pa.DictionaryArray):
         array = array.dictionary_encode()
     unknown = [name for name in array.dictionary.to_pylist() if name not in number]

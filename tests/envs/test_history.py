@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -75,6 +77,50 @@ def test_what_is_no_history_is_refused(history: History, tmp_path: Path) -> None
         path.write_bytes(whole[:length])
         with pytest.raises(HistoryFileError, match=r"history\.parquet: is not a history"):
             History.load(path)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("worker", pa.nulls(1, pa.uint32()), "worker: 1 rows have no value"),
+        ("worker", pa.array([-1]), "worker: "),
+        ("began", pa.array([0.5]), "began: "),
+        ("type", pa.nulls(1, pa.string()), "type: 1 rows have no value"),
+        ("operations", pa.array(["x"]), "operations: is of type string; must be a list"),
+        ("operations", pa.array([[1]]), "operations: is a list of int64; must be one of structs"),
+        ("operations", pa.nulls(1, pa.list_(pa.int8())), "operations: 1 rows have no value"),
+        ("of_the_past", pa.array(["maybe"]), "of_the_past: "),
+    ],
+)
+def test_columns_of_other_values_are_refused(
+    history: History, tmp_path: Path, column: str, values: pa.Array, message: str
+) -> None:
+    path = tmp_path / "history.parquet"
+    history.save(path)
+    table = pq.read_table(path).slice(0, 1)
+    pq.write_table(table.set_column(table.schema.get_field_index(column), column, values), path)
+    with pytest.raises(HistoryFileError, match=re.escape(message)):
+        History.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("first_version", "-5", "its first_version is -5; must be 64 bits"),
+        ("first_version", "9" * 30, "must be 64 bits"),
+        ("types", '["one", "one"]', "its types have a name twice"),
+    ],
+)
+def test_metadata_of_other_values_are_refused(
+    history: History, tmp_path: Path, name: str, value: str, message: str
+) -> None:
+    path = tmp_path / "history.parquet"
+    history.save(path)
+    table = pq.read_table(path)
+    changed = {**table.schema.metadata, name.encode(): value}
+    pq.write_table(table.replace_schema_metadata(changed), path)
+    with pytest.raises(HistoryFileError, match=message):
+        History.load(path)
 
 
 def renamed(history: History, operations: np.ndarray | None = None) -> History:

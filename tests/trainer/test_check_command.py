@@ -4,12 +4,15 @@ import json
 import os
 import signal
 import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from envs import trial_pool
+from envs.history import ENDS, History
 from envs.trial import Trial, Verdict, run_trial
 from envs.trial_plan import TrialPlan
 from envs.trial_pool import TrialPool
@@ -277,6 +280,70 @@ def test_a_history_is_checked_and_written_for_others(tmp_path: Path) -> None:
     told = CliRunner().invoke(history, [str(path), "--to", "dbcop", "-o", str(output)])
     assert told.exit_code == 0, told.output
     assert json.loads(output.read_text())["info"] == "heddle"
+
+
+def changed(path: Path, **columns: object) -> History:
+    """A history that was recorded, with columns of its attempts replaced."""
+    recorded = History.load(path)
+    attempts = recorded.attempts.copy()
+    for name, value in columns.items():
+        attempts[name] = value
+    return replace(recorded, attempts=attempts)
+
+
+def exported(path: Path) -> Result:
+    output = path.with_suffix(".json")
+    done = CliRunner().invoke(history, [str(path), "--to", "dbcop", f"output={output}"])
+    assert "Traceback" not in done.output
+    assert output.exists() == (done.exit_code == 0)
+    return done
+
+
+def test_what_check_refuses_is_not_exported(tmp_path: Path) -> None:
+    path = tmp_path / "history.parquet"
+    run_trial(PLAN.trial(0), history=path)
+    whole = History.load(path)
+    none = replace(whole, attempts=whole.attempts[:0], operations=whole.operations[:0])
+    alone = replace(
+        changed(path, end=ENDS.index("aborted"), operations=0), operations=none.operations
+    )
+    for code, damaged, message in (
+        (2, changed(path, worker=1 << 17), "contradicts itself: attempt 0: worker 131072"),
+        (2, none, "there is nothing to judge: it holds no attempt at a transaction"),
+        (2, alone, "attempts, of which none committed or rolled back"),
+        (1, changed(path, began=whole.attempts["ended"] + 1), "before it began"),
+    ):
+        damaged.save(path)
+        found = run(f"history={path}")
+        assert (found.exit_code, "serializable" in found.output) == (code, False), found.output
+        assert message in found.output
+        done = exported(path)
+        assert done.exit_code == code, done.output
+        assert message in done.output
+
+
+def test_trials_that_check_nothing_are_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    none = Verdict((), {"transactions": 0, "aborted": 3})
+
+    def end_none(pool: TrialPool, trials: Iterable[tuple[int, Trial]]) -> Iterator[object]:
+        yield from ((number, trial, none) for number, trial in trials)
+
+    monkeypatch.setattr(TrialPool, "run", end_none)
+    monkeypatch.setattr(TrialPool, "run_one", lambda pool, trial: none)
+    path = tmp_path / "trial.json"
+    path.write_text(PLAN.trial(0).to_json())
+    for words, why in (
+        (["trials=1", "budget=1e-6"], "no trial began within budget="),
+        (["trials=2", "policy=silo"], "no transaction ended in 2 trials"),
+        ([f"replay={path}"], f"replay={path}: no transaction ended"),
+    ):
+        done = run(*words)
+        assert done.exit_code == 1, done.output
+        assert f"error: nothing was checked: {why}" in done.stderr
+        assert "nothing was wrong" not in done.output
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 import click
 from rich import box
 from rich.table import Table
 
 from envs import machine_words
-from envs.history import History, HistoryFileError
 from envs.host import here, this_host
 from envs.shrink import shrink
 from envs.trial import Trial, Verdict
@@ -35,6 +35,7 @@ from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.evaluate import as_list
 from trainer.command.evaluator import open_evaluator
 from trainer.command.output import make_progress_console, print_table
+from trainer.command.recorded import checked_history
 from trainer.command.settings import compose_settings, parse_overrides, settings_text
 from trainer.config import CheckConfig, workload_options
 from trainer.progress import make_display
@@ -82,7 +83,8 @@ def check(settings: tuple[str, ...], show: bool, form: str) -> None:
     decides whether some order of the transactions explains it.
 
     Exits with 0 and a summary, or with 1 and a trial that fails, made as small as it gets, in the
-    folder output=: replay=FOLDER/trial.json runs it again, on virtual cores to the bit.
+    folder output=: replay=FOLDER/trial.json runs it again, on virtual cores to the bit. Where no
+    transaction ended, nothing was checked, and the exit code is 1 (2 for history=).
 
     \b
     Examples:
@@ -112,12 +114,7 @@ def check(settings: tuple[str, ...], show: bool, form: str) -> None:
 
 
 def _check_file(path: Path) -> None:
-    try:
-        report = History.load(path).check()
-    except HistoryFileError as error:
-        raise UsageError(f"history={error}") from None
-    except ValueError as error:
-        raise UsageError(f"history={path}: contradicts itself: {error}") from None
+    _, report = checked_history(path, "history=")
     click.echo(_counts(report["transactions"], report["aborted"], 1))
     _tell([anomaly["text"] for anomaly in report["anomalies"]])
     if report["anomalies"]:
@@ -136,7 +133,24 @@ def _replay(path: Path) -> None:
     if verdict.findings:
         _tell(verdict.findings)
         raise SystemExit(FAILED)
+    if not verdict.transactions:
+        _fail_unchecked(f"replay={path}: no transaction ended")
     click.echo("nothing was wrong")
+
+
+def _fail_unchecked(why: str) -> NoReturn:
+    click.echo(f"error: nothing was checked: {why}", err=True)
+    raise SystemExit(FAILED)
+
+
+def _why_unchecked(tally: Tally) -> str | None:
+    """Why trials that found nothing say nothing, and the cure; None if they checked something."""
+    trials = sum(tally.trials.values())
+    if not trials:
+        return "no trial began within budget=; give it more seconds"
+    if not sum(tally.transactions.values()):
+        return f"no transaction ended in {trials:,} trials; give seconds= more"
+    return None
 
 
 def _load_trial(path: Path) -> Trial:
@@ -230,6 +244,8 @@ def _run_trials(config: CheckConfig, plan: TrialPlan, form: str) -> None:
         raise SystemExit(FAILED)
     if tally.interrupted:
         raise SystemExit(INTERRUPTED)
+    if (why := _why_unchecked(tally)) is not None:
+        _fail_unchecked(why)
 
 
 def _report(tally: Tally, plan: TrialPlan) -> None:
@@ -240,7 +256,7 @@ def _report(tally: Tally, plan: TrialPlan) -> None:
         return
     total = sum(tally.transactions.values())
     click.echo(_counts(total, sum(tally.aborted.values()), sum(tally.trials.values())))
-    if not tally.interrupted:
+    if not tally.interrupted and _why_unchecked(tally) is None:
         click.echo("nothing was wrong")
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from envs.history import History, HistoryFileError
 from envs.history_formats import FORMATS, FormatError
 from traces.result_file import named_output
 from trainer.checkpoint import write_atomically
-from trainer.command.errors import UsageError, one_message
+from trainer.command.errors import FAILED, UsageError, one_message
 from trainer.command.output import refuse_bad_output
+from trainer.command.recorded import checked_history, contradictions
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -25,7 +25,8 @@ def history(file: Path, name: str, output: Path | None, words: tuple[str, ...]) 
 
     FILE is a Parquet file of `heddle check`. dbcop: the JSON of `dbcop verify`. elle_register and
     elle_append: EDN for Elle's rw-register and list-append. Ranges and misses are left out: none of
-    them can express those.
+    them can express those. A history that `heddle check` refuses as damaged, as contradicting
+    itself or as empty is refused here too.
 
     \b
     Example:
@@ -35,11 +36,12 @@ def history(file: Path, name: str, output: Path | None, words: tuple[str, ...]) 
     if output is None:
         raise UsageError("output= names no file; such as output=history.json")
     refuse_bad_output(str(output))
+    recorded, report = checked_history(file)
+    if found := contradictions(report):
+        click.echo(f"error: {file}: contradicts itself: {found[0].strip()}", err=True)
+        raise SystemExit(FAILED)
     try:
-        recorded = History.load(file)
         text = FORMATS[name](recorded)
-    except HistoryFileError as error:
-        raise UsageError(str(error)) from None
     except FormatError as error:
         raise UsageError(f"{file}: can't be written as {name}: {error}") from None
     write_atomically(output, text)
