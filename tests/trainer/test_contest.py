@@ -128,7 +128,9 @@ def test_a_contest_interrupted_keeps_what_it_measured(
     with monkeypatch.context() as patch:
         patch.setattr("trainer.contest.measuring.tune_silo", lambda *_: TunedBackoff(64.0))
         patch.setattr(elsewhere.Session, "run", cut)
-        assert run("contest", "sweep=mine", *FRESH).exit_code == 130
+        done = run("contest", "sweep=mine", *FRESH)
+        assert done.exit_code == 130
+        assert "interrupted; resume with: heddle contest sweep=mine " in done.stderr
     (samples,) = json.loads((FOLDER / "fresh.json").read_text())["samples"].values()
     assert sum(len(taken) for taken in samples.values()) == 2
     assert run("contest", "sweep=mine", *FRESH).exit_code == 0

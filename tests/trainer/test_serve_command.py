@@ -116,12 +116,12 @@ def test_a_log_that_can_not_be_written_is_one_message(tmp_path: Path) -> None:
 
 
 @contextmanager
-def serving(path: Path) -> Iterator[subprocess.Popen[str]]:
+def serving(path: Path, report: str = "report_seconds=0.2") -> Iterator[subprocess.Popen[str]]:
     """The command in a process of its own, which hears Ctrl-C and ends with the test."""
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "trainer.command.main", "serve", *SMALL),
-            *(f"policy={path}", "report_seconds=0.2"),
+            *(f"policy={path}", report),
         ],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -154,7 +154,9 @@ def line_with(process: subprocess.Popen[str], words: str) -> str:
     raise AssertionError(f"no line has {words!r}")
 
 
-@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+@pytest.mark.parametrize(
+    ("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0), (signal.SIGHUP, 130)]
+)
 def test_it_follows_the_file_until_it_is_told_to_end(
     tmp_path: Path, how: signal.Signals, code: int
 ) -> None:
@@ -174,4 +176,16 @@ def test_it_follows_the_file_until_it_is_told_to_end(
     assert process.returncode == code, errors
     assert "Traceback" not in errors
     assert ("ended by SIGTERM" in rest) == (how is signal.SIGTERM)
-    assert ("interrupted" in errors) == (how is signal.SIGINT)
+    assert ("interrupted; serve again with: heddle serve " in errors) == (code == 130)
+
+
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGTERM, 0), (signal.SIGHUP, 130)])
+def test_a_report_that_nobody_reads_any_more_is_no_failure(
+    tmp_path: Path, how: signal.Signals, code: int
+) -> None:
+    with serving(tmp_path / "policy.json", "report_seconds=60") as process:
+        line_with(process, "missing, silo stays")
+        assert process.stdout is not None
+        process.stdout.close()
+        process.send_signal(how)
+        assert process.wait(timeout=PATIENCE_S) == code

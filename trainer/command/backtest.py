@@ -16,7 +16,7 @@ from trainer.backtest.step import Step
 from trainer.backtest.verdict import measured, verdict_of, why_no_gain
 from trainer.backtest.versions import Versions, hold_versions
 from trainer.checkpoint import write_atomically
-from trainer.command.errors import BAD_INPUT, FAILED, UsageError, one_message
+from trainer.command.errors import BAD_INPUT, FAILED, UsageError, one_message, resumed_by
 from trainer.command.nightly import check_night
 from trainer.command.output import make_progress_console
 from trainer.command.settings import compose_settings, settings_text
@@ -27,6 +27,7 @@ from trainer.nightly.errors import NightError
 from trainer.nightly.state import StateFolder
 from trainer.policy_registry import read_from
 from trainer.progress import make_display
+from trainer.shell_words import heddle_command
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -53,7 +54,7 @@ def backtest(settings: tuple[str, ...], days: int, rounds: int, show: bool) -> N
 
     \b
     Exit codes: 0 whatever it came to; 1 no day could be measured; 2 a setting is wrong, or the
-    trace has too few days; 130 interrupted.
+    trace has too few days; 130 interrupted, with the command that resumes.
 
     \b
     Examples:
@@ -70,8 +71,10 @@ def backtest(settings: tuple[str, ...], days: int, rounds: int, show: bool) -> N
         raise UsageError(f"day={config.day}: the days are the trace's last; --days says how many")
     check_night(config)
     config.machine.cores = config.machine.cores or len(os.sched_getaffinity(0))
+    typed = [*settings, "--days", days, "--rounds", rounds]
     try:
-        steps = _have_nights(config, StateFolder(Path(config.state)), days, rounds)
+        with resumed_by(heddle_command("backtest", *typed)):
+            steps = _have_nights(config, StateFolder(Path(config.state)), days, rounds)
     except (NightError, TraceError) as error:
         click.echo(f"error: {error}", err=True)
         raise SystemExit(FAILED if disk_failed(error) else BAD_INPUT) from None

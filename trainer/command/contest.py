@@ -26,7 +26,7 @@ from envs.host import here, this_host, usable_cores
 from policies import to_json
 from trainer.checkpoint import write_atomically
 from trainer.command.doubts import warn_of_doubts
-from trainer.command.errors import INTERRUPTED, UsageError, one_message
+from trainer.command.errors import INTERRUPTED, UsageError, one_message, resumed_by
 from trainer.command.evaluate import as_list
 from trainer.command.kept_settings import settings_of
 from trainer.command.output import as_text, make_progress_console, print_table
@@ -108,16 +108,19 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
         for name in config.baselines:
             subject_of(name, runs_of_case[0].encoding.signature, untuned)  # or it is refused
     make_runs_dir(folder, "output")
-    with held(folder), make_display(make_progress_console()) as display:
+    again_with = heddle_command("contest", *settings)
+    with (
+        resumed_by(again_with),
+        held(folder),
+        make_display(make_progress_console()) as display,
+    ):
         fresh = measure_anew(config, entrants, folder / "fresh.json", display)
         standing = stand(entrants, fresh, config.share, missing=runs - len(entrants))
         on_real, interrupted = _on_threads(config, entrants, standing, display)
         _write(config, sweeps, entrants, standing, on_real, folder)
     _show(standing, on_real, folder)
     if interrupted:
-        click.echo(
-            f"interrupted on real cores; resume with: {heddle_command('contest', *settings)}"
-        )
+        click.echo(f"interrupted on real cores; resume with: {again_with}")
         raise SystemExit(INTERRUPTED)
 
 

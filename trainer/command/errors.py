@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -72,3 +73,18 @@ def one_message(command: Command) -> Command:
             raise SystemExit(INTERRUPTED) from None
 
     return run  # type: ignore[return-value]
+
+
+@contextmanager
+def resumed_by(command: str, how: str = "resume with") -> Iterator[None]:
+    """End a command that is interrupted with the way to resume it.
+
+    Args:
+        command: what to type, as `heddle_command` has it.
+        how: the words before it.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo(f"interrupted; {how}: {command}", err=True)
+        raise SystemExit(INTERRUPTED) from None

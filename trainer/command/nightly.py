@@ -12,7 +12,7 @@ from envs.workload import PART, TRACED
 from traces.errors import TraceError, disk_failed
 from traces.reader import open_trace
 from trainer.backtest.run import MARK
-from trainer.command.errors import BAD_INPUT, FAILED, UsageError, one_message
+from trainer.command.errors import BAD_INPUT, FAILED, UsageError, one_message, resumed_by
 from trainer.command.output import make_progress_console
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import NightlyConfig
@@ -28,6 +28,7 @@ from trainer.nightly.rollback import roll_back
 from trainer.nightly.state import StateFolder
 from trainer.policy_registry import read_from
 from trainer.progress import make_display
+from trainer.shell_words import heddle_command
 
 BAD_DAY = 3
 NOTHING_TO_JUDGE = 4
@@ -55,7 +56,8 @@ def nightly(settings: tuple[str, ...], rollback: bool, show: bool) -> None:
     \b
     Exit codes: 0 skipped, promoted, kept or rolled back; 1 something failed; 2 a setting is wrong
     or the state is damaged; 3 the day can't be used; 4 there is too little to judge on; 5 another
-    process is at work; 130 interrupted. Whatever happens, a policy that was served is served.
+    process is at work; 130 interrupted, with the command that resumes. Whatever happens, a policy
+    that was served is served.
 
     \b
     Examples:
@@ -73,8 +75,9 @@ def nightly(settings: tuple[str, ...], rollback: bool, show: bool) -> None:
     if rollback:
         _refuse_missing(state)
     state.make()
+    typed = [*settings, *(["--rollback"] if rollback else [])]
     try:
-        with held(state.path):
+        with resumed_by(heddle_command("nightly", *typed)), held(state.path):
             code = _roll_back(config, state) if rollback else _have_night(config, state)
     except HeldError as error:
         click.echo(f"error: {error}; its night goes on", err=True)

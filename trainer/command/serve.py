@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import click
 
@@ -29,11 +30,12 @@ from envs import (
 from envs import serve as run_on
 from policies.errors import cut, shown, why_not_written
 from trainer.checkpoint import WritingError
-from trainer.command.errors import UsageError, one_message
+from trainer.command.errors import UsageError, one_message, resumed_by
 from trainer.command.evaluator import open_evaluator
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import ServeConfig, workload_options
 from trainer.nightly.state import StateFolder
+from trainer.shell_words import heddle_command
 
 DIGEST_SHOWN = 12
 """So many digits tell two policies apart."""
@@ -51,7 +53,7 @@ def serve(settings: tuple[str, ...], show: bool) -> None:
 
     \b
     Exit codes: 0 after seconds=, or ended by SIGTERM; 1 a run failed; 2 a setting is wrong;
-    130 Ctrl-C.
+    130 Ctrl-C or SIGHUP.
 
     \b
     Examples:
@@ -64,7 +66,8 @@ def serve(settings: tuple[str, ...], show: bool) -> None:
         return
     config = compose_settings("serve", settings, ServeConfig)
     path = _published_file(config)
-    with _ended_by_sigterm():
+    again = heddle_command("serve", *settings)
+    with resumed_by(again, "serve again with"), _ended_by_signals():
         evaluator = open_evaluator(
             config.workload, config.machine, config.seed, config.grown_mib_max << 20
         )
@@ -146,24 +149,42 @@ def _fallback(config: ServeConfig, evaluator: Evaluator) -> Subject:
 
 
 @contextlib.contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """SIGTERM is how a server is told that it is no longer needed: no failure."""
-    asked = False
+def _ended_by_signals() -> Iterator[None]:
+    """End at the first signal; SIGTERM is how a server is told that it is no longer needed.
+
+    A second one is left to the handler before (`Stop`), which ends the process at once. The last
+    report may meet a terminal that is gone: that is no failure then.
+
+    Raises:
+        KeyboardInterrupt: another signal than SIGTERM arrived.
+    """
+    asked: list[int] = []
+    before: dict[int, Any] = {}
 
     def end(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        asked = True
-        raise KeyboardInterrupt
+        asked.append(number)
+        handler = before[number]
+        if callable(handler):
+            handler(number, frame)
+        else:
+            raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, end)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            before[number] = signal.signal(number, end)
     try:
         yield
-    except KeyboardInterrupt:
-        if not asked:
+    except (KeyboardInterrupt, WritingError, BrokenPipeError) as error:
+        if asked and asked[0] == signal.SIGTERM:
+            with contextlib.suppress(OSError, WritingError):
+                _say("ended by SIGTERM")
+        elif asked and not isinstance(error, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        else:
             raise
-        _say("ended by SIGTERM")
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 def _say(text: str) -> None:

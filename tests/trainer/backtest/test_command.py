@@ -80,6 +80,7 @@ def test_one_that_was_interrupted_goes_on(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(backtest_run, "measure_next_day", interrupted)
     first = run("--days", "2")
     assert first.exit_code == 130
+    assert "interrupted; resume with: heddle backtest trace=shop state=tried " in first.stderr
     monkeypatch.setattr(backtest_run, "measure_next_day", measure)
     done = run("--days", "2")
     assert done.exit_code == 0, done.output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,20 @@ def test_a_day_that_is_not_there(state: StateFolder) -> None:
     done = run("day=2026-03-05")
     assert done.exit_code == 3
     assert "has no day 2026-03-05" in done.stdout
+
+
+def test_an_interrupted_night_says_how_to_resume(
+    state: StateFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    one_day(Path("shop"))
+    monkeypatch.setattr("trainer.command.nightly.run_night", interrupted)
+    done = run("day=2026-03-01")
+    assert done.exit_code == 130
+    again = " ".join(["heddle nightly trace=shop state=state", *map(shlex.quote, TINY)])
+    assert f"interrupted; resume with: {again} day=2026-03-01" in done.stderr
 
 
 def test_two_at_once_exclude_each_other(state: StateFolder) -> None:
