@@ -97,7 +97,7 @@ def open_terminals() -> tuple[Terminal, Terminal]:
     """
     out = Terminal(_opened(sys.stdout, 1), moving=False, needed=True)
     moving = sys.stderr is not None and sys.stderr.isatty()
-    err = Terminal(_opened(sys.stderr, 2), moving=moving, needed=False)
+    err = Terminal(_of_its_own(_opened(sys.stderr, 2)), moving=moving, needed=False)
     sys.stdout, sys.stderr = out, err
     # Python closes these at its end; what they had has another owner now.
     sys.__stdout__, sys.__stderr__ = out, err  # type: ignore[misc]
@@ -129,6 +129,24 @@ def _opened(stream: TextIO | None, number: int) -> io.TextIOWrapper:
         os.dup2(null, number)
         os.close(null)
     return io.TextIOWrapper(io.BufferedWriter(_Closed()))
+
+
+def _of_its_own(stream: io.TextIOWrapper) -> io.TextIOWrapper:
+    """The same output under a descriptor of its own.
+
+    So what native code writes to standard error can be put elsewhere for a while, and messages of
+    the command are shown meanwhile (`trainer.evaluation.ray_log`).
+    """
+    try:
+        number = os.dup(stream.fileno())
+    except OSError:
+        return stream  # it has no descriptor, or can't get another one
+    stream.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(io.FileIO(number, "w")),
+        encoding=stream.encoding,
+        line_buffering=stream.line_buffering,
+    )
 
 
 class _Closed(io.RawIOBase):

@@ -168,6 +168,53 @@ def test_what_ray_answers_is_raised() -> None:
         ray_start.init_within(FakeRay(refused), address="here")
 
 
+WITHOUT_TOKEN = """
+import os, sys
+from pathlib import Path
+from traces.terminal import open_terminals
+from trainer.evaluation import ray_runtime
+
+open_terminals()
+
+class Ray:
+    is_initialized = staticmethod(lambda: False)
+
+    @staticmethod
+    def init(**_):
+        os.write(2, b"gcs_client.cc:210: Unauthenticated: RPC error: InvalidAuthToken\\n")
+        print("shown meanwhile", file=sys.stderr, flush=True)
+        raise ConnectionError("Failed to connect to Ray cluster")
+
+sys.modules["ray"] = Ray
+try:
+    ray_runtime.start_ray("10.0.0.1:6379", Path("ray.log"))
+except ray_runtime.RayError as error:
+    print(error, flush=True)
+os.write(2, b"as before\\n")
+"""
+"""A cluster that asks for a token, as a client in C++ says it."""
+
+
+def test_a_cluster_that_asks_for_a_token_is_one_sentence(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TOKEN],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.stderr == "shown meanwhile\nas before\n"
+    first, log = ran.stdout.splitlines()
+    assert first == (
+        "Ray can't be joined at 10.0.0.1:6379: it asks for a token, and was given none or another "
+        "one; copy ~/.ray/auth_token from the cluster's head to this machine and set "
+        "RAY_AUTH_MODE=token before the command"
+    )
+    assert log == "Ray's messages: ray.log"
+    assert "(ray) gcs_client.cc:210: Unauthenticated" in (tmp_path / "ray.log").read_text()
+
+
 def test_an_interrupt_while_ray_starts_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def slow() -> None:
         signal.raise_signal(signal.SIGINT)

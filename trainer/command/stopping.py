@@ -13,8 +13,6 @@ from typing import NoReturn
 
 from trainer.command.errors import INTERRUPTED
 
-STDERR = 2
-
 SAME_SECONDS = 1.0
 """Signals that follow so soon are one request: `timeout` and terminals send several."""
 
@@ -56,8 +54,8 @@ class Stop:
 
 def _end_at_once() -> None:
     # Not through Python's streams: the signal may have come in the middle of a write to them.
-    with contextlib.suppress(OSError):
-        os.write(STDERR, b"interrupted again: ended at once\n")
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.write(sys.stderr.fileno(), b"interrupted again: ended at once\n")
     os._exit(INTERRUPTED)
 
 

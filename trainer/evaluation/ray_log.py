@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
+import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+STDERR = 2
 
 AUTOSCALER = "autoscaler"
 """The source of a status every few seconds, which Ray prints nowhere either, but for its events."""
@@ -66,6 +70,35 @@ class RayLog(logging.Handler):
         if self.path is None or not self.path.exists():
             return ""
         return f"\nRay's messages: {self.path}"
+
+
+@contextlib.contextmanager
+def native_errors_logged() -> Iterator[list[str]]:
+    """Keep in the log what native code writes to standard error inside the block.
+
+    Ray's clients in C++ write there while they connect, past Python. The command's own messages
+    have another descriptor (`traces.terminal`), and are still shown.
+
+    Yields:
+        A list that has the text after the block; it stays empty where there is no standard error.
+    """
+    written: list[str] = []
+    with contextlib.ExitStack() as stack:
+        try:
+            file = stack.enter_context(tempfile.TemporaryFile())
+            shown = os.dup(STDERR)
+        except OSError:  # it is closed, or there is no room: nothing is lost that could be shown
+            yield written
+            return
+        stack.callback(os.close, shown)
+        os.dup2(file.fileno(), STDERR)
+        try:
+            yield written
+        finally:
+            os.dup2(shown, STDERR)
+            file.seek(0)
+            written.append(file.read().decode(errors="replace"))
+            LOG.write(written[0], source="ray")
 
 
 LOG = RayLog()

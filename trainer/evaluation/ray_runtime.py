@@ -14,7 +14,7 @@ from typing import Any
 
 from trainer.evaluation.backend import BackendError
 from trainer.evaluation.quiet_signals import ignore_signals
-from trainer.evaluation.ray_log import LOG, take_output
+from trainer.evaluation.ray_log import LOG, native_errors_logged, take_output
 from trainer.evaluation.ray_nodes import RayNodes
 from trainer.evaluation.ray_start import init_within
 
@@ -52,24 +52,32 @@ def start_ray(address: str | None, log: Path | None = None) -> ModuleType:
             return ray
         ray.shutdown()  # it was ended under an earlier run of this process
     quiet: dict[str, Any] = {"log_to_driver": take_output(ray), "logging_level": logging.ERROR}
+    printed: list[str] = []
     try:
-        if address is None:
-            init_within(
-                ray,
-                address="local",
-                num_cpus=len(os.sched_getaffinity(0)),
-                resources={MACHINE_RESOURCE: 1},
-                include_dashboard=False,
-                object_store_memory=OBJECT_STORE_BYTES,
-                **quiet,
-            )
-        else:
-            init_within(ray, address=address, **quiet)
+        with native_errors_logged() as printed:
+            if address is None:
+                init_within(
+                    ray,
+                    address="local",
+                    num_cpus=len(os.sched_getaffinity(0)),
+                    resources={MACHINE_RESOURCE: 1},
+                    include_dashboard=False,
+                    object_store_memory=OBJECT_STORE_BYTES,
+                    **quiet,
+                )
+            else:
+                init_within(ray, address=address, **quiet)
     except SystemExit:
         # Ray's handler of SIGTERM, in place while it starts.
         raise KeyboardInterrupt from None
     except Exception as error:
         where = "started on this machine" if address is None else f"joined at {address}"
+        if _lacks_token(f"{error}\n{''.join(printed)}"):
+            raise RayError(
+                f"Ray can't be {where}: it asks for a token, and was given none or another one; "
+                "copy ~/.ray/auth_token from the cluster's head to this machine and set "
+                f"RAY_AUTH_MODE=token before the command{LOG.words}"
+            ) from error
         raise RayError(
             f"Ray can't be {where}: {error}{LOG.words}\n"
             "Use evaluation.backend=in_process to measure without Ray."
@@ -79,6 +87,11 @@ def start_ray(address: str | None, log: Path | None = None) -> ModuleType:
     # Runs before Ray's own, registered on import: a second Ctrl-C would cut that short.
     atexit.register(ignore_signals)
     return ray
+
+
+def _lacks_token(text: str) -> bool:
+    """Whether Ray says, in whatever words, that it refuses a token or finds none."""
+    return any(one in text for one in ("InvalidAuthToken", "Unauthenticated", "RAY_AUTH_TOKEN"))
 
 
 def _keep_sigterm(handler: Any) -> None:
