@@ -11,12 +11,12 @@ from datetime import UTC, datetime, timedelta
 import psutil
 
 from envs import THREADS, Outcome, RunRound, Subject, finished, static_silo
-from trainer.config import TrainConfig
+from trainer.config import SearchConfig, TrainConfig
 from trainer.duration import duration_words
 from trainer.member import Member
 from trainer.phases import Cost, Phase, most_seconds, phase_seconds
 
-GENERATIONS = "as many generations as are set"
+UNKNOWN = "in a time that can't be known before; search.seconds= or budget= bounds it"
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Forecast:
         memory: bytes that the processes hold with the databases loaded.
         growth: bytes that databases may grow by before they are loaded anew.
         available: bytes of memory that are left.
+        bounds: of the search, but for that in seconds, in words; empty without one.
     """
 
     seconds: dict[Phase, float | None]
@@ -38,11 +39,17 @@ class Forecast:
     memory: int
     growth: int
     available: int
+    bounds: str = ""
 
     @property
     def total(self) -> float:
         """Seconds of all phases whose length is known."""
         return sum(found for found in self.seconds.values() if found is not None)
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether the search is bounded by a count, so that its time is not known."""
+        return self.seconds.get(Phase.SEARCH, 0.0) is None
 
     def lines(self, now: datetime | None = None) -> list[str]:
         """The forecast for people."""
@@ -52,10 +59,9 @@ class Forecast:
             if found is None or found > 0
         ]
         ends = (now or datetime.now(UTC)) + timedelta(seconds=self.total)
-        open_ended = self.seconds.get(Phase.SEARCH, 0.0) is None
         when = (
             f"{duration_words(self.total)} and the search"
-            if open_ended
+            if self.open_ended
             else f"{duration_words(self.total)}, to {ends:%H:%M} UTC"
         )
         lines = [
@@ -73,7 +79,9 @@ class Forecast:
     def _words(self, phase: Phase) -> str:
         seconds = self.seconds[phase]
         if seconds is None:
-            return GENERATIONS
+            return f"{self.bounds or 'as long as it takes'} {UNKNOWN}"
+        if phase is Phase.SEARCH and self.bounds:
+            return f"{duration_words(seconds)} at most, or {self.bounds}"
         most = self.most.get(phase, seconds)
         up_to = f" (undecided: to {duration_words(most)})" if most > 1.1 * seconds else ""
         return f"{duration_words(seconds)}{up_to}"
@@ -160,8 +168,20 @@ def forecast(config: TrainConfig, members: Sequence[Member], cost: Cost, workers
     }
     growth = workers * len(members) * (config.evaluation.grown_mib_max << 20)
     return Forecast(
-        found, most, cost.loading, resident_bytes(), growth, psutil.virtual_memory().available
+        found,
+        most,
+        cost.loading,
+        resident_bytes(),
+        growth,
+        psutil.virtual_memory().available,
+        _bounds(config.search),
     )
+
+
+def _bounds(search: SearchConfig) -> str:
+    """What ends a search besides its seconds, in words."""
+    bounds = (("generations", search.generations), ("evaluations", search.evaluations))
+    return " or ".join(f"{count:,} {what}" for what, count in bounds if count is not None)
 
 
 def resident_bytes() -> int:

@@ -181,8 +181,12 @@ def test_a_forecast_names_phases_end_and_memory() -> None:
         "memory: 3.0 GiB with the databases loaded, which took 2.5 s; they may grow by 1.0 GiB, "
         "and 2.0 GiB are left",
     ]
-    short = Forecast({Phase.SWEEP: 1.0, Phase.SEARCH: None}, {}, 0.0, 1, 3 << 30, 2 << 30).lines()
-    assert "and the search: sweep 1.0 s, search as many generations as are set" in short[0]
+    times = {Phase.SWEEP: 1.0, Phase.SEARCH: None}
+    short = Forecast(times, {}, 0.0, 1, 3 << 30, 2 << 30, "300 generations").lines()
+    assert short[0] == (
+        "forecast: 1.0 s and the search: sweep 1.0 s, search 300 generations in a time that can't "
+        "be known before; search.seconds= or budget= bounds it"
+    )
     assert "memory may not suffice" in short[-1]
 
 
@@ -224,6 +228,17 @@ def test_a_dry_run_says_what_it_would_take_and_leaves_nothing(elsewhere: ModuleT
     assert "search 10 min" in done.stdout
     assert "memory: " in done.stdout
     assert not Path("runs").exists()
+
+
+def test_a_search_that_is_bounded_by_a_count_has_no_time(elsewhere: ModuleType) -> None:
+    counted = ["search.generations=3", "search.evaluations=2000"]
+    done = run("train", *SMALL, *counted, "--dry-run")
+    assert done.exit_code == 0, done.output
+    assert "search 3 generations or 2,000 evaluations in a time that can't be kn" in done.stdout
+    done = run("train", *SMALL, *counted, "--dry-run", "search.seconds=600")
+    assert "search 10 min at most, or 3 generations or 2,000 evaluations" in done.stdout
+    done = run("train", "-m", *SMALL, *counted, "--dry-run", "seed=1,2")
+    assert done.stdout.rstrip().endswith(" and 2 searches of unknown time")
 
 
 def test_a_dry_run_of_a_sweep_forecasts_every_run(elsewhere: ModuleType) -> None:

@@ -70,7 +70,7 @@ def forecast_many(settings: Sequence[str]) -> None:
     sweep = _planned(settings)
     runs = [run for run in sweep.runs if not sweep.has_finished(run)]
     known: dict[tuple[str, ...], Forecast] = {}
-    total = 0.0
+    total, searches = 0.0, 0
     for run in runs:
         click.echo(
             f"run {sweep.runs.index(run) + 1} of {len(sweep.runs)}: {' '.join(run.overrides)}"
@@ -83,7 +83,9 @@ def forecast_many(settings: Sequence[str]) -> None:
             for line in known[alike].lines():
                 click.echo(f"  {line}")
         total += known[alike].total
-    click.echo(f"{len(runs)} runs, one after the other: {duration_words(total)}")
+        searches += known[alike].open_ended
+    more = f" and {searches} searches of unknown time" if searches else ""
+    click.echo(f"{len(runs)} runs, one after the other: {duration_words(total)}{more}")
 
 
 def refuse_sweep(settings: Sequence[str]) -> None:
