@@ -12,6 +12,7 @@ from envs.errors import Interrupted, MeasuringError
 from envs.host import Host, disturbance, doubts, this_host
 from envs.memory import gib
 from envs.mix import Shortfall, added_up, shortfalls
+from envs.ratio_interval import mean_ratio
 from envs.result import Arrivals, Machine, Result
 from envs.round import Outcome, RunRound, finished
 from envs.subject import Subject
@@ -267,14 +268,19 @@ class Comparison:
         highest = max((row.throughput for row in kept), default=0.0)
         return [row for row in kept if row.throughput == highest]
 
+    @property
+    def ranked(self) -> list[Row]:
+        """The rows, best first: those that left a type out come after those that kept the mix."""
+        return sorted(self.rows, key=lambda row: (bool(row.shortfalls), -row.throughput))
+
     def row(self, name: str) -> Row | None:
         """The row of a policy, if it has one."""
         return next((row for row in self.rows if row.subject.name == name), None)
 
     def scores(self, name: str) -> dict[str, float]:
-        """A policy's throughput relative to each other one: the median over shared repeats."""
+        """A policy's throughput relative to each other one: the geometric mean of `ratios`."""
         found = self.ratios(name)
-        return {other: statistics.median(ratios) for other, ratios in found.items()}
+        return {other: mean_ratio(ratios) for other, ratios in found.items()}
 
     def ratios(self, name: str) -> dict[str, list[float]]:
         """A policy's throughput ÷ each other one's, by repeat; of none that committed nothing."""

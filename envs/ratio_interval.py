@@ -30,6 +30,16 @@ class RatioInterval:
     repeats: int
 
 
+def mean_ratio(ratios: Sequence[float]) -> float:
+    """The geometric mean of paired repeats' ratios; at least one."""
+    logs = _logs(ratios)
+    return math.exp(math.fsum(logs) / len(logs))
+
+
+def _logs(ratios: Sequence[float]) -> list[float]:
+    return [math.log(min(max(ratio, 1 / FARTHEST), FARTHEST)) for ratio in ratios]
+
+
 def ratio_interval(ratios: Sequence[float], confidence: float) -> RatioInterval:
     """The mean ratio of paired repeats, and Student's interval of its logarithm.
 
@@ -41,8 +51,8 @@ def ratio_interval(ratios: Sequence[float], confidence: float) -> RatioInterval:
         ratios: of one policy's throughput to another's, one a repeat; at least one.
         confidence: how likely the interval covers the true ratio, 0 to 1.
     """
-    logs = [math.log(min(max(ratio, 1 / FARTHEST), FARTHEST)) for ratio in ratios]
-    ratio, repeats = math.exp(math.fsum(logs) / len(logs)), len(logs)
+    logs = _logs(ratios)
+    ratio, repeats = mean_ratio(ratios), len(logs)
     if max(logs) - min(logs) < SAME:
         beyond = repeats > 1 and math.isclose(abs(logs[0]), math.log(FARTHEST))
         end = ratio if beyond else None

@@ -25,7 +25,8 @@ COLOURS = {
 def comparison_figure(comparison: Comparison) -> Figure:
     """Two panels with a bar a policy: commits a second with quartiles, and shares of the time.
 
-    The policy that a run learned comes first, the others by throughput.
+    The policy that a run learned comes first, the others best first; those that did not keep the
+    workload's mix are last, with a star.
 
     Raises:
         ValueError: nothing was measured.

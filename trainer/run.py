@@ -72,7 +72,7 @@ from trainer.run_version import heddle_version
 from trainer.search import Candidate, Search, build_search, warm_start
 from trainer.search.space import Space, space_of
 from trainer.table_check import TableCheck
-from trainer.verdict import Verdict, judge, left_out_by, same_as_known
+from trainer.verdict import Verdict, judge, left_out_by, ratios_judged, same_as_known
 
 LEARNED = "learned"
 """How tables call the policy that the run learned."""
@@ -635,7 +635,8 @@ class Training:
         plan = ComparisonPlan(much.seconds, much.repeats, much.warmup, sure.repeats_max or 0)
 
         def verdict(found: Comparison) -> Verdict | None:
-            return self._judge(found.ratios(LEARNED), plan, same_as, [found])
+            (ratios,) = ratios_judged(LEARNED, [found])
+            return self._judge(ratios, plan, same_as, [found])
 
         def decided(found: Comparison) -> bool:
             one = verdict(found)
@@ -680,7 +681,7 @@ class Training:
         """What comparisons in all members show together: of the objective, repeat by repeat."""
         if len(comparisons) < len(self._members):
             return None
-        found = [one.ratios(LEARNED) for one in comparisons]
+        found = ratios_judged(LEARNED, comparisons)
         together = {
             name: [
                 self._objective.fitness(taken)

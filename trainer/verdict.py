@@ -20,6 +20,9 @@ from policies import SEEDS, PolicyDocument
 from policies.in_words import explain, policy_words
 from traces.spelling import visible
 
+WIDE = 1.5
+"""An interval whose ends are farther apart than this factor is too wide to show equality."""
+
 TIE = 1e-9
 """Repeats that are all equal, and this near to 1, are those of the same decisions."""
 
@@ -81,12 +84,18 @@ class Verdict:
             case Kind.LEAVES_OUT:
                 return f"leaves transactions out: use {baseline}; {self.left_out}, {times}"
             case Kind.UNDECIDED:
-                why = (
-                    "one repeat has no interval"
-                    if self.repeats == 1
-                    else f"all {self.repeats} repeats are the same run, which has no interval"
-                )
-                return f"not decided: {times}; {why}"
+                return f"not decided: {times}; {self._why_undecided}"
+
+    @property
+    def _why_undecided(self) -> str:
+        if self.low is not None:
+            return (
+                "the interval is too wide to tell; allow more repeats (verdict.repeats_max, "
+                "verdict.seconds) or longer runs (run.seconds)"
+            )
+        if self.repeats == 1:
+            return "one repeat has no interval; set run.repeats to 3 or more"
+        return f"all {self.repeats} repeats are the same run, which has no interval"
 
     @property
     def short(self) -> str:
@@ -110,9 +119,11 @@ class Verdict:
         Args:
             equal_within: a ratio whose interval is no farther from 1 than this is one of equals.
         """
-        if self.kind is not Kind.NO_DIFFERENCE or self.low is None or self.high is None:
+        if self.kind is Kind.UNCHANGED or self.low is None or self.high is None:
             return True
-        return self.low >= 1 - equal_within and self.high <= 1 + equal_within
+        if self.kind is Kind.NO_DIFFERENCE:
+            return self.low >= 1 - equal_within and self.high <= 1 + equal_within
+        return self.kind is not Kind.UNDECIDED and not _is_wide(self.low, self.high)
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON values, with the line."""
@@ -168,6 +179,18 @@ def judge(
     )
 
 
+def ratios_judged(name: str, comparisons: Sequence[Comparison]) -> list[dict[str, list[float]]]:
+    """A policy's ratios to those that it is judged against, of each comparison, by repeat.
+
+    One that left a type of the workload's mix out is no measure of others, however much it
+    commits. It counts only where every other one left a type out as well.
+    """
+    found = [one.ratios(name) for one in comparisons]
+    short = {row.subject.name for one in comparisons for row in one.rows if row.shortfalls}
+    kept = [{other: taken for other, taken in one.items() if other not in short} for one in found]
+    return kept if all(kept) else found
+
+
 def left_out_by(name: str, comparisons: Sequence[Comparison]) -> str | None:
     """The types that a policy leaves out of the mix in some comparison, in words; None if none."""
     rows = [row for one in comparisons if (row := one.row(name)) is not None and row.shortfalls]
@@ -178,7 +201,14 @@ def _kind(one: RatioInterval) -> Kind:
     if one.low is None or one.high is None:
         tied = one.repeats > 1 and abs(one.ratio - 1) < TIE
         return Kind.NO_DIFFERENCE if tied else Kind.UNDECIDED
-    return Kind.BETTER if one.low > 1 else Kind.WORSE if one.high < 1 else Kind.NO_DIFFERENCE
+    if one.low > 1 or one.high < 1:
+        return Kind.BETTER if one.low > 1 else Kind.WORSE
+    # Too little was measured to say that nothing is gained.
+    return Kind.UNDECIDED if _is_wide(one.low, one.high) else Kind.NO_DIFFERENCE
+
+
+def _is_wide(low: float, high: float) -> bool:
+    return high > WIDE * low
 
 
 def same_as_known(document: PolicyDocument) -> str | None:

@@ -26,7 +26,8 @@ from trainer.command.errors import NOT_BETTER
 from trainer.command.main import heddle
 from trainer.command.output import as_text
 from trainer.config import VerdictConfig
-from trainer.verdict import Kind, Verdict, judge, left_out_by, same_as_known
+from trainer.report.figures import comparison_view
+from trainer.verdict import Kind, Verdict, judge, left_out_by, ratios_judged, same_as_known
 
 NEAR = [0.99, 1.0, 1.01, 0.995, 1.005]
 
@@ -62,7 +63,9 @@ def test_slower_is_worse_and_does_not_end_like_a_win() -> None:
 
 def test_one_repeat_decides_nothing() -> None:
     found = judged(silo=[1.233])
-    assert found.line == "not decided: 1.233 × silo; one repeat has no interval"
+    assert found.line == (
+        "not decided: 1.233 × silo; one repeat has no interval; set run.repeats to 3 or more"
+    )
     same = judged(silo=[1.233] * 4)
     assert same.kind is Kind.UNDECIDED
     assert "all 4 repeats are the same run" in same.line
@@ -70,8 +73,62 @@ def test_one_repeat_decides_nothing() -> None:
 
 
 def test_a_baseline_that_is_noisy_and_not_beaten_stands_in_the_way() -> None:
-    found = judged(silo=around(1.1), occ=[0.6, 2.4, 1.5, 0.8, 1.9])
+    found = judged(silo=around(1.1), occ=[0.9, 1.1, 1.05, 0.95, 1.1])
     assert (found.kind, found.baseline) == (Kind.NO_DIFFERENCE, "occ")
+
+
+def test_an_interval_that_is_too_wide_shows_no_equality_and_asks_for_more() -> None:
+    found = judged(silo=[0.5, 1.4, 3.9])
+    assert found.kind is Kind.UNDECIDED
+    assert found.line.startswith("not decided: 1.398 × silo (95% interval 0.1")
+    assert "too wide to tell; allow more repeats (verdict.repeats_max, verdict.se" in found.line
+    assert not found.is_decided(0.01)
+    sure = judged(silo=[1.45, 1.6, 1.8])
+    assert (sure.kind, sure.is_decided(0.01)) == (Kind.BETTER, False)
+    assert judged(silo=around(1.4)).is_decided(0.01)
+    assert judged(silo=[1.233]).is_decided(0.01), "its repeats are as many as were asked for"
+
+
+def starved(comparison: Comparison, name: str) -> None:
+    """As if a policy had never committed a Payment, and twice as much of the rest."""
+    row = comparison.row(name)
+    assert row is not None
+    row.repeats[:] = [
+        replace(
+            one,
+            throughput=2 * one.throughput,
+            mixed_throughput=2 * one.fitness,
+            types=one.types | {"payment": replace(one.types["payment"], commits=0, unfinished=2)},
+        )
+        for one in row.repeats
+    ]
+
+
+def test_a_baseline_that_leaves_transactions_out_is_no_measure(evaluator: Evaluator) -> None:
+    subjects = [replace(NATIVE[name], name=name) for name in ("silo", "two_phase_locking")]
+    learned = replace(NATIVE["silo"], name="learned")
+    plan = ComparisonPlan(0.1, 3, 0.0)
+    comparison = compare(evaluator.run_round, [learned, *subjects], plan, 1)
+    starved(comparison, "two_phase_locking")
+    assert [row.subject.name for row in comparison.ranked][-1] == "two_phase_locking"
+    view = comparison_view(comparison)
+    assert view is not None
+    assert [row.learned for row in view.rows] == [True, False, False]
+    assert view.rows[-1].name.endswith(" *")
+    assert view.rows[-1].throughput == max(row.throughput for row in view.rows)
+    (ratios,) = ratios_judged("learned", [comparison])
+    assert list(ratios) == ["silo"]
+    starved(comparison, "silo")
+    (ratios,) = ratios_judged("learned", [comparison])
+    assert list(ratios) == ["silo", "two_phase_locking"]
+
+
+def test_scores_are_the_ratios_of_the_verdict(evaluator: Evaluator) -> None:
+    subjects = [NATIVE["silo"], NATIVE["two_phase_locking"]]
+    comparison = compare(evaluator.run_round, subjects, ComparisonPlan(0.1, 4, 0.0), 1)
+    found = judge(comparison.ratios("silo"), 0.95)
+    assert found is not None
+    assert comparison.scores("silo") == {found.baseline: found.ratio}
 
 
 def test_a_baseline_of_any_name_is_text_in_a_line() -> None:

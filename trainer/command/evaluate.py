@@ -44,7 +44,7 @@ from trainer.evaluation.measure import compare_until, tune_silo
 from trainer.progress import Display, make_display
 from trainer.repeats import varied
 from trainer.run_version import heddle_version
-from trainer.verdict import Kind, Verdict, judge, left_out_by, same_as_known
+from trainer.verdict import Kind, Verdict, judge, left_out_by, ratios_judged, same_as_known
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -122,7 +122,7 @@ def _verdict(
 ) -> Verdict | None:
     row = comparison.row(name)
     assert row is not None
-    ratios = comparison.ratios(name)
+    (ratios,) = ratios_judged(name, [comparison])
     return judge(
         {other: taken for other, taken in ratios.items() if other not in learned},
         config.verdict.confidence,

@@ -24,7 +24,7 @@ def members_table(outcome: Outcome, objective: str) -> Table:
     by_member = [closing.comparison.scores(LEARNED) for closing in outcome.closings]
     for name, score in outcome.scores.items():
         table.add_row(name, *(f"{scores[name]:.3f}" for scores in by_member), f"{score:.3f}")
-    table.caption = "throughput relative to each baseline: medians of the ratios within each repeat"
+    table.caption = "throughput relative to each baseline: geometric means over the repeats"
     table.caption_justify = "left"
     return table
 

@@ -125,7 +125,7 @@ def _list_table(found: Sequence[RunSummary]) -> Table:
     table = Table(title="Runs")
     for name in ("run", "state", "workload", "machine", "search"):
         table.add_column(name, overflow="fold")
-    table.add_column("× best baseline", justify="right")
+    table.add_column("× best baseline,\nmean of repeats", justify="right")
     table.add_column("on real cores", justify="right")
     table.add_column("verdict", overflow="fold")
     table.add_column("tags", overflow="fold")

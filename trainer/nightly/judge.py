@@ -20,6 +20,7 @@ from scipy.stats import bootstrap
 from envs import Comparison, Machine
 from envs.comparison import paired_ratios
 from trainer.config import HeldOutConfig
+from trainer.verdict import left_out_by
 
 CANDIDATE = "candidate"
 CHAMPION = "champion"
@@ -62,6 +63,8 @@ class Verdict:
         throughput: of each policy, its median over the blocks of the medians of their repeats,
             commits a second.
         machine: where.
+        left_out: the types of the mix that the candidate leaves out, in words, where the opponent
+            does not: it is not promoted then, however many others it commits.
     """
 
     promotes: bool
@@ -69,6 +72,7 @@ class Verdict:
     standings: tuple[Standing, ...]
     throughput: dict[str, float]
     machine: Machine
+    left_out: str | None = None
 
     @property
     def decisive(self) -> Standing:
@@ -87,14 +91,19 @@ def judge(blocks: Sequence[Comparison], settings: HeldOutConfig, seed: int) -> V
     """
     names = [row.subject.name for row in blocks[0].rows if row.subject.name != CANDIDATE]
     standings = tuple(_standing(name, blocks, settings, seed) for name in names)
-    slowest = min(standings, key=lambda one: one.ratio)
+    # One that left a type of the mix out is no measure, however much it commits.
+    short = {row.subject.name for one in blocks for row in one.rows if row.shortfalls}
+    kept = [one for one in standings if one.name not in short] or standings
+    slowest = min(kept, key=lambda one: one.ratio)
     opponent = next((one for one in standings if one.name == CHAMPION), slowest)
+    left_out = left_out_by(CANDIDATE, blocks) if opponent.name not in short else None
     return Verdict(
-        promotes=opponent.low > 1.0,
+        promotes=opponent.low > 1.0 and left_out is None,
         opponent=opponent.name,
         standings=standings,
         throughput={name: _throughput(name, blocks) for name in (CANDIDATE, *names)},
         machine=blocks[0].rows[0].machine,
+        left_out=left_out,
     )
 
 

@@ -289,7 +289,8 @@ def _searching(config: NightlyConfig) -> list[str]:
 
 def _verdict_words(verdict: Verdict, confidence: float) -> str:
     one = verdict.decisive
+    left_out = f"leaves transactions out: {verdict.left_out}; " if verdict.left_out else ""
     return (
-        f"{one.ratio:.3f} × {one.name} on what was held out, {confidence:.0%} interval "
+        f"{left_out}{one.ratio:.3f} × {one.name} on what was held out, {confidence:.0%} interval "
         f"{one.low:.3f} to {one.high:.3f}, on {machine_words(verdict.machine)}"
     )

@@ -63,7 +63,7 @@ class ComparisonView:
         machine: where it was made, in words.
         note: how much was measured.
         types: the columns of latency.
-        rows: the learned policy first, then by throughput.
+        rows: the learned policy first, then the best first (`Comparison.ranked`).
         violations: of the database's consistency.
         verdict: what it shows, in a line; empty if nothing was to compare with.
         warnings: what makes the figures doubtful.
@@ -102,11 +102,11 @@ def comparison_view(
         return None
     most = max(max(row.throughput, row.quartiles[1]) for row in rows) or 1.0
     scores = comparison.scores(LEARNED)
-    ordered = sorted(rows, key=lambda row: (row.subject.name != LEARNED, -row.throughput))
+    ordered = sorted(comparison.ranked, key=lambda row: row.subject.name != LEARNED)
     runs = runs_words(comparison)
     notes = [runs[0].upper() + runs[1:], *window_remarks(comparison)]
     notes += [
-        f"the mix of types was not kept: {left_out_words(row)}" for row in rows if row.shortfalls
+        f"* the mix of types was not kept: {left_out_words(row)}" for row in rows if row.shortfalls
     ]
     if comparison.interrupted:
         notes.append("cut short, so not all runs were made")
@@ -183,7 +183,8 @@ def _shares(runs: Sequence[Sequence[float]]) -> list[float]:
 def _compared(row: Row, most: float, scores: dict[str, float]) -> ComparedView:
     low, high = row.quartiles
     learned = row.subject.name == LEARNED
-    name = policy_words(row.subject.name) + backoff_note(row.subject)
+    mark = " *" if row.shortfalls else ""
+    name = policy_words(row.subject.name) + backoff_note(row.subject) + mark
     return ComparedView(
         name,
         learned,

@@ -22,7 +22,7 @@ from trainer.member import combined, label_of
 from trainer.run import LEARNED
 from trainer.run_folder import RunFolder
 from trainer.shell_words import heddle_command
-from trainer.verdict import Verdict, judge, left_out_by, same_as_known
+from trainer.verdict import Verdict, judge, left_out_by, ratios_judged, same_as_known
 
 PARTS = ("workload", "machine", "search", "validation", "robust")
 """The groups of settings that a page tells of."""
@@ -102,8 +102,8 @@ class KeptMember:
 
     @property
     def best(self) -> tuple[str, float] | None:
-        """The strongest baseline, and throughput ÷ its; None without a comparison."""
-        return best_of(self.comparison)
+        """The verdict's baseline, and throughput ÷ its; None without a verdict."""
+        return None if self.verdict is None else (self.verdict.baseline, self.verdict.ratio)
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class KeptRun:
 
     @property
     def best(self) -> tuple[str, float] | None:
-        """The strongest baseline in the first member, and throughput ÷ its."""
+        """The verdict's baseline in the first member, and throughput ÷ its."""
         return self.members[0].best
 
     @property
@@ -182,15 +182,6 @@ def _leaves(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
         else:
             found[f"{prefix}{key}"] = "null" if value is None else str(value)
     return found
-
-
-def best_of(comparison: Comparison | None) -> tuple[str, float] | None:
-    """The strongest baseline of a comparison, and the learned policy's throughput ÷ its."""
-    scores = comparison.scores(LEARNED) if comparison is not None else {}
-    if not scores:
-        return None
-    name = min(scores, key=lambda one: scores[one])
-    return name, scores[name]
 
 
 def read_run(folder: RunFolder, by_us: bool = False) -> KeptRun:
@@ -303,7 +294,7 @@ def _comparison(
     except (ValueError, RecursionError) as error:
         raise _damaged(path, error) from error
     same_as = same_as_known(policy) if policy is not None else None
-    ratios = comparison.ratios(LEARNED)
+    (ratios,) = ratios_judged(LEARNED, [comparison])
     left_out = left_out_by(LEARNED, [comparison])
     confidence = VerdictConfig().confidence
     return comparison, judge(ratios, confidence, same_as=same_as, left_out=left_out)

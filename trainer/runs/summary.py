@@ -37,8 +37,9 @@ class RunSummary:
         search: by which search.
         seed: its seed.
         typed: what was typed for it.
-        baseline: the best baseline of the closing comparison; None before that.
-        score: throughput ÷ its.
+        baseline: the one that the verdict names, the best of the closing comparison; None before
+            that.
+        score: throughput ÷ its: the geometric mean over the repeats, as in the verdict.
         score_on_threads: throughput ÷ the best baseline's on real cores, after virtual ones.
         verdict: what the closing comparison shows, in a line; None where none was written.
         tags: of people.
@@ -89,6 +90,10 @@ def read_summary(run: RunFolder, runs_dir: Path) -> RunSummary:
     if members:
         comparison, unreadable = _json(run.path / "member-1" / "comparison.json")
     scores, on_threads = _best(provenance.get("scores")), _best(provenance.get("scores_on_threads"))
+    if not members:  # of several the score is of all together, and the verdict of the first
+        validation, _ = _json(run.members(1)[0].validation)
+        scores = _judged(comparison) or scores
+        on_threads = _judged(validation) or on_threads
     finished = comparison is not None and not comparison.get("interrupted")
     state = FINISHED if finished else NOT_FINISHED
     if damaged or unreadable or not settings:
@@ -168,6 +173,13 @@ def _best(scores: Any) -> tuple[str, float] | None:
         return None
     name = min(known, key=lambda one: known[one])
     return name, float(known[name])
+
+
+def _judged(comparison: Mapping[str, Any] | None) -> tuple[str, float] | None:
+    """The verdict's baseline and ratio, as the run's page has them; None where none was written."""
+    found = _part(comparison or {}, "verdict")
+    name, ratio = found.get("baseline"), found.get("ratio")
+    return (name, float(ratio)) if isinstance(name, str) and isinstance(ratio, int | float) else None
 
 
 def _verdict(comparison: Mapping[str, Any] | None) -> str | None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -12,14 +13,11 @@ from trainer.nightly.judge import FARTHEST, judge
 SETTINGS = HeldOutConfig(resamples=999)
 
 
+RAW = {"machine": {"kind": "threads", "cores": 2}, "seed": 1, "throughput": 1.0, "commits": 1}
+
+
 def result(throughput: float, seed: int) -> Result:
-    raw = {
-        "machine": {"kind": "threads", "cores": 2},
-        "seed": seed,
-        "throughput": throughput,
-        "commits": 1,
-    }
-    return Result.from_dict(raw)
+    return Result.from_dict({**RAW, "seed": seed, "throughput": throughput})
 
 
 def block(number: int, throughputs: Mapping[str, Sequence[float]]) -> Comparison:
@@ -47,6 +45,27 @@ def test_who_is_better_on_every_block_is_promoted() -> None:
     assert verdict.decisive.low <= verdict.decisive.ratio <= verdict.decisive.high
     assert verdict.throughput == {"candidate": 120, "champion": 100, "silo": 150}
     assert verdict.machine == Machine("threads", 2)
+
+
+def test_one_that_leaves_transactions_out_is_neither_promoted_nor_a_measure() -> None:
+    def starve(found: list[Comparison], name: str) -> list[Comparison]:
+        held_up = {"commits": 0, "unfinished": 2, "throughput": 0.0}
+        stuck = Result.from_dict({**RAW, "types": {"long": held_up, "short": {"commits": 9}}})
+        for one in found:
+            row = one.row(name)
+            assert row is not None
+            row.repeats[:] = [replace(result, types=stuck.types) for result in row.repeats]
+        return found
+
+    fast = blocks([110, 120, 130], silo=100, occ=200)
+    assert judge(fast, SETTINGS, 1).opponent == "occ"
+    verdict = judge(starve(fast, "occ"), SETTINGS, 1)
+    assert (verdict.opponent, verdict.promotes, verdict.left_out) == ("silo", True, None)
+    verdict = judge(starve(fast, "candidate"), SETTINGS, 1)
+    assert (verdict.opponent, verdict.promotes) == ("silo", False)
+    assert verdict.left_out is not None
+    assert verdict.left_out.startswith("candidate committed long none of ")
+    assert judge(starve(fast, "silo"), SETTINGS, 1).opponent == "occ"
 
 
 def test_better_on_average_is_not_enough() -> None:
