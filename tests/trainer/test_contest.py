@@ -22,7 +22,7 @@ from policies.schedule import NamedClassifier
 from tests.trainer import fake_engine as stand_in
 from tests.trainer.fake_trials import FakeTrialPool
 from tests.trainer.test_sweep import SMALL
-from trainer.checkpoint import Best, Checkpoint
+from trainer.checkpoint import Best, Checkpoint, WritingError
 from trainer.command.main import heddle
 from trainer.contest.picture import case_figure
 from trainer.contest.runs import Entrant
@@ -134,6 +134,20 @@ def test_a_contest_interrupted_keeps_what_it_measured(
     (samples,) = json.loads((FOLDER / "fresh.json").read_text())["samples"].values()
     assert sum(len(taken) for taken in samples.values()) == 2
     assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+
+
+def test_what_cant_be_written_is_shown_all_the_same(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise WritingError("contest.png: can't be written: No space left on device")
+
+    whole = run("contest", "sweep=mine", *FRESH)
+    monkeypatch.setattr("trainer.command.contest.plot_case", full)
+    done = run("contest", "sweep=mine", *FRESH)
+    assert done.exit_code != 0
+    assert "error: contest.png: can't be written" in done.stderr
+    assert done.stdout == whole.stdout.partition("written: ")[0]
 
 
 def test_what_a_search_saw_is_told_in_the_unit_of_the_contest(

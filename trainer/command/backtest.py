@@ -13,12 +13,12 @@ from trainer.backtest.page import page_of
 from trainer.backtest.picture import plot_days
 from trainer.backtest.run import kept_versions, nights_of, run_backtest
 from trainer.backtest.step import Step
-from trainer.backtest.verdict import measured, verdict_of, why_no_gain
+from trainer.backtest.verdict import Verdict, measured, verdict_of, why_no_gain
 from trainer.backtest.versions import Versions, hold_versions
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import BAD_INPUT, FAILED, UsageError, one_message, resumed_by
 from trainer.command.nightly import check_night
-from trainer.command.output import make_progress_console
+from trainer.command.output import make_progress_console, write_and_show
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import NightlyConfig
 from trainer.lock import held
@@ -74,14 +74,10 @@ def backtest(settings: tuple[str, ...], days: int, rounds: int, show: bool) -> N
     typed = [*settings, "--days", days, "--rounds", rounds]
     try:
         with resumed_by(heddle_command("backtest", *typed)):
-            steps = _have_nights(config, StateFolder(Path(config.state)), days, rounds)
+            verdict = _have_nights(config, StateFolder(Path(config.state)), days, rounds)
     except (NightError, TraceError) as error:
         click.echo(f"error: {error}", err=True)
         raise SystemExit(FAILED if disk_failed(error) else BAD_INPUT) from None
-    verdict = verdict_of(steps)
-    for line in [verdict.line, *why_no_gain(steps)] if verdict else [step.why for step in steps]:
-        click.echo(line)
-    click.echo(f"{Path(config.state) / PAGE}")
     if verdict is None:
         raise SystemExit(FAILED)
 
@@ -90,7 +86,9 @@ PAGE = "backtest.md"
 PICTURE = "backtest.png"
 
 
-def _have_nights(config: NightlyConfig, state: StateFolder, days: int, rounds: int) -> list[Step]:
+def _have_nights(
+    config: NightlyConfig, state: StateFolder, days: int, rounds: int
+) -> Verdict | None:
     if config.trace is None:
         raise UsageError("trace= names no folder; heddle trace import makes one")
     trace = open_trace(Path(config.trace))
@@ -100,15 +98,24 @@ def _have_nights(config: NightlyConfig, state: StateFolder, days: int, rounds: i
         reader = read_from(MlflowStore(config.mlflow.uri, state.path))
         versions = hold_versions(config, kept_versions(state), reader.by_version)
     state.make()
-    with held(state.path), make_display(make_progress_console()) as display:
-        for name, version in versions.items():
-            display.say(f"{name}: {version} in all nights")
-        steps = run_backtest(config, state, trace, days, rounds, display, versions)
-        _write(config, state, trace, steps)
-    return steps
+    with held(state.path):
+        with make_display(make_progress_console()) as display:
+            for name, version in versions.items():
+                display.say(f"{name}: {version} in all nights")
+            steps = run_backtest(config, state, trace, days, rounds, display, versions)
+        verdict = verdict_of(steps)
+        write_and_show(lambda: _write(config, state, trace, steps), lambda: _show(verdict, steps))
+    return verdict
 
 
-def _write(config: NightlyConfig, state: StateFolder, trace: Trace, steps: list[Step]) -> None:
+def _show(verdict: Verdict | None, steps: list[Step]) -> None:
+    for line in [verdict.line, *why_no_gain(steps)] if verdict else [step.why for step in steps]:
+        click.echo(line)
+
+
+def _write(config: NightlyConfig, state: StateFolder, trace: Trace, steps: list[Step]) -> list[str]:
+    """Write the page and its picture; the line that says where they are."""
     write_atomically(state.path / PAGE, page_of(steps, config.held_out.confidence))
     if found := measured(steps):
         plot_days(found, trace.manifest.synthetic, state.path / PICTURE)
+    return [f"{state.path / PAGE}"]

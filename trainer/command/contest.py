@@ -29,7 +29,7 @@ from trainer.command.doubts import warn_of_doubts
 from trainer.command.errors import INTERRUPTED, UsageError, one_message, resumed_by
 from trainer.command.evaluate import as_list
 from trainer.command.kept_settings import settings_of
-from trainer.command.output import as_text, make_progress_console, print_table
+from trainer.command.output import as_text, make_progress_console, print_table, write_and_show
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import ContestConfig, workload_options
 from trainer.contest.measuring import measure_anew
@@ -109,16 +109,15 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
             subject_of(name, runs_of_case[0].encoding.signature, untuned)  # or it is refused
     make_runs_dir(folder, "output")
     again_with = heddle_command("contest", *settings)
-    with (
-        resumed_by(again_with),
-        held(folder),
-        make_display(make_progress_console()) as display,
-    ):
-        fresh = measure_anew(config, entrants, folder / "fresh.json", display)
-        standing = stand(entrants, fresh, config.share, missing=runs - len(entrants))
-        on_real, interrupted = _on_threads(config, entrants, standing, display)
-        _write(config, sweeps, entrants, standing, on_real, folder)
-    _show(standing, on_real, folder)
+    with resumed_by(again_with), held(folder):
+        with make_display(make_progress_console()) as display:
+            fresh = measure_anew(config, entrants, folder / "fresh.json", display)
+            standing = stand(entrants, fresh, config.share, missing=runs - len(entrants))
+            on_real, interrupted = _on_threads(config, entrants, standing, display)
+        write_and_show(
+            lambda: _write(config, sweeps, entrants, standing, on_real, folder),
+            lambda: _show(standing, on_real),
+        )
     if interrupted:
         click.echo(f"interrupted on real cores; resume with: {again_with}")
         raise SystemExit(INTERRUPTED)
@@ -239,7 +238,8 @@ def _write(
     standing: Standing,
     on_real: dict[str, Comparison],
     folder: Path,
-) -> None:
+) -> list[str]:
+    """Write all files; the line that says where they are."""
     document = {
         "schema_version": SCHEMA_VERSION,
         "version": heddle_version(),
@@ -276,9 +276,10 @@ def _write(
             # In the store of its runs, wherever this contest looked for them.
             record = Record(settings.mlflow, Path(settings.runs_dir), click.echo)
             record.attach(sweep.mlflow_run_id, *written)
+    return [f"written: {written[1]}, {written[0].name} and the pictures beside it"]
 
 
-def _show(standing: Standing, on_real: dict[str, Comparison], folder: Path) -> None:
+def _show(standing: Standing, on_real: dict[str, Comparison]) -> None:
     for sheet in sheets(standing):
         click.echo()
         print_table(as_table(sheet))
@@ -290,4 +291,3 @@ def _show(standing: Standing, on_real: dict[str, Comparison], folder: Path) -> N
         click.echo(f"{refused} tables failed the check; see the runs' folders refused", err=True)
     if standing.missing:
         click.echo(f"{standing.missing} runs are not finished, and not counted")
-    click.echo(f"written: {folder / 'contest.md'}, contest.json and the pictures beside it")

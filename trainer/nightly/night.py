@@ -20,6 +20,7 @@ from policies import Signature
 from traces.errors import TraceError
 from traces.reader import Trace
 from traces.replay.prepared import prepared_program
+from trainer.checkpoint import WritingError
 from trainer.config import NightlyConfig, TrainConfig, workload_options
 from trainer.nightly.conditions import Conditions, conditions_of
 from trainer.nightly.decision import Decision, decide
@@ -107,7 +108,11 @@ def run_night(plan: Plan, display: Display) -> Night:
         night = plan.night(Outcome.NOTHING_TO_JUDGE, str(error), numbers)
     except MeasuringError as error:
         night = plan.night(Outcome.FAILED, str(error), numbers)
-    keep(plan.state, night)
+    try:
+        keep(plan.state, night)
+    except WritingError:
+        display.say(night.line)  # what was measured is shown all the same
+        raise
     if night.outcome is not Outcome.PROMOTING:
         return night
     return promote(plan.state, night, plan.config.keep_policies)

@@ -17,6 +17,7 @@ from tests.traces.replay.some_programs import TYPES
 from tests.traces.some_transactions import manifest, write
 from tests.trainer.nightly.some_nights import FIRST, TINY, busy_hour
 from trainer.backtest import run as backtest_run
+from trainer.checkpoint import WritingError
 from trainer.command.main import heddle
 from trainer.mlflow_store import MlflowStore
 
@@ -96,6 +97,17 @@ def test_one_that_was_interrupted_goes_on(monkeypatch: pytest.MonkeyPatch) -> No
     assert [(one["next_day"]["ratio"], one["outcome"]) for one in steps] == [
         (one["next_day"]["ratio"], one["outcome"]) for one in others
     ]
+
+
+def test_what_cant_be_written_is_shown_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise WritingError("tried/backtest.md: can't be written: No space left on device")
+
+    monkeypatch.setattr("trainer.command.backtest.write_atomically", full)
+    done = run("--days", "2")
+    assert done.exit_code != 0
+    assert "median over 2 days" in done.stdout
+    assert "error: tried/backtest.md: can't be written" in done.stderr
 
 
 class MovingAlias:

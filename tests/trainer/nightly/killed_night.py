@@ -43,7 +43,7 @@ def candidate_is_better(
 ) -> list[Comparison]:
     """What a night measures where the candidate is given to be better."""
     others = {one.name: 100.0 for one in subjects if one.name != CANDIDATE}
-    return blocks([110, 120, 130], **others)
+    return blocks([118, 120, 122], **others)
 
 
 def arm(moment: Moment) -> None:

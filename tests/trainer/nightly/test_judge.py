@@ -38,10 +38,10 @@ def blocks(candidate: Sequence[float], **others: float) -> list[Comparison]:
 
 
 def test_who_is_better_on_every_block_is_promoted() -> None:
-    verdict = judge(blocks([110, 120, 130], champion=100, silo=150), SETTINGS, 1)
+    verdict = judge(blocks([118, 120, 122], champion=100, silo=150), SETTINGS, 1)
     assert verdict.promotes
     assert verdict.opponent == "champion"
-    assert verdict.decisive.blocks == pytest.approx((1.1, 1.2, 1.3))
+    assert verdict.decisive.blocks == pytest.approx((1.18, 1.2, 1.22))
     assert verdict.decisive.low <= verdict.decisive.ratio <= verdict.decisive.high
     assert verdict.throughput == {"candidate": 120, "champion": 100, "silo": 150}
     assert verdict.machine == Machine("threads", 2)
@@ -57,7 +57,7 @@ def test_one_that_leaves_transactions_out_is_neither_promoted_nor_a_measure() ->
             row.repeats[:] = [replace(result, types=stuck.types) for result in row.repeats]
         return found
 
-    fast = blocks([110, 120, 130], silo=100, occ=200)
+    fast = blocks([118, 120, 122], silo=100, occ=200)
     assert judge(fast, SETTINGS, 1).opponent == "occ"
     verdict = judge(starve(fast, "occ"), SETTINGS, 1)
     assert (verdict.opponent, verdict.promotes, verdict.left_out) == ("silo", True, None)
@@ -66,6 +66,14 @@ def test_one_that_leaves_transactions_out_is_neither_promoted_nor_a_measure() ->
     assert verdict.left_out is not None
     assert verdict.left_out.startswith("candidate committed long none of ")
     assert judge(starve(fast, "silo"), SETTINGS, 1).opponent == "occ"
+
+
+def test_three_lucky_blocks_are_not_enough() -> None:
+    verdict = judge(blocks([110, 180, 105], champion=100), SETTINGS, 1)
+    assert min(verdict.decisive.blocks) > 1
+    assert verdict.decisive.low < 1 < verdict.decisive.high
+    assert not verdict.promotes
+    assert judge(blocks([110, 180, 105, 130, 120], champion=100), SETTINGS, 1).promotes
 
 
 def test_better_on_average_is_not_enough() -> None:
@@ -79,7 +87,7 @@ def test_who_is_as_fast_is_not_promoted() -> None:
 
 
 def test_without_a_champion_the_best_baseline_is_to_be_beaten() -> None:
-    verdict = judge(blocks([110, 120, 130], silo=100, occ=140), SETTINGS, 1)
+    verdict = judge(blocks([118, 120, 122], silo=100, occ=140), SETTINGS, 1)
     assert verdict.opponent == "occ"
     assert not verdict.promotes
 

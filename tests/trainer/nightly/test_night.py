@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from envs import Comparison
 from policies import Signature, save
 from tests.trainer.nightly.some_nights import FIRST, SECOND, quiet, settings, table, two_days
 from tests.trainer.nightly.test_judge import blocks
 from traces.reader import open_trace
+from trainer.checkpoint import WritingError
 from trainer.nightly import night as nights
 from trainer.nightly import promotion
 from trainer.nightly.night import Plan, run_night
@@ -24,6 +26,7 @@ from trainer.nightly.outcome import Outcome
 from trainer.nightly.rollback import roll_back
 from trainer.nightly.state import NightFolder, StateFolder
 from trainer.nightly.training import Trained
+from trainer.progress import LineDisplay
 
 
 @pytest.fixture(autouse=True)
@@ -110,11 +113,31 @@ def test_a_real_night_killed_before_it_was_judged_goes_on(
     assert not list(cache.rglob("*.program"))
 
 
+def test_a_night_that_cant_be_written_is_shown_all_the_same(
+    state: StateFolder,
+    tmp_path: Path,
+    trained: list[date],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def full(*_: object) -> None:
+        raise WritingError("night.json: can't be written: No space left on device")
+
+    trace = two_days(tmp_path / "shop")
+    measured(monkeypatch, 118, 120, 122)
+    monkeypatch.setattr(nights, "keep", full)
+    display = LineDisplay(Console())
+    plan = Plan(settings(), state, open_trace(trace), FIRST)
+    with pytest.raises(WritingError, match=r"night\.json"):
+        run_night(plan, display)
+    assert "× silo on what was held out" in capsys.readouterr().out
+
+
 def test_a_peak_that_did_not_move_is_skipped(
     state: StateFolder, tmp_path: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = two_days(tmp_path / "shop")
-    measured(monkeypatch, 110, 120, 130)
+    measured(monkeypatch, 118, 120, 122)
     have(state, trace, FIRST)
     second = have(state, trace, SECOND)
     assert second.outcome is Outcome.SKIPPED
@@ -125,7 +148,7 @@ def test_a_peak_that_did_not_move_is_skipped(
 
 @pytest.mark.parametrize(
     ("reached", "outcome", "served"),
-    [((110, 120, 130), "promoted", SECOND), ((90, 120, 100), "kept", FIRST)],
+    [((118, 120, 122), "promoted", SECOND), ((90, 120, 100), "kept", FIRST)],
 )
 def test_a_peak_that_moved_is_trained_for_and_the_better_one_served(
     state: StateFolder,
@@ -136,7 +159,7 @@ def test_a_peak_that_moved_is_trained_for_and_the_better_one_served(
     outcome: str,
     served: date,
 ) -> None:
-    measured(monkeypatch, 110, 120, 130)
+    measured(monkeypatch, 118, 120, 122)
     have(state, trace, FIRST)
     measured(monkeypatch, *reached)
     night = have(state, trace, SECOND)
@@ -172,7 +195,7 @@ def test_a_training_in_vain_is_not_had_again_until_later(
 def test_a_night_that_is_over_changes_nothing(
     state: StateFolder, trace: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measured(monkeypatch, 110, 120, 130)
+    measured(monkeypatch, 118, 120, 122)
     night = have(state, trace, FIRST)
     before = files(state.path)
     assert have(state, trace, FIRST) == night
@@ -188,7 +211,7 @@ def test_killed_anywhere_the_champion_is_served_and_the_next_run_ends_it(
     monkeypatch: pytest.MonkeyPatch,
     where: str,
 ) -> None:
-    measured(monkeypatch, 110, 120, 130)
+    measured(monkeypatch, 118, 120, 122)
     have(state, trace, FIRST)
     champion = state.policy.read_bytes()
     with monkeypatch.context() as patch:
@@ -205,7 +228,7 @@ def test_killed_anywhere_the_champion_is_served_and_the_next_run_ends_it(
 def test_killed_after_it_was_served_it_is_served_once(
     state: StateFolder, trace: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measured(monkeypatch, 110, 120, 130)
+    measured(monkeypatch, 118, 120, 122)
     real: Callable[..., Any] = promotion.publish
 
     def served_and_killed(*given: Any) -> Any:
@@ -230,7 +253,7 @@ def test_what_was_gone_back_from_is_not_served_again_by_the_night_that_was_kille
     served_before: bool,
 ) -> None:
     """Killed after it had served its policy, and before it said so; then somebody went back."""
-    measured(monkeypatch, 110, 120, 130)
+    measured(monkeypatch, 118, 120, 122)
     if served_before:
         save(replace(table(signature), name="by hand"), state.policy)
     have(state, trace, FIRST)
@@ -257,7 +280,7 @@ def test_promoted_over_another_champion_than_was_judged_against(
     where: str,
 ) -> None:
     """Killed before or after it served its policy; then another night was had, or one went back."""
-    measured(monkeypatch, 110, 120, 130)
+    measured(monkeypatch, 118, 120, 122)
     with monkeypatch.context() as patch:
         patch.setattr(nights, "promote", interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -282,7 +305,7 @@ def test_promoted_over_another_champion_than_was_judged_against(
 def test_a_page_and_a_line_that_are_missing_are_written(
     state: StateFolder, trace: Path, trained: list[date], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measured(monkeypatch, 110, 120, 130)
+    measured(monkeypatch, 118, 120, 122)
     have(state, trace, FIRST)
     page, line = state.night(FIRST).page.read_text(), state.log.read_text()
     state.night(FIRST).page.unlink()
