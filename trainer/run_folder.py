@@ -232,6 +232,10 @@ def make_runs_dir(runs_dir: Path, key: str = "runs_dir") -> None:
 
 
 def _none_can_be_made(runs_dir: Path, error: OSError, key: str = "runs_dir") -> RunFolderError:
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return RunFolderError(
+            f"{key}={runs_dir}: there is a file in the place of a folder; name a folder"
+        )
     return RunFolderError(
         f"{key}={runs_dir}: no folder can be made there: {why_not_written(error)}"
     )

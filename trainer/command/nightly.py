@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
@@ -68,16 +68,24 @@ def nightly(settings: tuple[str, ...], rollback: bool, show: bool) -> None:
     if show:
         click.echo(settings_text("nightly", settings), nl=False)
         return
+    typed = [*settings, *(["--rollback"] if rollback else [])]
+    with resumed_by(heddle_command("nightly", *typed)):
+        code = _code(settings, rollback)
+    if code:
+        raise SystemExit(code)
+
+
+def _code(settings: Sequence[str], rollback: bool) -> int:
+    """Have the night, or roll back; the exit code."""
     config = compose_settings("nightly", settings, NightlyConfig)
     if config.state is None:
         raise UsageError("state= names no folder; such as state=served")
     state = StateFolder(Path(config.state))
     if rollback:
         _refuse_missing(state)
-    state.make()
-    typed = [*settings, *(["--rollback"] if rollback else [])]
     try:
-        with resumed_by(heddle_command("nightly", *typed)), held(state.path):
+        state.make()
+        with held(state.path):
             code = _roll_back(config, state) if rollback else _have_night(config, state)
     except HeldError as error:
         click.echo(f"error: {error}; its night goes on", err=True)
@@ -88,8 +96,7 @@ def nightly(settings: tuple[str, ...], rollback: bool, show: bool) -> None:
     except (NightError, TraceError) as error:
         click.echo(f"error: {error}", err=True)
         code = FAILED if disk_failed(error) else BAD_INPUT
-    if code:
-        raise SystemExit(code)
+    return code
 
 
 def _have_night(config: NightlyConfig, state: StateFolder) -> int:

@@ -112,6 +112,10 @@ def make_output_folder(output: str | None, file: str) -> Path | None:
     folder = Path(output)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UsageError(
+            f"output={folder}: there is a file in the place of a folder; name a folder"
+        ) from error
     except OSError as error:
         raise UsageError(f"output={folder}: can't be made: {why_not_written(error)}") from error
     refuse_bad_output(str(folder / file))

@@ -147,11 +147,16 @@ class StateFolder:
         """Make what is not there.
 
         Raises:
+            StateError: there is a file in the place of a folder.
             WritingError: it can't be made.
         """
         try:
             for folder in (self.published(0).parent, self.path / "nights"):
                 folder.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise StateError(
+                f"state={self.path}: there is a file in the place of a folder; name a folder"
+            ) from error
         except OSError as error:
             raise WritingError(
                 f"state={self.path}: no folder can be made there: {why_not_written(error)}"

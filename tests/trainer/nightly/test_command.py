@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from policies import Signature, save
-from tests.trainer.nightly.some_nights import FIRST, TINY, one_day, peak, table
+from tests.trainer.nightly.some_nights import FIRST, TINY, one_day, peak, table, two_days
 from trainer.command.main import heddle
 from trainer.lock import held
 from trainer.nightly.nights import read_night
@@ -77,6 +77,25 @@ def test_an_interrupted_night_says_how_to_resume(
     assert done.exit_code == 130
     again = " ".join(["heddle nightly trace=shop state=state", *map(shlex.quote, TINY)])
     assert f"interrupted; resume with: {again} day=2026-03-01" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nightly", "trace=shop", *TINY, "state=file"],
+        ["nightly", "trace=shop", *TINY, "state=file/state"],
+        ["backtest", "trace=shop", *TINY, "--days", "1", "state=file"],
+        ["transfer", "policy=silo", "machine=virtual", "output=file"],
+        ["train", "machine=virtual", "machine.cores=2", "mlflow.enabled=false", "runs_dir=file"],
+    ],
+)
+def test_a_file_in_the_place_of_a_folder_is_a_mistake(words: list[str]) -> None:
+    two_days(Path("shop"))
+    Path("file").touch()
+    done = CliRunner().invoke(heddle, words)
+    assert done.exit_code == 2, done.output
+    key = words[-1]
+    assert f"error: {key}: there is a file in the place of a folder; name a folder" in done.stderr
 
 
 def test_two_at_once_exclude_each_other(state: StateFolder) -> None:
