@@ -54,6 +54,18 @@ def refuse_special(target: Path) -> None:
         raise FileExistsError(errno.EEXIST, f"is {kind}; name a file", str(target))
 
 
+def regular_text(path: Path) -> str:
+    """The text of a file that a command keeps: a pipe in its place would be waited for.
+
+    Raises:
+        OSError: it can't be read, or is no regular file.
+        UnicodeDecodeError: it is no text.
+    """
+    if not path.is_dir():  # of which reading says so itself
+        refuse_special(path)
+    return path.read_text(encoding="utf-8")
+
+
 def why_not_written(error: OSError | ValueError) -> str:
     """Why a file could not be written, and the cure where one is known."""
     reason = getattr(error, "strerror", None) or str(error)

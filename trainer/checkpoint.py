@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from envs.tuned_backoff import TunedBackoff
-from policies.errors import refuse_special, why_not_written
+from policies.errors import refuse_special, regular_text, why_not_written
 
 SCHEMA_VERSION = 4
 FILE_NAME = "checkpoint.json"
@@ -184,7 +184,7 @@ class Checkpoint:
         """
         path = folder / FILE_NAME
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            document = json.loads(regular_text(path))
             version = document["schema_version"]
             if version == SCHEMA_VERSION:
                 state = document["state"]

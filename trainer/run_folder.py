@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from policies.errors import why_not_written
+from policies.errors import regular_text, why_not_written
 from trainer.checkpoint import FILE_NAME, CheckpointError, write_atomically
 from trainer.search import SEARCHES
 
@@ -143,7 +143,7 @@ class RunFolder(MemberFolder):
             RunFolderError: the file is damaged.
         """
         try:
-            found = json.loads(self.overrides.read_text(encoding="utf-8"))
+            found = json.loads(regular_text(self.overrides))
             if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
                 raise ValueError("it is no list of texts")
         except (OSError, ValueError, RecursionError) as error:
@@ -156,7 +156,7 @@ class RunFolder(MemberFolder):
     def kept_settings(self) -> Mapping[str, Any]:
         """All settings of the run; none if they can't be read."""
         try:
-            settings = yaml.safe_load(self.config.read_text(encoding="utf-8"))
+            settings = yaml.safe_load(regular_text(self.config))
         except (OSError, ValueError, RecursionError, yaml.YAMLError):
             return {}
         return settings if isinstance(settings, dict) else {}

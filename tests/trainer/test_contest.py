@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -134,6 +135,14 @@ def test_a_contest_interrupted_keeps_what_it_measured(
     (samples,) = json.loads((FOLDER / "fresh.json").read_text())["samples"].values()
     assert sum(len(taken) for taken in samples.values()) == 2
     assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+
+
+def test_a_pipe_in_the_place_of_a_kept_file_is_not_waited_for(elsewhere: ModuleType) -> None:
+    (FOLDER / "fresh.json").unlink(missing_ok=True)
+    os.mkfifo(FOLDER / "fresh.json")
+    done = run("contest", "sweep=mine", *FRESH)
+    assert done.exit_code != 0
+    assert "fresh.json: can't be written: is a device or a pipe; name a file" in done.stderr
 
 
 def test_what_cant_be_written_is_shown_all_the_same(

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from envs import MeasuringError, RunRound, Subject, TunedBackoff
+from policies.errors import regular_text
 from trainer.checkpoint import write_atomically
 from trainer.evaluation.measure import Counter
 from trainer.progress import Display
@@ -62,7 +63,7 @@ class FreshScores:
     def load(cls, path: Path) -> FreshScores:
         """Read the file; what can't be read, or failed, is measured again."""
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            document = json.loads(regular_text(path))
             if document["schema_version"] == SCHEMA_VERSION:
                 samples = {
                     key: {name: _sound(taken) for name, taken in tables.items()}

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 
-from trainer.checkpoint import write_atomically
+from policies.errors import regular_text, why_not_written
+from trainer.checkpoint import WritingError, write_atomically
 from trainer.nightly.outcome import Outcome
 from trainer.nightly.page import page_of
 from trainer.nightly.state import NightFolder, StateFolder
@@ -74,7 +75,7 @@ class Night:
 def read_night(folder: NightFolder) -> Night | None:
     """What is known of a night; None if nothing, or nothing that can be read."""
     try:
-        return Night.from_dict(json.loads(folder.record.read_text(encoding="utf-8")))
+        return Night.from_dict(json.loads(regular_text(folder.record)))
     except (OSError, KeyError, TypeError, ValueError):
         return None
 
@@ -98,7 +99,11 @@ def make_whole(state: StateFolder, night: Night) -> None:
     """
     folder = state.night(night.day)
     page = page_of(night.as_dict())
-    if not folder.page.exists() or folder.page.read_text(encoding="utf-8") != page:
+    try:
+        written = regular_text(folder.page) == page
+    except (OSError, UnicodeDecodeError):
+        written = False
+    if not written:
         write_atomically(folder.page, page)
     if night.outcome is not Outcome.PROMOTING:
         log(state, night.as_dict())
@@ -110,7 +115,13 @@ def log(state: StateFolder, found: Mapping[str, Any]) -> None:
     Raises:
         WritingError: it can't be written; the log is as it was.
     """
-    before = state.log.read_text(encoding="utf-8") if state.log.exists() else ""
+    try:
+        before = regular_text(state.log) if state.log.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise WritingError(
+            f"{state.log}: can't be read: {why_not_written(error)}; move it elsewhere, and the "
+            "log begins again"
+        ) from error
     line = json.dumps(found)
     if line not in before.splitlines():
         write_atomically(state.log, f"{before}{line}\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
@@ -111,6 +112,40 @@ def test_a_real_night_killed_before_it_was_judged_goes_on(
     assert [one["name"] for one in first.numbers["standings"]] == ["silo"]
     assert (state.served() is not None) is (first.outcome is Outcome.PROMOTED)
     assert not list(cache.rglob("*.program"))
+
+
+@pytest.mark.parametrize("how", ["fifo", "folder", "bytes"])
+def test_what_is_no_log_or_page_is_told(
+    state: StateFolder,
+    tmp_path: Path,
+    trained: list[date],
+    monkeypatch: pytest.MonkeyPatch,
+    how: str,
+) -> None:
+    def spoil(path: Path) -> None:
+        path.unlink()
+        if how == "fifo":
+            os.mkfifo(path)
+        elif how == "folder":
+            path.mkdir()
+        else:
+            path.write_bytes(b"\xff")
+
+    trace = two_days(tmp_path / "shop")
+    measured(monkeypatch, 90, 120, 100)
+    kept = have(state, trace, FIRST)
+    spoil(state.log)
+    with pytest.raises(WritingError, match=r"nights\.jsonl: can't be read: "):
+        have(state, trace, FIRST)
+    state.log.rmdir() if how == "folder" else state.log.unlink()
+    page = state.night(FIRST).page
+    spoil(page)
+    if how == "bytes":
+        assert have(state, trace, FIRST) == kept
+        assert page.read_text().startswith("#")
+    else:
+        with pytest.raises(WritingError, match=r"page\.md: "):
+            have(state, trace, FIRST)
 
 
 def test_a_night_that_cant_be_written_is_shown_all_the_same(
