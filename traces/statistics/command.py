@@ -25,6 +25,7 @@ from traces.statistics.results import Destination, Results
 from traces.statistics.tables import (
     days_words,
     hours_table,
+    is_listed,
     peaks_table,
     predict_table,
     predict_words,
@@ -196,7 +197,7 @@ def predict(
             "predictions",
             document,
             document["predictions"],
-            predict_table(found, predictions),
+            predict_table(found, predictions) if any(map(is_listed, predictions)) else None,
             f"{days_words(found)}\n{predict_words(predictions, threshold)}",
             lambda: draw_forecast(found, predictions, threshold),
         )
@@ -232,5 +233,11 @@ def _predictable(found: TraceStatistics) -> tuple[Day, ...]:
         raise TraceError(
             f"{found.name}: has {len(days)} valid days of {len(found.days)}, and it takes two to "
             "predict one; see heddle trace stats"
+        )
+    if not any(day.peak.conflict_rate for day in days):
+        raise TraceError(
+            f"{found.name}: no two transactions of a peak hour are in conflict, so there is no "
+            "conflict rate to predict; import accesses that write and the users they are of, "
+            "or give a longer --window"
         )
     return days

@@ -28,7 +28,7 @@ class Results:
         what: what it is called.
         document: everything.
         rows: its main list.
-        table: for people.
+        table: for people; None: it would have no row.
         below: what is said below the table.
         draw: makes the picture, if there can be one.
     """
@@ -36,7 +36,7 @@ class Results:
     what: str
     document: Mapping[str, Any]
     rows: Sequence[Mapping[str, Any]]
-    table: Table
+    table: Table | None
     below: str
     draw: Callable[[], Figure] | None = None
 
@@ -92,7 +92,8 @@ class Destination:
             if self.as_json:
                 print_json(results.document)
             else:
-                print_table(results.table)
+                if results.table is not None:
+                    print_table(results.table)
                 click.echo(results.below)
             for line in written:
                 click.echo(line, err=self.as_json)

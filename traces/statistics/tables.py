@@ -66,13 +66,18 @@ def peaks_table(found: TraceStatistics) -> Table:
     return table
 
 
+def is_listed(prediction: Prediction) -> bool:
+    """Whether a prediction has a row in the table."""
+    return prediction.error > LARGE_ERROR or prediction.retrained
+
+
 def predict_table(found: TraceStatistics, predictions: Sequence[Prediction]) -> Table:
     """A row for each day that was predicted badly, or before which a policy was trained."""
     title = f"{heading(found)}: errors above {LARGE_ERROR:.0%}, and retrainings"
     table = counts_table(title, "day", "predicted", "actual", "error", "", "trained for", "")
     for one in predictions:
         large = one.error > LARGE_ERROR
-        if large or one.retrained:
+        if is_listed(one):
             table.add_row(
                 day_text(one.date),
                 f"{one.predicted:.1%}",

@@ -222,3 +222,25 @@ def test_predict_needs_two_valid_days_with_accesses(tmp_path: Path) -> None:
         pq.write_table(table.set_column(at, TRANSACTION.field("accesses"), unknown), file)
     assert "no accesses are known" in refused("predict", days)
     assert " - " in fine("peaks", days)
+
+
+def test_predict_refuses_a_trace_without_conflicts(tmp_path: Path) -> None:
+    days = tmp_path / "days"
+    fine("synth", days, "--days", "3", "--requests-per-day", "3000")
+    for file in days.rglob("*.parquet"):
+        table = pq.read_table(file, partitioning=None)
+        alone = pa.array([1] * table.num_rows, TRANSACTION.field("user").type)
+        table = table.set_column(TRANSACTION.names.index("user"), TRANSACTION.field("user"), alone)
+        pq.write_table(table, file)
+    told = refused("predict", days)
+    assert "no two transactions of a peak hour are in conflict" in told
+    assert "longer --window" in told
+
+
+def test_predict_prints_no_table_without_a_row(tmp_path: Path) -> None:
+    days = tmp_path / "days"
+    quiet = ("--noise", "0", "--weekend", "1", "--sales", "0", "--requests-per-day", "30000")
+    fine("synth", days, "--days", "4", *quiet)
+    printed = fine("predict", days)
+    assert "3 days predicted" in printed
+    assert "trained for" not in printed
