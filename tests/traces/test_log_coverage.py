@@ -8,6 +8,8 @@ import pytest
 
 from traces.importers.access_log import POINTED
 from traces.importers.key_columns import NO_VALUE
+from traces.importers.log_clock import SKIPPED, TWICE
+from traces.importers.overlap import REPEATED, SAME_TIMES
 from traces.importers.postgresql import accesses, log, sessions, statement_kinds, temporary_tables
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -16,6 +18,7 @@ REASONS = (
     *accesses.GUESSES,
     *(text for name, text in vars(accesses).items() if name.isupper() and isinstance(text, str)),
     *(statement_kinds.COPIED, temporary_tables.TEMPORARY, POINTED),
+    *(SKIPPED, TWICE, REPEATED, SAME_TIMES),
     *(sessions.NO_VALUE, sessions.REFUSED, sessions.NO_BEGIN, sessions.NO_END),
     *(log.NO_ACCESS, log.OTHER_DATABASE, log.SECOND_DATABASE),
 )

@@ -27,6 +27,7 @@ from traces.importers.jsonl_rows import jsonl_rows
 from traces.importers.key_columns import key_column, number_column, pointed
 from traces.importers.log_clock import SKIPPED, TWICE, LogClock
 from traces.importers.log_rows import LogRows, as_text, mask_of, not_empty
+from traces.importers.overlap import REPEATED, Overlap
 from traces.importers.packing import unpacked_suffix
 from traces.importers.parquet_rows import parquet_rows
 from traces.importers.source_file import SourceFile
@@ -84,6 +85,7 @@ class AccessLogImporter(FileImporter):
             self._log_of(path)
         self._grouping = Grouping(round(self._mapping.gap_ms * 1000))
         self._clock = LogClock(self._grouping.late_us)
+        self._overlap = Overlap(self._grouping.late_us)
         self._folding = TypeFolding(fold_types)
         self._types = Words("type", cure="name a column with fewer values, or give --fold-types")
         self._tables = Words("table")
@@ -99,8 +101,9 @@ class AccessLogImporter(FileImporter):
     def tables(self) -> Generator[pa.Table, None, None]:
         """The transactions, as they become complete."""
         for file in self.files():
+            self._overlap.next_file()
             for rows in self._rows(file):
-                yield self._table(self._grouping.add(self._normal(self._usable(rows))))
+                yield self._table(self._grouping.add(self._new(self._usable(rows))))
         rest = self._grouping.finish()
         if rest is not None:
             yield self._table(rest)
@@ -198,6 +201,15 @@ class AccessLogImporter(FileImporter):
             return rows
         late = told.us < self._grouping.earliest
         return rows.require(~late, column, "comes too late: sort the log by time", self.left_out)
+
+    def _new(self, rows: LogRows) -> pa.Table:
+        """The rows that no earlier file has, in words and numbers."""
+        normal = self._normal(rows)
+        repeated = self._overlap.repeated(normal)
+        if repeated.any():
+            rows.require(~repeated, self._mapping.time, REPEATED, self.left_out)
+            normal = normal.filter(pa.array(~repeated))
+        return normal
 
     def _normal(self, rows: LogRows) -> pa.Table:
         """The rows in words and numbers that hold through the whole log."""

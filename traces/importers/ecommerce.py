@@ -27,6 +27,7 @@ from traces.importers.csv_rows import csv_rows
 from traces.importers.file_importer import FileImporter
 from traces.importers.key_columns import key_column
 from traces.importers.log_rows import LogRows, as_text, mask_of, not_empty
+from traces.importers.overlap import SAME_TIMES, Spans
 from traces.keys import keys_of
 from traces.manifest import Access, TransactionType
 
@@ -74,6 +75,7 @@ class EcommerceImporter(FileImporter):
         super().__init__(sources, left_out, "the CSV files of the log")
         self._types = (CART, PURCHASE, VIEW) if with_views else (CART, PURCHASE)
         self._made = 0
+        self._spans = Spans()
 
     def types(self) -> tuple[TransactionType, ...]:
         """`cart` and `purchase`, and `view` if it was asked for."""
@@ -82,6 +84,7 @@ class EcommerceImporter(FileImporter):
     def tables(self) -> Generator[pa.Table, None, None]:
         """A table of each few megabytes of log; an event's id is its number among those kept."""
         for file in self.files():
+            self._spans.next_file()
             for rows in csv_rows(file, COLUMNS, self.left_out):
                 yield self._table(rows)
 
@@ -91,6 +94,8 @@ class EcommerceImporter(FileImporter):
         rows = rows.require(
             mask_of(begins.is_valid()), "event_time", "event_time is no time", self.left_out
         )
+        covered = self._spans.covered(begins.drop_null().cast(pa.int64()).to_numpy())
+        rows.guess(covered, "event_time", SAME_TIMES, self.left_out)
         events = rows.batch
         names = [one.name for one in self._types]
         number = pc.index_in(events["event_type"], pa.array(names, pa.binary())).to_numpy()

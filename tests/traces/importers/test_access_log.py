@@ -21,6 +21,7 @@ from traces.importers.access_log import AccessLogImporter
 from traces.importers.access_log_mapping import load_mapping
 from traces.importers.base import LeftOut
 from traces.importers.log_times import TimeForm
+from traces.importers.overlap import REPEATED
 from traces.keys import combined_keys, keys_of
 
 MAPPING: dict[str, Any] = {
@@ -288,6 +289,41 @@ def test_transactions_do_not_depend_on_how_the_log_is_cut(
         )
 
     assert found(*files) == found(whole)
+    assert not left_out.counts
+
+
+def test_rows_that_two_files_have_are_taken_once(tmp_path: Path) -> None:
+    rows = [access(second, row=str(second % 3)) for second in range(8)]
+    once = rows_of(tmp_path, csv_log(tmp_path, rows))
+    # The second file has a row more than the first where they overlap: that one is new.
+    second = [*rows[3:6], access(5, session="other"), *rows[6:]]
+    paths = csv_log(tmp_path, rows[:6], "1.csv"), csv_log(tmp_path, second, "2.csv")
+    left_out = LeftOut()
+    made = rows_of(tmp_path, *paths, left_out=left_out)
+    assert [len(row["accesses"]) for row in once] == [8]
+    assert sorted(len(row["accesses"]) for row in made) == [9]
+    assert left_out.counts == {REPEATED: 3}
+    assert left_out.named[REPEATED][0].startswith("2.csv:2: at is '2026-03-01T12:00:03")
+    with pytest.raises(TraceError, match=r"2\.csv:2: .*leave out --strict"):
+        rows_of(tmp_path, *paths, left_out=LeftOut(strict=True))
+
+
+@pytest.mark.parametrize("late_ms", [10_000, 60_000])
+def test_a_file_and_its_end_are_read_once(tmp_path: Path, late_ms: int) -> None:
+    rows = [access(second, txn=str(second)) for second in range(100)]
+    paths = csv_log(tmp_path, rows, "1.csv"), csv_log(tmp_path, rows[1:], "2.csv")
+    left_out = LeftOut()
+    assert len(rows_of(tmp_path, *paths, left_out=left_out, gap_ms=late_ms)) == 100
+    late = left_out.counts["comes too late: sort the log by time"]
+    assert left_out.counts[REPEATED] == late_ms // 1000 + 1 == 99 - late
+
+
+def test_equal_rows_of_one_file_are_all_taken(tmp_path: Path) -> None:
+    rows = [access(second) for second in (0, 0, 0, 1)]
+    left_out = LeftOut()
+    paths = csv_log(tmp_path, rows, "1.csv"), csv_log(tmp_path, [access(2)] * 3, "2.csv")
+    (row,) = rows_of(tmp_path, *paths, left_out=left_out)
+    assert len(row["accesses"]) == 7
     assert not left_out.counts
 
 

@@ -14,6 +14,7 @@ from traces.errors import TraceError
 from traces.importers.base import LeftOut
 from traces.importers.csv_rows import BLOCK_BYTES
 from traces.importers.ecommerce import CART, EcommerceImporter
+from traces.importers.overlap import SAME_TIMES
 from traces.keys import keys_of
 
 HEADER = (
@@ -242,3 +243,18 @@ def test_every_row_of_any_text_is_taken_or_counted(
 
 def test_types_name_each_access() -> None:
     assert [one.name for one in CART.accesses] == ["read_product", "reserve_product", "update_cart"]
+
+
+def test_events_of_files_that_overlap_are_counted(tmp_path: Path) -> None:
+    def times(*seconds: int) -> list[str]:
+        return [event(time=f"2019-10-01 00:00:{one:02} UTC") for one in seconds]
+
+    first = log(tmp_path, *times(3, 4, 5, 6))
+    second = log(tmp_path, *times(4, 5, 6, 7), name="second.csv")
+    third = log(tmp_path, *times(7, 8), name="third.csv")
+    left_out = LeftOut()
+    assert len(rows_of(second, first, third, left_out=left_out)) == 10
+    assert left_out.guessed == {SAME_TIMES: 2}
+    assert left_out.named[SAME_TIMES][0].startswith("log.csv:4: event_time is '2019-10-01 00:00:05")
+    with pytest.raises(TraceError, match="leave out --strict to accept the guess"):
+        rows_of(second, first, left_out=LeftOut(strict=True))
