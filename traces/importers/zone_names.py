@@ -20,6 +20,8 @@ def names_zone(form: str) -> bool:
 def parse_with_zone(text: str, form: str, zone: tzinfo) -> datetime:
     """A time with the zone that its text names: UTC, or one of the names of `zone`.
 
+    Where the zone has the time twice under one name, it is returned without a zone.
+
     Raises:
         ValueError: it is not in this format, or of another zone.
     """
@@ -28,11 +30,13 @@ def parse_with_zone(text: str, form: str, zone: tzinfo) -> datetime:
             return time
         if name in _UTC_NAMES:
             return time.replace(tzinfo=UTC)
-        for fold in (0, 1):
-            local = time.replace(tzinfo=zone, fold=fold)
-            if local.tzname() == name:
-                # In UTC, so that nothing is open where clocks are set back.
-                return local.astimezone(UTC)
+        folds = [time.replace(tzinfo=zone, fold=fold) for fold in (0, 1)]
+        named = [local for local in folds if local.tzname() == name]
+        if len({local.utcoffset() for local in named}) > 1:
+            return time  # both have this name
+        if named:
+            # In UTC, so that nothing is open where clocks are set back.
+            return named[0].astimezone(UTC)
     raise ValueError(f"{text!r} is not in the form {form!r}, or of another zone")
 
 

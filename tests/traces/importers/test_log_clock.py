@@ -96,3 +96,28 @@ def test_what_is_guessed_is_counted(tmp_path: Path, name: str) -> None:
     assert "2027-03-28" in left_out.named[SKIPPED][0] or name == "log.parquet"
     with pytest.raises(TraceError, match=r"at is .*2026.*10.*25.*leave out --strict to accept"):
         imported(tmp_path, name, LeftOut(strict=True))
+
+
+@pytest.mark.parametrize("gap_ms", [5, 7_200_000])
+@pytest.mark.parametrize(
+    ("form", "zone", "name"),
+    [("iso", "Europe/Berlin", ""), ("%Y-%m-%d %H:%M:%S %Z", "Europe/Moscow", " MSK")],
+)
+def test_a_step_back_is_counted_however_late_rows_may_be(
+    tmp_path: Path, gap_ms: int, form: str, zone: str, name: str
+) -> None:
+    day = "2026-10-25 02" if zone == "Europe/Berlin" else "2014-10-26 01"
+    times = [f"{day}:{minute}:00{name}" for minute in (50, 45, 10)]
+    (tmp_path / "log.csv").write_text("\n".join(["at,s", *(f"{time},a" for time in times)]))
+    mapping = f"{{column: at, zone: {zone}, format: '{form}'}}"
+    (tmp_path / "m.yaml").write_text(f"time: {mapping}\nsession: s\ngap_ms: {gap_ms}\n")
+
+    def made(left_out: LeftOut) -> int:
+        importer = AccessLogImporter((tmp_path / "log.csv",), left_out, tmp_path / "m.yaml")
+        return sum(table.num_rows for table in importer.tables())
+
+    left_out = LeftOut()
+    assert made(left_out) > 0
+    assert left_out.guessed == {TWICE: 3}
+    with pytest.raises(TraceError, match="leave out --strict to accept the guess"):
+        made(LeftOut(strict=True))

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from traces.errors import TraceError, shown
 from traces.importers.base import LeftOut
+from traces.importers.log_clock import TWICE
 from traces.importers.postgresql.columns import Columns
 from traces.importers.postgresql.entries import (
     BACKEND,
@@ -191,8 +192,15 @@ class LogReader:
             statement = statement._replace(sql="")
         if virtual == UNKNOWN_VIRTUAL:
             virtual = self._made_virtual(session, statement)
-        entry = Entry(self._times.us(fields[0]), virtual, fields[TAG])
+        entry = Entry(self._us(fields[0]), virtual, fields[TAG])
         self._grouping.statement(session, statement, entry)
+
+    def _us(self, time: str) -> int:
+        """The time of an entry."""
+        us = self._times.us(time)
+        if self._times.is_guessed:
+            self._guessed(TWICE, time)
+        return us
 
     def _judge_database(self, database: str, message: str) -> None:
         """Where several databases are read, tables of one name are taken as one."""
@@ -208,7 +216,7 @@ class LogReader:
                 statement = Statement(fields[QUERY], parameters_in_context(fields[CONTEXT]))
             if virtual == UNKNOWN_VIRTUAL:
                 virtual = self._made_virtual(session, None)
-            entry = Entry(self._times.us(fields[0]), virtual, fields[TAG])
+            entry = Entry(self._us(fields[0]), virtual, fields[TAG])
             self._grouping.error(session, fields[STATE], statement, entry)
         if fields[SEVERITY] != "ERROR":
             self._grouping.end(session, lost=True)

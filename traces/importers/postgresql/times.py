@@ -10,6 +10,8 @@ _UTC_NAMES = frozenset({"UTC", "GMT", "Z", "Etc/UTC", "UCT", "Zulu"})
 _TIME = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-\d\d (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3} \S+")
 _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)?:?(\d\d)?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LATE = timedelta(seconds=10)
+"""Entries of one log are not further from the order of time."""
 
 
 class UnknownZoneError(ValueError):
@@ -22,6 +24,9 @@ class LogTimes:
     Args:
         zone: the server's `log_timezone`, for logs that are not in UTC: abbreviations such as
             `IST` mean different zones in different places.
+
+    Attributes:
+        is_guessed: whether the last time was one of two, which have one abbreviation.
     """
 
     def __init__(self, zone: ZoneInfo | None = None) -> None:
@@ -29,6 +34,8 @@ class LogTimes:
         self._second = "none yet"
         self._abbreviation = ""
         self._second_us = 0
+        self._newest: datetime | None = None
+        self.is_guessed = False
 
     def us(self, text: str) -> int:
         """Microseconds since 1970 (UTC).
@@ -46,7 +53,9 @@ class LogTimes:
 
     def _whole_second(self, second: str, abbreviation: str) -> int:
         local = datetime.fromisoformat(second)
+        self.is_guessed = False
         moment = local.replace(tzinfo=self._zone_of(local, abbreviation))
+        self._newest = moment if self._newest is None else max(moment, self._newest)
         return (moment - _EPOCH) // timedelta(microseconds=1)
 
     def _zone_of(self, local: datetime, abbreviation: str) -> tzinfo:
@@ -62,11 +71,24 @@ class LogTimes:
                 f"times are in the zone '{abbreviation}', which means different zones in different "
                 "places: name the server's log_timezone, such as --timezone Europe/Berlin"
             )
-        for fold in (0, 1):
-            moment = local.replace(tzinfo=self._zone, fold=fold)
-            if moment.tzname() == abbreviation:
-                return timezone(moment.utcoffset() or timedelta())
+        moments = [local.replace(tzinfo=self._zone, fold=fold) for fold in (0, 1)]
+        offsets = [
+            moment.utcoffset() or timedelta()
+            for moment in moments
+            if moment.tzname() == abbreviation
+        ]
+        if offsets:
+            return timezone(self._told(local, offsets[0], offsets[-1]))
         raise UnknownZoneError(
             f"times are in the zone '{abbreviation}', which {self._zone} does not have at "
             f"{local}: name the server's log_timezone with --timezone"
         )
+
+    def _told(self, local: datetime, first: timedelta, second: timedelta) -> timedelta:
+        """The offset of a time that may have two: the second once the log is further on."""
+        shift = first - second
+        if shift <= timedelta():
+            return first
+        self.is_guessed = True
+        before = local.replace(tzinfo=timezone(first)) < (self._newest or _EPOCH) - _LATE
+        return second if before else first

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.traces.importers.postgresql.imported import imported
+from tests.traces.importers.postgresql.logs import write_log
+from traces.importers.log_clock import TWICE
 from traces.importers.postgresql.times import LogTimes, UnknownZoneError
 
 ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "America/Sao_Paulo"]
@@ -35,6 +39,34 @@ def test_the_hour_that_comes_twice() -> None:
     times = LogTimes(ZoneInfo("Europe/Berlin"))
     first = times.us("2026-10-25 02:30:00.000 CEST")
     assert times.us("2026-10-25 02:30:00.000 CET") - first == 3_600_000_000
+
+
+def test_two_times_of_one_abbreviation_are_told_by_the_order_of_the_log() -> None:
+    times = LogTimes(ZoneInfo("Europe/Moscow"))
+    written = [f"2014-10-26 0{hour}:{minute}:00.000 MSK" for hour, minute in (
+        (0, 50), (1, 10), (1, 50), (1, 10), (1, 50), (2, 10)
+    )]  # fmt: skip
+    found = []
+    for text in written:
+        us = times.us(text)
+        found.append((f"{datetime.fromtimestamp(us // 10**6, UTC):%H:%M}", times.is_guessed))
+    assert found == [
+        ("20:50", False),
+        *(("21:10", True), ("21:50", True), ("22:10", True), ("22:50", True)),
+        ("23:10", False),
+    ]
+    times = LogTimes(ZoneInfo("Europe/Berlin"))
+    times.us("2026-10-25 02:30:00.000 CEST")
+    assert not times.is_guessed
+
+
+def test_a_time_that_is_one_of_two_is_counted(tmp_path: Path) -> None:
+    log = write_log(tmp_path / "log.csv", [(1, "SELECT * FROM t WHERE id = 1")])
+    text = log.read_text().replace("2026-11-26 09:00", "2014-10-26 01:00").replace("UTC", "MSK")
+    log.write_text(text)
+    left_out = imported(log, timezone="Europe/Moscow").left_out
+    assert left_out.guessed[TWICE] == 1
+    assert left_out.named[TWICE] == [f"{log}:1: {TWICE}: '2014-10-26 01:00:00.000 MSK'"]
 
 
 def test_an_abbreviation_needs_its_zone() -> None:
