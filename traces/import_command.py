@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from traces.importers.base import LeftOut
 from traces.importers.registry import FORMATS, find_format
 from traces.importing import Imported, NothingImportedError, import_log
 from traces.output import counted, print_reasons, print_table
+from traces.result_file import JSON, TABLE, print_json
 
 EXAMPLES = """
 \b
@@ -20,6 +23,7 @@ Examples:
   heddle trace import --format access-log --mapping app.yaml app.jsonl app-trace
   heddle trace import --format complete-journey journey
   heddle trace import --format postgresql --schema schema.sql log/postgresql-*.csv shop-trace
+  heddle trace import --format access-log --mapping app.yaml --format json app.jsonl app-trace
   heddle trace import --format access-log --help
 """
 
@@ -29,7 +33,9 @@ class ImportCommand(click.Command):
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Look for the format before the options are known."""
-        context.meta[FORMAT] = _named_format(args)
+        context.meta[FORMAT] = next(
+            (name for name in _named_formats(args) if name in FORMATS), None
+        )
         return super().parse_args(context, args)
 
     def get_params(self, context: click.Context) -> list[click.Parameter]:
@@ -50,10 +56,11 @@ FORMAT = "traces.format"
 @click.option(
     "-f",
     "--format",
-    "format_name",
+    "names",
     required=True,
-    type=click.Choice(list(FORMATS)),
-    help="What the log is. With --help: that format's options too.",
+    multiple=True,
+    type=click.Choice([*FORMATS, TABLE, JSON]),
+    help="What the log is; add json to print JSON. With --help: that format's options too.",
 )
 @click.option("--name", help="The trace's name.  [default: that of its folder]")
 @click.option("--strict", is_flag=True, help="Stop at the first row left out or guessed.")
@@ -62,7 +69,7 @@ FORMAT = "traces.format"
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
 @one_message
 def import_trace(
-    format_name: str,
+    names: tuple[str, ...],
     name: str | None,
     strict: bool,
     replace: bool,
@@ -73,8 +80,10 @@ def import_trace(
     """Make a trace, the folder OUT, out of a log.
 
     OUT is there in the end as a whole or not at all. Rows that are left out, and what is guessed of
-    others, are counted by reason, and the first of them named.
+    others, are counted by reason, and the first of them named. With --format json as well, the
+    summary is printed as JSON.
     """
+    format_name, form = _log_and_form(names)
     try:
         made = import_log(
             format_name, sources, out, name=name, strict=strict, replace=replace, **options
@@ -82,10 +91,31 @@ def import_trace(
     except NothingImportedError as error:
         _name_bad_rows(error.left_out)
         raise
-    _report(out, made)
+    if form == JSON:
+        print_json(_document(out, made))
+    else:
+        _report(out, made)
     hint = find_format(format_name).hint(made.tally.transactions)
     if hint is not None:
         click.echo(hint, err=True)
+
+
+def _log_and_form(names: tuple[str, ...]) -> tuple[str, str]:
+    """What the log is, and what is printed."""
+    logs = list(dict.fromkeys(name for name in names if name in FORMATS))
+    forms = list(dict.fromkeys(name for name in names if name not in FORMATS))
+    if not logs:
+        raise click.UsageError(f"--format: name what the log is: {', '.join(FORMATS)}")
+    for named in (logs, forms):
+        if len(named) > 1:
+            raise click.UsageError(f"--format: name one of {' and '.join(named)}")
+    return logs[0], forms[0] if forms else TABLE
+
+
+def _document(out: Path, made: Imported) -> dict[str, Any]:
+    """For programs: what `heddle trace show` prints, with examples of bad rows."""
+    manifest = asdict(made.trace.manifest) | made.tally.as_dict()
+    return manifest | {"trace": str(out), "examples": made.left_out.named}
 
 
 def _report(out: Path, made: Imported) -> None:
@@ -103,13 +133,12 @@ def _name_bad_rows(left_out: LeftOut) -> None:
             click.echo(f"  {example}", err=True)
 
 
-def _named_format(args: list[str]) -> str | None:
-    """The format among what was typed."""
+def _named_formats(args: list[str]) -> Iterator[str]:
+    """The formats among what was typed."""
     for number, arg in enumerate(args):
         if arg in ("-f", "--format") and number + 1 < len(args):
-            return args[number + 1]
-        if arg.startswith("--format="):
-            return arg.removeprefix("--format=")
-        if arg.startswith("-f") and len(arg) > 2:
-            return arg[2:].removeprefix("=")
-    return None
+            yield args[number + 1]
+        elif arg.startswith("--format="):
+            yield arg.removeprefix("--format=")
+        elif arg.startswith("-f") and len(arg) > 2:
+            yield arg[2:].removeprefix("=")

@@ -75,6 +75,37 @@ def test_import_says_what_became_of_every_row(log: Path, out: Path) -> None:
     assert [one.name for one in manifest.types] == ["cart", "purchase"]
 
 
+def test_programs_read_what_became_of_every_row(log: Path, out: Path) -> None:
+    done = run("import", "--format", "ecommerce", "--format", "json", log, out)
+    assert done.exit_code == 0
+    assert done.stderr == ""
+    document = json.loads(done.stdout)
+    shown = json.loads(run("show", out, "--format", "json").stdout)
+    assert document == shown | {"trace": str(out), "examples": document["examples"]}
+    assert document["source"]["left_out"]["no user_id"] == 1
+    assert document["source"]["guessed"] == {}
+    assert document["transactions"] == 2
+    assert document["examples"]["no user_id"] == ["log.csv:5: user_id is ''"]
+    table = run("import", "-fecommerce", "-ftable", "--replace", log, out)
+    assert table.stdout.endswith(f"{out}: 2 transactions on 2019-10-01 (UTC)\n")
+
+
+@pytest.mark.parametrize(
+    ("formats", "told"),
+    [
+        (["json"], "--format: name what the log is: ecommerce, "),
+        (["ecommerce", "access-log"], "--format: name one of ecommerce and access-log"),
+        (["ecommerce", "json", "table"], "--format: name one of json and table"),
+    ],
+)
+def test_formats_that_do_not_go_together(
+    log: Path, out: Path, formats: list[str], told: str
+) -> None:
+    typed = [word for name in formats for word in ("--format", name)]
+    assert told in fails("import", *typed, log, out)
+    assert not out.exists()
+
+
 def test_show_says_what_a_trace_is(log: Path, out: Path) -> None:
     run("import", "-f", "ecommerce", "--name", "[red]:boom:", log, out)
     done = run("show", out)
