@@ -26,6 +26,7 @@ OTHER_KEY = "upsert by other columns than the primary key: as a row of its own, 
 NO_DEFINITION = "access to a table without a definition: its key is guessed (--schema)"
 NO_FORM = "value in no known form of its column's type: compared as it is written"
 NO_CAST = "value whose cast can't be worked out: compared as it is written"
+NOT_EVALUATED = "condition that can't be worked out: as fulfilled"
 NO_ZONE = "time without a zone for a column with one: in UTC"
 OFF_THE_PATH = "table that is not on the search path: as the one of that name (--search-path)"
 OF_SEVERAL = "table of several schemas, none on the search path: as the first (--search-path)"
@@ -33,7 +34,7 @@ OF_SEVERAL = "table of several schemas, none on the search path: as the first (-
 GUESSES = frozenset(
     {
         *(SKIPPED_ROWS, DOES_NOTHING, OTHER_KEY, NO_DEFINITION, NO_FORM, NO_CAST, NO_ZONE),
-        *(OFF_THE_PATH, OF_SEVERAL),
+        *(NOT_EVALUATED, OFF_THE_PATH, OF_SEVERAL),
     }
 )
 """Reasons of what is in the trace and not certain; the others are of what is not in it."""
@@ -87,6 +88,65 @@ Narrowing = tuple[tuple[int, KeyPart], ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a value has to be.
+
+    Attributes:
+        operator: `=`, `<>`, `<`, `<=`, `>`, `>=`, or `AT_MOST` of
+            `traces.importers.postgresql.fulfilment`.
+        part: what it is compared with; of several values, `<>` holds if it holds for each.
+    """
+
+    operator: str
+    part: KeyPart
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """Conditions on one column or constant, without which a statement touches no row.
+
+    Attributes:
+        equal: what it is equal to; empty: it is in a range.
+        compared: what else holds for it.
+        column: its type; None: not known, or it is a constant.
+    """
+
+    equal: tuple[KeyPart, ...]
+    compared: tuple[Comparison, ...] = ()
+    column: SqlType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What the values at one place of a key have to be.
+
+    Attributes:
+        place: of the key.
+        comparison: the condition.
+        column: the type of the key's column; None: not known.
+    """
+
+    place: int
+    comparison: Comparison
+    column: SqlType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How many rows of a query pass.
+
+    Attributes:
+        rows: at most so many; None: all.
+        skipped: so many before them do not; None: none.
+        unclear: whether the statement does not say how many.
+    """
+
+    rows: KeyPart | None = None
+    skipped: KeyPart | None = None
+    unclear: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Access:
     """One access that a statement makes, or several to rows of one table.
 
@@ -99,6 +159,11 @@ class Access:
         moved: where an update sets the key, the places of the parts of the new one. The key is
             then that of the row before, with further parts after it. None: the key stays.
         not_null: values without which no row is touched: of conditions on other columns.
+        tests: conditions without which no row is touched.
+        filters: conditions on values of the key.
+        limits: where rows are locked, how many of them.
+        within: whether the access is made if no more rows are named than pass `limits`, or else
+            if more are.
     """
 
     table: str
@@ -107,6 +172,10 @@ class Access:
     only: tuple[Narrowing, ...] = ()
     moved: tuple[int, ...] | None = None
     not_null: tuple[KeyPart, ...] = ()
+    tests: tuple[Test, ...] = ()
+    filters: tuple[Filter, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    within: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +187,11 @@ class Accesses:
         faults: what could not be read off.
         guesses: what was read off, and is not certain.
         guessed: tables whose keys were to be guessed, and could not yet be.
+        of_rows: those of `faults` and `guesses` that are none where no row is touched.
     """
 
     made: tuple[Access, ...] = ()
     faults: tuple[str, ...] = ()
     guesses: tuple[str, ...] = ()
     guessed: frozenset[str] = frozenset()
+    of_rows: frozenset[str] = frozenset()

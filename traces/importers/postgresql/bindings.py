@@ -7,11 +7,12 @@ from itertools import count
 
 from sqlglot import exp
 
-from traces.importers.postgresql.accesses import KeyPart
+from traces.importers.postgresql.accesses import Comparison, KeyPart
 from traces.importers.postgresql.scopes import Column, Derived, Frame, Scope, Source
 from traces.importers.postgresql.syntax import (
     COMPARISONS,
     DIALECT,
+    QUERIES,
     array,
     bare,
     cast_to,
@@ -22,6 +23,25 @@ from traces.importers.postgresql.syntax import (
     table_of,
 )
 from traces.importers.postgresql.table_keys import TableKeys
+
+_OPERATORS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+}
+_INVERSE: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.EQ: exp.NEQ,
+    exp.NEQ: exp.EQ,
+    exp.LT: exp.GTE,
+    exp.LTE: exp.GT,
+    exp.GT: exp.LTE,
+    exp.GTE: exp.LT,
+}
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""Operators with their sides exchanged; the others stay."""
 
 
 class Bindings:
@@ -47,15 +67,63 @@ class Bindings:
             self._equality(one.this, one.expression, frame, scope)
         elif isinstance(one, exp.In):
             self._one_of(one, frame, scope)
-        elif isinstance(one, exp.Between):
-            self._not_null(scope, one.args["low"], one.args["high"])
-            self._low(one.this, one.args["low"], frame, scope)
+        elif isinstance(one, exp.Not):
+            self._negated(one.this.unnest(), frame, scope)
+        elif isinstance(one, exp.Between) and not one.args.get("symmetric"):
+            for operator, side in ((">=", one.args["low"]), ("<=", one.args["high"])):
+                self._not_null(scope, one.this, side)
+                self._compare(one.this, operator, side, frame, scope)
         elif isinstance(one, COMPARISONS):
-            self._not_null(scope, one.this, one.expression)
-            if isinstance(one, (exp.GT, exp.GTE)):
-                self._low(one.this, one.expression, frame, scope)
-            elif isinstance(one, (exp.LT, exp.LTE)):
-                self._low(one.expression, one.this, frame, scope)
+            if not _is_all(one.expression):
+                self._not_null(scope, one.this, one.expression)
+            self._compare(one.this, _OPERATORS[type(one)], one.expression, frame, scope)
+        elif not isinstance(one, exp.Boolean) and not _is_there(one):
+            self._unread(one, frame, scope)
+
+    def _negated(self, one: exp.Expr, frame: Frame, scope: Scope) -> None:
+        """A condition that does not hold."""
+        if isinstance(one, exp.Null) or (isinstance(one, exp.Boolean) and one.this):
+            scope.never = True
+        elif isinstance(one, exp.Not):
+            self.condition(one.this.unnest(), frame, scope)
+        elif isinstance(one, COMPARISONS) and not any(
+            isinstance(side, (exp.Any, exp.Tuple)) or _is_all(side)
+            for side in (one.this.unnest(), one.expression.unnest())
+        ):
+            other = _INVERSE[type(one)]
+            self.condition(other(this=one.this, expression=one.expression), frame, scope)
+        elif isinstance(one, exp.In) and len(one.expressions) == 1 and not one.args.get("query"):
+            self._compare(one.this, "<>", one.expressions[0], frame, scope)
+        else:
+            self._unread(one, frame, scope)
+
+    def _compare(
+        self, left: exp.Expr, operator: str, right: exp.Expr, frame: Frame, scope: Scope
+    ) -> None:
+        """A comparison of two sides of which one, or both, are constants."""
+        first, second = self.column(left, frame, scope), self.column(right, frame, scope)
+        part = constant(left)
+        other = array(right) if operator == "<>" and _is_all(right) else constant(right)
+        if first is not None and other is not None:
+            scope.compared.append((first, Comparison(operator, self._keys.resolved(other))))
+        elif second is not None and part is not None:
+            turned = Comparison(_TURNED.get(operator, operator), self._keys.resolved(part))
+            scope.compared.append((second, turned))
+        elif part is not None and other is not None:
+            compared = Comparison(operator, self._keys.resolved(other))
+            scope.tests.append((self._keys.resolved(part), compared))
+        elif first is None or second is None:
+            self._unread(exp.EQ(this=left.copy(), expression=right.copy()), frame, scope)
+
+    def _unread(self, one: exp.Expr, frame: Frame, scope: Scope) -> None:
+        """A condition that is not understood: what matters is whose it is."""
+        if one.find(*QUERIES):
+            return
+        nodes = list(one.find_all(exp.Column))
+        columns = [self.column(node, frame, scope) for node in nodes]
+        known = tuple(column for column in columns if column is not None)
+        if len(known) == len(nodes) and (nodes or isinstance(one, (*COMPARISONS, exp.Between))):
+            scope.unread.append(known)
 
     def _equality(self, left: exp.Expr, right: exp.Expr, frame: Frame, scope: Scope) -> None:
         left, right = left.unnest(), right.unnest()
@@ -71,20 +139,26 @@ class Bindings:
             if first is not None and part is not None:
                 scope.not_null.append(part)
                 self._bind(scope, first, part, self.new_list())
+            else:
+                self._unread(exp.EQ(this=left.copy(), expression=right.copy()), frame, scope)
             return
         self._not_null(scope, left, right)
         second = self.column(right, frame, scope)
         if first is not None and second is not None:
             scope.same.append((first, second))
-        elif first is not None or second is not None:
-            part = constant(right if first is not None else left)
-            column = first if first is not None else second
-            if part is not None and column is not None:
-                self._bind(scope, column, part)
+            return
+        part = constant(right if first is not None else left)
+        column = first if first is not None else second
+        if column is not None and part is not None:
+            self._bind(scope, column, part)
+        else:
+            self._compare(left, "=", right, frame, scope)
 
     def _one_of(self, one: exp.In, frame: Frame, scope: Scope) -> None:
         if len(one.expressions) == 1:  # otherwise values that differ in more than the value
             self.rows(one.this, one.expressions, frame, scope)
+        else:
+            self._unread(one, frame, scope)
 
     def rows(self, left: exp.Expr, items: list[exp.Expr], frame: Frame, scope: Scope) -> None:
         """Learn that columns are equal to the items of a list of values or rows."""
@@ -100,11 +174,8 @@ class Bindings:
                     self._bind(scope, column, part, number)
             elif column is not None and (other := self.column(item, frame, scope)) is not None:
                 scope.same.append((column, other))
-
-    def _low(self, left: exp.Expr, right: exp.Expr, frame: Frame, scope: Scope) -> None:
-        column, part = self.column(left, frame, scope), constant(right)
-        if column is not None and part is not None:
-            scope.low.append((column, part))
+            else:
+                self._unread(exp.EQ(this=one.copy(), expression=item.copy()), frame, scope)
 
     def column(self, node: exp.Expr, frame: Frame, scope: Scope) -> Column | None:
         """The column that a name stands for: of a table, or of what is made up.
@@ -204,3 +275,13 @@ class Bindings:
             part = constant(node)
             if part is not None and part.slot is not None:
                 scope.not_null.append(part)
+
+
+def _is_all(node: exp.Expr) -> bool:
+    """Whether this is `ALL(…)`, which the parser takes for a function."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() == "all"
+
+
+def _is_there(one: exp.Expr) -> bool:
+    """`IS NOT NULL`, which holds for whatever is equal to a constant."""
+    return isinstance(one, exp.Is) and bool(one.args.get("negate"))

@@ -8,14 +8,21 @@ from decimal import Decimal
 
 from traces.importers import numbers_as_text
 from traces.importers.postgresql import literals, times_as_text
-from traces.importers.postgresql.column_types import FORMS, SqlType, cut_name, first_byte, sql_type
+from traces.importers.postgresql.column_types import (
+    FORMS,
+    NoRowError,
+    SqlType,
+    cut_name,
+    first_byte,
+    sql_type,
+)
 from traces.importers.postgresql.times_as_text import ZonelessError
 
-_UNKNOWN = "unknown"
+UNKNOWN = "unknown"
 """The type of a string until something says what it is."""
 
 _BITS = "bits"
-_TEXTS = frozenset({_UNKNOWN, "text", "padded", "name", "enum", "citext"})
+_TEXTS = frozenset({UNKNOWN, "text", "padded", "name", "enum", "citext"})
 _EXACT_INTEGERS = 1 << 53
 """Beyond it, several integers are equal to one number of `double precision`."""
 
@@ -47,17 +54,33 @@ def cast_constant(literal: str, casts: Sequence[SqlType], column: SqlType | None
 
     Raises:
         ZonelessError: the result has no zone, and the column has one.
+        NoRowError: no value of the column is equal to it.
         ValueError: the result is not known.
     """
-    value = _value_of(literal)
     try:
-        for to in casts:
-            value = _cast(value, to)
+        value = value_after(literal, casts)
     except ZonelessError:
-        if column is not None and column.family == to.family == casts[-1].family:
+        if column is not None and column.family == casts[-1].family:
             raise
         raise UnknownCastError(f"{literal} depends on the session's zone") from None
     return _compared(value, column)
+
+
+def value_after(literal: str, casts: Sequence[SqlType]) -> Value:
+    """A constant after its casts; the arguments are those of `cast_constant`.
+
+    Raises:
+        ValueError: it is not known.
+    """
+    value = _value_of(literal)
+    for place, to in enumerate(casts):
+        try:
+            value = _cast(value, to)
+        except ZonelessError:
+            if to.family == casts[-1].family and place == len(casts) - 1:
+                raise
+            raise UnknownCastError(f"{literal} depends on the session's zone") from None
+    return value
 
 
 def stored_constant(literal: str, casts: Sequence[SqlType], column: SqlType | None) -> str:
@@ -72,14 +95,17 @@ def parameter(literal: str, kind: str) -> str:
         The same literal where the value is not known.
     """
     try:
-        return literals.quoted(_cast(_value_of(literal), SqlType(sql_type(kind).family)).text)
+        value = _cast(_value_of(literal), SqlType(sql_type(kind).family))
+        if value.family in ("numeric", "double") and value.text[-1].isdecimal():
+            return value.text  # compared with other types, it is no text that becomes one of them
+        return literals.quoted(value.text)
     except (ValueError, OverflowError):
         return literal
 
 
 def _value_of(literal: str) -> Value:
     if literal[0] == "'":
-        return Value(_UNKNOWN, literals.value(literal))
+        return Value(UNKNOWN, literals.value(literal))
     if literal in ("true", "false"):
         return Value("boolean", literal)
     text = numbers_as_text.number(literal)
@@ -257,29 +283,41 @@ def _as_it_is(text: str) -> str:
 
 def _without_blanks(text: str) -> str:
     if text.endswith(" "):
-        raise UnknownCastError(f"{text!r} ends in a blank, and no value of its column does")
+        raise NoRowError(f"{text!r} ends in a blank, and no value of its column does")
     return text
+
+
+def _integer(text: str) -> str:
+    made = numbers_as_text.number(text)
+    if not made.removeprefix("-").isdecimal():
+        raise NoRowError(f"{text!r} is no integer")
+    return made
 
 
 def _exact(text: str) -> str:
     """An integer that is one of `double precision`, too."""
     value = float(text)
-    if not value.is_integer() or abs(value) >= _EXACT_INTEGERS:
+    if not value.is_integer():
+        raise NoRowError(f"{text!r} is no integer")
+    if abs(value) >= _EXACT_INTEGERS:
         raise UnknownCastError(f"{text!r} is no exact integer")
     return str(int(value))
 
 
 def _exact_real(text: str) -> str:
-    value = numbers_as_text.real(text)
+    try:
+        value = numbers_as_text.real(text)
+    except ValueError:
+        value = ""
     if value != numbers_as_text.double(text):
-        raise UnknownCastError(f"{text!r} is no value of its column")
+        raise NoRowError(f"{text!r} is no value of its column")
     return value
 
 
 def _midnight(text: str) -> str:
     day, _, clock = text.partition(" ")
     if clock not in ("", "00:00:00"):
-        raise UnknownCastError(f"{text!r} is no value of its column")
+        raise NoRowError(f"{text!r} is no value of its column")
     return day
 
 
@@ -288,7 +326,7 @@ _COMPARED: Mapping[str, Mapping[str, Callable[[str], str]]] = {
     **{family: {family: _as_it_is} for family in _SAME},
     "whole": {
         "whole": numbers_as_text.number,
-        "numeric": numbers_as_text.number,
+        "numeric": _integer,
         "double": _exact,
         "real": _exact,
     },

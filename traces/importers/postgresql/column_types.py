@@ -117,10 +117,14 @@ def resolved(kind: str, named: Mapping[str, str]) -> str:
     return kind
 
 
+class NoRowError(ValueError):
+    """No value of the column is equal to the constant."""
+
+
 def _whole(text: str) -> str:
     made = numbers_as_text.whole(text)
-    if "." in made:
-        raise ValueError(f"{text!r} is no integer")
+    if not made.removeprefix("-").isdecimal():
+        raise NoRowError(f"{text!r} is no integer")
     return made
 
 

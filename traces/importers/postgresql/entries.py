@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from traces.importers.postgresql import literals
 from traces.importers.postgresql.casts import parameter
-from traces.importers.postgresql.key_values import CUT
+from traces.importers.postgresql.constants import CUT
 from traces.importers.postgresql.statement_kinds import NAME, prepared
 
 USER, DATABASE, SESSION, SESSION_LINE, TAG, VIRTUAL_ID = 1, 2, 5, 6, 7, 9

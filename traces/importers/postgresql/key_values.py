@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice, product, zip_longest
 
-from traces.importers.numbers_as_text import whole
-from traces.importers.postgresql import literals
 from traces.importers.postgresql.accesses import (
-    NO_CAST,
-    NO_FORM,
-    NO_ZONE,
+    LOCK_NOT_NAMED,
     Access,
-    Cast,
     KeyPart,
+    Limit,
     Narrowing,
 )
-from traces.importers.postgresql.arrays import array_items
-from traces.importers.postgresql.casts import cast_constant, stored_constant
-from traces.importers.postgresql.column_types import Form, SqlType, sql_type
-from traces.importers.postgresql.shapes import NULL
-from traces.importers.postgresql.times_as_text import ZonelessError
+from traces.importers.postgresql.constants import (
+    Constants,
+    UnknownValueError,
+    Unsure,
+    formed,
+    literal_at,
+)
+from traces.importers.postgresql.fulfilment import fulfilling, may_hold
 
 KEYS_OF_ONE_STATEMENT_MAX = 1 << 16
 """A statement that names more keys is read so far."""
@@ -35,9 +33,6 @@ _NULL_STORED = "\x00"
 
 _Row = tuple[str | None, ...]
 
-Unsure = Callable[[str, str], None]
-"""Told of a guess: its reason and the value."""
-
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -48,26 +43,24 @@ class Step:
         place: the one literal whose value is the key; 0 where it takes more to make it.
         access: what the template says.
         slots: the shape's.
-        form: of the one literal's column.
+        is_tested: whether there are conditions without which it touches no row.
     """
 
     code: int
     place: int
     access: Access
     slots: tuple[tuple[int, ...], ...]
-    form: Form | None = None
+    is_tested: bool = False
 
 
-CUT = "..."
-"""Stands for the value of a parameter that is cut short; as a literal it would have quotes."""
-
-
-class UnknownValueError(LookupError):
-    """A parameter's value is not in the log."""
-
-
-class CutValueError(UnknownValueError):
-    """A parameter's value is cut short."""
+def key_at(
+    step: Step, parts: Sequence[str], parameters: Sequence[str] | None, unsure: Unsure
+) -> str | None:
+    """The key of a step with one place; None: no row has it. Otherwise as `keys_of`."""
+    literal = literal_at(step.place, parts, parameters)
+    if literal is None or step.access.key is None:
+        return None
+    return formed(literal, step.access.key[0], unsure)
 
 
 def keys_of(
@@ -87,17 +80,26 @@ def keys_of(
         UnknownValueError: a parameter's value is needed and not known.
     """
     access = step.access
-    statement = _Literals(step.slots, parts, parameters)
-    columns = [statement.values(part, unsure) for part in access.key or ()]
+    statement = Constants(step.slots, parts, parameters)
     if access.kind == "scan":
-        known = [[value for value in values if value is not None] for values in columns]
-        return [BETWEEN_COLUMNS.join(values[0] for values in known)] if all(known) else []
+        return _first_of_range(access, statement, unsure)
+    columns = [statement.values(part, unsure) for part in access.key or ()]
     if access.kind == "insert":
         columns = [[_NULL_STORED if one is None else one for one in values] for values in columns]
     rows: Iterator[_Row] = _rows(access.key or (), columns)
     for narrowing in access.only:
         rows = _narrowed(rows, narrowing, statement, unsure)
+    for one in access.filters:
+        among = fulfilling((access.key or ())[one.place], one, statement)
+        if among is not None:
+            rows = _at(rows, one.place, among)
     found = list(islice((row for row in rows if None not in row), KEYS_OF_ONE_STATEMENT_MAX))
+    if access.limits:
+        passes = all(_passes(limit, len(found), statement) for limit in access.limits)
+        if found and not passes and not access.within:
+            unsure(LOCK_NOT_NAMED, access.table)
+        if passes != access.within:
+            return []
     if access.moved is not None:
         moved = access.moved
         before = {row[: len(moved)] for row in found}
@@ -106,55 +108,42 @@ def keys_of(
     return [BETWEEN_COLUMNS.join(one or "" for one in row) for row in found]
 
 
-def holds(step: Step, parts: Sequence[str], parameters: Sequence[str] | None) -> bool:
-    """Whether no condition compares with NULL; one whose value is not known is taken to hold."""
-    statement = _Literals(step.slots, parts, parameters)
+def holds(
+    step: Step, parts: Sequence[str], parameters: Sequence[str] | None, unsure: Unsure
+) -> bool:
+    """Whether rows can fulfil all conditions; one that can't be worked out is taken to hold."""
+    statement = Constants(step.slots, parts, parameters)
     for part in step.access.not_null:
         try:
             if all(literal is None for literal in statement.literals_of(part)):
                 return False
         except UnknownValueError:
             continue
-    return True
+    return all(may_hold(test, statement, unsure) for test in step.access.tests)
 
 
-def literal_text(place: int, parts: Sequence[str], parameters: Sequence[str] | None) -> str | None:
-    """The value of the literal at a place of a statement; None for NULL.
-
-    Raises:
-        UnknownValueError: it is a parameter whose value is not known.
-    """
-    literal = _literal(place, parts, parameters)
-    return None if literal is None else _text(literal)
-
-
-def _literal(place: int, parts: Sequence[str], parameters: Sequence[str] | None) -> str | None:
-    """As `literal_text`, as it is written."""
-    if place == NULL:
-        return None
-    literal = parts[abs(place)]
-    if literal[0] == "$":
-        number = int(literal[1:])
-        if parameters is None or number > len(parameters):
-            raise UnknownValueError(literal)
-        literal = parameters[number - 1]
-        if literal == "NULL":
-            return None
-        if literal == CUT:
-            raise CutValueError(literal)
-    return literal if place > 0 else literals.with_minus(literal)
-
-
-def in_form(text: str, form: Form, unsure: Unsure) -> str:
-    """A value in the form of its column's type, or as it is where that can't be told."""
+def _passes(limit: Limit, count: int, statement: Constants) -> bool:
+    """Whether a limit lets this many rows pass, for certain."""
+    if limit.unclear:
+        return False
     try:
-        return form(text)
-    except ZonelessError as error:
-        unsure(NO_ZONE, text)
-        return error.as_utc
-    except (ValueError, OverflowError):
-        unsure(NO_FORM, text)
-        return text
+        if limit.skipped is not None:
+            (skipped,) = statement.literals_of(limit.skipped)
+            if skipped is not None and int(skipped.strip("'")) > 0:
+                return False
+        if limit.rows is None:
+            return True
+        (rows,) = statement.literals_of(limit.rows)
+        return rows is None or count <= int(rows.strip("'"))
+    except (UnknownValueError, ValueError):
+        return False
+
+
+def _first_of_range(access: Access, statement: Constants, unsure: Unsure) -> list[str]:
+    """The key of the first row that is scanned, as far as it is known."""
+    columns = [statement.bounds(part, unsure) for part in access.key or ()]
+    known = [[value for value in values if value is not None] for values in columns]
+    return [BETWEEN_COLUMNS.join(values[0] for values in known)] if all(known) else []
 
 
 def _rows(key: Sequence[KeyPart], columns: Sequence[list[str | None]]) -> Iterator[_Row]:
@@ -179,7 +168,7 @@ def _rows(key: Sequence[KeyPart], columns: Sequence[list[str | None]]) -> Iterat
 def _narrowed(
     rows: Iterator[_Row],
     narrowing: Narrowing,
-    statement: _Literals,
+    statement: Constants,
     unsure: Unsure,
 ) -> Iterator[_Row]:
     """The rows that are, at some places, among those of another list."""
@@ -189,74 +178,6 @@ def _narrowed(
     return (row for row in rows if tuple(row[place] for place, _ in narrowing) in among)
 
 
-def _text(literal: str) -> str:
-    """What a literal means; a number has one text, whatever the column's type is."""
-    text = literals.value(literal)
-    if literal[0] == "'":
-        return text
-    try:
-        return whole(text)
-    except ValueError:
-        return text
-
-
-@dataclass(frozen=True, slots=True)
-class _Literals:
-    """The literals of a statement, and what they stand for; see `keys_of`."""
-
-    slots: tuple[tuple[int, ...], ...]
-    parts: Sequence[str]
-    parameters: Sequence[str] | None
-
-    def values(self, part: KeyPart, unsure: Unsure) -> list[str | None]:
-        """The values of a part of a key, in the form of its column."""
-        if part.casts:
-            casts = [self._type(one) for one in part.casts]
-            make: Callable[[str], str] = partial(_cast, part=part, casts=casts, unsure=unsure)
-        elif part.form is not None:
-            make = partial(_formed, form=part.form, unsure=unsure)
-        else:
-            make = _text
-        return [None if literal is None else make(literal) for literal in self.literals_of(part)]
-
-    def literals_of(self, part: KeyPart) -> Iterator[str | None]:
-        """The literals of a part; of an array, its items as literals."""
-        if part.slot is None:
-            yield from self._items(part, part.text if part.casts else literals.quoted(part.text))
-            return
-        for place in self.slots[part.slot]:
-            literal = _literal(place, self.parts, self.parameters)
-            if literal is None:
-                yield None
-            else:
-                yield from self._items(part, literal)
-
-    def _items(self, part: KeyPart, literal: str) -> Iterator[str | None]:
-        if not part.is_array:
-            yield literal
-            return
-        for item in array_items(literals.value(literal)):
-            yield None if item is None else literals.quoted(item)
-
-    def _type(self, cast: Cast) -> SqlType:
-        if cast.is_array:
-            return SqlType("")
-        size = [literals.value(one or "") for part in cast.size for one in self.literals_of(part)]
-        return sql_type(f"{cast.kind}({', '.join(size)})" if size else cast.kind)
-
-
-def _formed(literal: str, *, form: Form, unsure: Unsure) -> str:
-    return in_form(_text(literal), form, unsure)
-
-
-def _cast(literal: str, *, part: KeyPart, casts: list[SqlType], unsure: Unsure) -> str:
-    """A constant after its casts, or as it is written where that can't be told."""
-    make = stored_constant if part.stored else cast_constant
-    try:
-        return make(literal, casts, part.column)
-    except ZonelessError as error:
-        unsure(NO_ZONE, literals.value(literal))
-        return error.as_utc
-    except (ValueError, OverflowError):
-        unsure(NO_CAST, literals.value(literal))
-        return _text(literal)
+def _at(rows: Iterator[_Row], place: int, among: Collection[str]) -> Iterator[_Row]:
+    """The rows that have one of these values at a place."""
+    return (row for row in rows if row[place] in among)

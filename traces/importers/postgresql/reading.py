@@ -21,11 +21,15 @@ from traces.importers.postgresql.accesses import (
     VIEW_WRITTEN,
     Access,
     Accesses,
+    Comparison,
+    KeyPart,
+    Limit,
 )
 from traces.importers.postgresql.advisory_locks import advisory_locks
 from traces.importers.postgresql.bindings import Bindings
 from traces.importers.postgresql.catalog import View
 from traces.importers.postgresql.dialect import dialect_with
+from traces.importers.postgresql.fulfilment import AT_MOST
 from traces.importers.postgresql.inserting import Inserting, assignments
 from traces.importers.postgresql.merging import clauses_of, inserted_values
 from traces.importers.postgresql.names import Names, of_the_system
@@ -42,6 +46,7 @@ from traces.importers.postgresql.syntax import (
     is_list_of_rows,
     is_partial,
     is_sealed,
+    limits_of,
     outermost_queries,
     projections,
     queries_in_expressions,
@@ -130,6 +135,7 @@ class _Reading:
             self.statement(tree.expression, frame, scope.within())
         elif isinstance(tree, exp.Subquery):
             inner = self.statement(tree.this, frame, scope)
+            inner.limits += self._limits(tree, scope)
             for lock in tree.args.get("locks") or ():
                 self._lock(lock, inner)
             return inner
@@ -157,6 +163,7 @@ class _Reading:
             tuple(reason for reason in reasons if reason not in GUESSES),
             tuple(reason for reason in reasons if reason in GUESSES),
             frozenset(self._guessed),
+            frozenset(touched.reasons) - frozenset(self._reasons),
         )
 
     # What there is in a statement.
@@ -193,11 +200,19 @@ class _Reading:
         if from_ is None:
             self._functions(tree)
         frame.required = required_by(tree)
+        frame.limits = self._limits(tree, scope)
         self._from(from_, tree.args.get("joins") or (), frame, scope)
         self._where(tree, frame, scope)
         self._nested(tree, frame, scope)
         for lock in tree.args.get("locks") or ():
             self._lock(lock, frame)
+
+    def _limits(self, tree: exp.Expr, scope: Scope) -> tuple[Limit, ...]:
+        """How many rows pass; where none does, none is touched."""
+        limits = limits_of(tree)
+        none = Comparison(AT_MOST, KeyPart(None))
+        scope.tests += [(one.rows, none) for one in limits if one.rows is not None]
+        return limits
 
     def _lock(self, lock: exp.Lock, frame: Frame) -> None:
         """`FOR UPDATE` keeps others from a row as a write does; `FOR SHARE` as a read does."""
@@ -205,15 +220,16 @@ class _Reading:
             return
         named = [alias_of(one) for one in lock.expressions]
         locked = [
-            source
+            (source, frame.limits)
             for alias, source in frame.sources.items()
             if (alias in named or not named) and not source.of_with
         ]
         while locked:
-            source = locked.pop()
-            source.locked = True
+            source, limits = locked.pop()
+            source.locked, source.limits = True, limits
             if source.inner is not None:
-                locked += source.inner.sources.values()
+                further = (*limits, *source.inner.limits)
+                locked += [(one, further) for one in source.inner.sources.values()]
         if lock.args.get("wait") is False:
             self._say(SKIPPED_ROWS)
 

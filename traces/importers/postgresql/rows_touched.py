@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from traces.importers.postgresql.accesses import (
     CASCADE,
@@ -11,10 +12,14 @@ from traces.importers.postgresql.accesses import (
     KEY_NOT_NAMED,
     LOCK_NOT_NAMED,
     NO_DEFINITION,
+    NOT_EVALUATED,
     TRIGGER,
     Access,
+    Comparison,
+    Filter,
     KeyPart,
     Narrowing,
+    Test,
 )
 from traces.importers.postgresql.scopes import Assigned, Facts, Solved, Source, facts_of
 from traces.importers.postgresql.syntax import constant, is_new_value
@@ -42,7 +47,7 @@ class RowsTouched:
     def by(self, source: Source) -> Iterator[Access]:
         """The accesses to one source."""
         facts = facts_of(source.scope, self._solved)
-        if source.table is None or facts.never:
+        if source.table is None or (facts.never and not source.added):
             return
         definition = self._keys.definition(source.table)
         if definition is None:
@@ -69,16 +74,55 @@ class RowsTouched:
             for column in wanted
             if column in bound
         }
+        if facts.has_unread():
+            self.reasons.append(NOT_EVALUATED)
+        # Where no row fulfils the conditions, a MERGE inserts.
+        tests = self._tests(facts) if not source.added else ()
         if wanted and len(found) == len(wanted):
             key, only = _joined(found)
-            yield Access(source.table, kind, key, only, not_null=_others(facts, key))
+            access = Access(source.table, kind, key, only, not_null=_others(facts, key))
+            filters = tuple(self._filters(source, wanted, facts))
+            access = replace(access, tests=tests, filters=filters)
+            if source.locked and source.limits:
+                yield replace(access, limits=source.limits)
+                yield replace(access, kind="read", limits=source.limits, within=False)
+            else:
+                yield access
         else:
             first = self._first_of_range(source, wanted, found, facts)
-            yield Access(source.table, "scan", first, not_null=_others(facts, first))
+            not_null = _others(facts, first)
+            yield Access(source.table, "scan", first, not_null=not_null, tests=tests)
             if kind != "read":
                 self.reasons.append(LOCK_NOT_NAMED if source.locked else KEY_NOT_NAMED)
-        yield from self._moved(source, wanted, found, facts)
+        for one in self._moved(source, wanted, found, facts):
+            yield replace(one, tests=tests, filters=tuple(self._filters(source, found, facts)))
         yield from added
+
+    def _tests(self, facts: Facts) -> tuple[Test, ...]:
+        """The conditions without which no row fulfils all of them."""
+        made = [Test((part,), (comparison,)) for part, comparison in facts.tests]
+        for columns in facts.tested():
+            typed = [
+                (source.table, name)
+                for source, name in columns
+                if source.table is not None and self._keys.column_type(source.table, name)
+            ]
+            equal, compared = facts.constants(columns[0]), facts.compared(columns[0])
+            if not equal and not _is_two_sided(compared):
+                continue
+            kind = None
+            if typed:
+                kind = self._keys.column_type(*typed[0])
+                equal = tuple(self._keys.formed(*typed[0], part) for part in equal)
+            made.append(Test(equal, compared, kind))
+        return tuple(dict.fromkeys(made))
+
+    def _filters(self, source: Source, columns: Iterable[str], facts: Facts) -> Iterator[Filter]:
+        """The conditions on the values at places of a key."""
+        for place, column in enumerate(columns if not source.added else ()):
+            for comparison in facts.compared((source, column)):
+                kind = self._keys.column_type(source.table or "", column)
+                yield Filter(place, comparison, kind)
 
     def _added(self, source: Source, facts: Facts) -> Iterator[Access]:
         """The rows that a MERGE inserts, but for those of the keys that it asks for."""
@@ -177,6 +221,11 @@ class RowsTouched:
         set_ = {one.column for one in source.assigned if one.other != (source, one.column)}
         if not followed.isdisjoint(set_ | {*source.sets}):
             self.reasons.append(KEY_FOLLOWED)
+
+
+def _is_two_sided(compared: Sequence[Comparison]) -> bool:
+    """Whether something is both no less and no greater than constants."""
+    return {">", "<"} <= {one.operator[0] for one in compared if one.operator != "<>"}
 
 
 def _constants(given: Assigned, facts: Facts) -> tuple[KeyPart, ...]:

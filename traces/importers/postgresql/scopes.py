@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from traces.importers.postgresql.accesses import Access, KeyPart
+from traces.importers.postgresql.accesses import Access, Comparison, KeyPart, Limit
 
 
 @dataclass(eq=False)
@@ -35,6 +35,7 @@ class Source:
         of_with: whether it is a query of WITH.
         inserted: the accesses of an insert.
         locked: whether its rows are locked to be written (FOR UPDATE).
+        limits: how many of them are locked.
         assigned: the columns of the table that are given values, with the values.
         made_as: the kind of access that a MERGE makes; None: `kind`.
         deletes: whether a MERGE may delete its rows.
@@ -56,6 +57,7 @@ class Source:
     of_with: bool = False
     inserted: tuple[Access, ...] = ()
     locked: bool = False
+    limits: tuple[Limit, ...] = ()
     assigned: list[Assigned] = field(default_factory=list)
     made_as: str | None = None
     deletes: bool = False
@@ -109,6 +111,7 @@ class Frame:
     Attributes:
         sources: by the names they have here.
         made_up: the queries of WITH that can be named here.
+        limits: how many of the query's rows pass.
         required: names of sources of which the query's rows have a row, whatever the join.
     """
 
@@ -117,6 +120,7 @@ class Frame:
         self.sources: dict[str, Source] = {}
         self.made_up: dict[str, Source | Common] = dict(outer.made_up) if outer else {}
         self.required: frozenset[str] = frozenset()
+        self.limits: tuple[Limit, ...] = ()
 
     def so_far(self) -> Frame:
         """What names mean to a query of WITH: those after it are not known to it."""
@@ -161,7 +165,9 @@ class Scope:
         above: the scope whose facts hold here, too.
         same: columns that are equal.
         equal: columns that are equal to constants.
-        low: columns that are no less than constants.
+        compared: columns that are less or greater than constants, or other than them.
+        tests: constants that are compared with constants.
+        unread: the columns of each condition that is not understood.
         derived: columns that have the values of a column of another scope.
         not_null: constants of conditions that hold for no row if these are NULL.
         never: whether no row fulfils the conditions.
@@ -171,7 +177,9 @@ class Scope:
         self.above = above
         self.same: list[tuple[Column, Column]] = []
         self.equal: list[tuple[Column, KeyPart]] = []
-        self.low: list[tuple[Column, KeyPart]] = []
+        self.compared: list[tuple[Column, Comparison]] = []
+        self.tests: list[tuple[KeyPart, Comparison]] = []
+        self.unread: list[tuple[Column, ...]] = []
         self.derived: list[Derived] = []
         self.not_null: list[KeyPart] = []
         self.never = False
@@ -194,9 +202,11 @@ class Facts:
         scopes = list(_upwards(scope))
         self._same: dict[Column, Column] = {}
         self._equal: dict[Column, list[KeyPart]] = {}
-        self._low: dict[Column, KeyPart] = {}
+        self._compared: dict[Column, list[Comparison]] = {}
         self._columns: set[Column] = set()
         self.never = any(one.never for one in scopes)
+        self.tests = tuple(dict.fromkeys(pair for one in scopes for pair in one.tests))
+        self._unread = [columns for one in scopes for columns in one.unread]
         self.not_null = tuple(dict.fromkeys(part for one in scopes for part in one.not_null))
         for one in scopes:
             for pair in one.same:
@@ -204,8 +214,9 @@ class Facts:
         for one in scopes:
             for column, part in one.equal:
                 self._bind(column, part)
-            for column, part in one.low:
-                self._low.setdefault(self._root(column), part)
+            for column, comparison in one.compared:
+                self._columns.add(column)
+                self._compared.setdefault(self._root(column), []).append(comparison)
         for one in scopes[: scopes.index(below) if below in scopes else None]:
             for column, of, origin, partial in one.derived:
                 for part in facts_of(origin, solved, one).constants(of):
@@ -222,13 +233,34 @@ class Facts:
         found = {name: self.constants((source, name)) for name in names}
         return {name: parts for name, parts in found.items() if parts}
 
+    def compared(self, column: Column) -> tuple[Comparison, ...]:
+        """What else is known of a column."""
+        return tuple(self._compared.get(self._root(column), ()))
+
+    def tested(self) -> Iterator[tuple[Column, ...]]:
+        """The columns of which more than one thing is known: those that are equal together."""
+        together: dict[Column, list[Column]] = {}
+        for column in self._columns:
+            together.setdefault(self._root(column), []).append(column)
+        for root, columns in together.items():
+            if len(self._equal.get(root, ())) + len(self._compared.get(root, ())) > 1:
+                yield tuple(columns)
+
     def lowest(self, column: Column) -> KeyPart | None:
         """What a column is no less than."""
-        return self._low.get(self._root(column))
+        parts = (one.part for one in self.compared(column) if one.operator in (">", ">="))
+        return next(parts, None)
 
     def lowest_of(self, source: Source) -> Iterator[KeyPart]:
         """What any column of a source is no less than."""
-        return (part for (owner, _), part in self._low.items() if owner is source)
+        for column in self._compared:
+            part = self.lowest(column) if column[0] is source else None
+            if part is not None:
+                yield part
+
+    def has_unread(self) -> bool:
+        """Whether a condition is not understood that is only on what is equal to constants."""
+        return any(all(map(self.constants, columns)) for columns in self._unread)
 
     def are_same(self, one: Column, other: Column) -> bool:
         """Whether two columns are equal."""

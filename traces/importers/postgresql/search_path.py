@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from traces.errors import TraceError
 from traces.importers.postgresql.catalog import Catalog
-from traces.importers.postgresql.key_values import UnknownValueError, literal_text
+from traces.importers.postgresql.constants import UnknownValueError, literal_text
 from traces.importers.postgresql.names import DEFAULT_PATH, path_of
 from traces.importers.postgresql.shapes import Shape
 

@@ -6,18 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from traces.importers.postgresql.accesses import KEY_NOT_NAMED
+from traces.importers.postgresql.accesses import GUESSES, KEY_NOT_NAMED
 from traces.importers.postgresql.catalog import PUBLIC, split_name
+from traces.importers.postgresql.constants import CutValueError, UnknownValueError
 from traces.importers.postgresql.entries import Statement
 from traces.importers.postgresql.key_values import (
     KEYS_OF_ONE_STATEMENT_MAX,
-    CutValueError,
     Step,
-    UnknownValueError,
-    holds,
-    in_form,
+    key_at,
     keys_of,
-    literal_text,
 )
 from traces.importers.postgresql.names import path_of
 from traces.importers.postgresql.search_path import PathSetting, SearchPath
@@ -397,27 +394,23 @@ class Grouping:
         if session.temporary and template.codes and self._is_temporary(session, template):
             self._skipped(TEMPORARY)
             return
-        for reason in planned.template.accesses.faults:
-            self._unread(reason, planned.template.text)
-        for reason in planned.template.accesses.guesses:
-            self._guessed(reason, planned.template.text)
+        text = template.text
+        steps = planned.steps_of(parts, parameters, self._report)
+        for reason in planned.reasons(steps):
+            self._report(reason, text)
         if len(transaction.codes) >= ACCESSES_MAX:
-            self._unread(TOO_LONG, planned.template.text)
+            self._unread(TOO_LONG, text)
             return
         try:
-            for step in planned.steps:
+            for step in steps:
                 if session.temporary and _bare(step.access.table) in session.temporary:
                     continue
-                if step.access.not_null and not holds(step, parts, parameters):
-                    continue
                 if step.place:
-                    text = literal_text(step.place, parts, parameters)
-                    if text is None:
-                        continue  # nothing is equal to NULL
-                    if step.form is not None:
-                        text = in_form(text, step.form, self._guessed)
+                    key = key_at(step, parts, parameters, self._report)
+                    if key is None:
+                        continue  # no row is equal to it
                     transaction.codes.append(step.code)
-                    transaction.keys.append(text)
+                    transaction.keys.append(key)
                 else:
                     keys = self._keys(session, transaction, step, parts, parameters)
                     transaction.codes += [step.code] * len(keys)
@@ -425,7 +418,11 @@ class Grouping:
         except UnknownValueError as error:
             del transaction.codes[len(transaction.keys) :]
             is_cut = isinstance(error, CutValueError)
-            self._unread(CUT_VALUE if is_cut else NO_VALUE, planned.template.text)
+            self._unread(CUT_VALUE if is_cut else NO_VALUE, text)
+
+    def _report(self, reason: str, text: str) -> None:
+        """Something is guessed or left out: the reason says which."""
+        (self._guessed if reason in GUESSES else self._unread)(reason, text)
 
     def _forget_temporary(self, session: Session, template: Template) -> None:
         if template.dropped is None:
@@ -470,7 +467,7 @@ class Grouping:
             rows = max(map(len, step.slots), default=1) if step.access.kind == "insert" else 1
             made = f"{session.name}.{session.line}.{len(transaction.keys)}"
             return [f"{made}.{row}" for row in range(rows)]
-        keys = keys_of(step, parts, parameters, self._guessed)
+        keys = keys_of(step, parts, parameters, self._report)
         if len(keys) == KEYS_OF_ONE_STATEMENT_MAX:
             self._unread(KEY_NOT_NAMED, step.access.table)
         return keys

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from traces.importers.postgresql import literals
-from traces.importers.postgresql.accesses import Cast, KeyPart
+from traces.importers.postgresql.accesses import Cast, KeyPart, Limit
 from traces.importers.postgresql.catalog import full_name
 from traces.importers.postgresql.column_types import sql_type
 
@@ -49,8 +49,11 @@ def flattened(condition: exp.Expr) -> Iterator[exp.Expr]:
     stack = [condition]
     while stack:
         node = stack.pop().unnest()
+        either = node.this.unnest() if isinstance(node, exp.Not) else None
         if isinstance(node, exp.And):
             stack += (node.expression, node.this)
+        elif isinstance(either, exp.Or):
+            stack += (exp.Not(this=one.copy()) for one in (either.expression, either.this))
         else:
             yield node
 
@@ -301,9 +304,13 @@ def constant(node: exp.Expr) -> KeyPart | None:
     return replace(part, casts=(*part.casts, *casts)) if part is not None and casts else part
 
 
-def array(node: exp.Any | exp.Explode) -> KeyPart | None:
-    """`ANY($1)`, `ANY(ARRAY[1, 2])` and `unnest($1)`."""
-    inner, casts = without_casts(node.this)
+def array(node: exp.Expr) -> KeyPart | None:
+    """`ANY($1)`, `ANY(ARRAY[1, 2])`, `ALL($1)` and `unnest($1)`."""
+    if isinstance(node, exp.Anonymous) and len(node.expressions) != 1:
+        return None
+    inner, casts = without_casts(
+        node.expressions[0] if isinstance(node, exp.Anonymous) else node.this
+    )
     # A text that becomes an array is read as one.
     of_items = [replace(one, is_array=False) for one in casts if one.is_array or not _is_text(one)]
     if isinstance(inner, exp.Array):
@@ -352,3 +359,26 @@ def cast_to(kind: exp.DataType) -> Cast:
 
 def _is_text(cast: Cast) -> bool:
     return sql_type(cast.kind).family == "text"
+
+
+def limits_of(query: exp.Expr) -> tuple[Limit, ...]:
+    """How many rows of a query its LIMIT and its OFFSET let pass; empty: all."""
+    limit, offset = query.args.get("limit"), query.args.get("offset")
+    if limit is None and offset is None:
+        return ()
+    unclear, rows, skipped = False, None, None
+    if limit is not None:
+        node = limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression
+        options = limit.args.get("limit_options")
+        unclear = options is not None and any(
+            options.args.get(one) for one in ("percent", "with_ties")
+        )
+        rows = constant(node) if node is not None else None
+        all_of_them = isinstance(node, exp.Null) or (
+            isinstance(node, exp.Var) and node.name.upper() == "ALL"
+        )
+        unclear = unclear or (rows is None and not all_of_them)
+    if offset is not None:
+        skipped = constant(offset.expression)
+        unclear = unclear or skipped is None
+    return (Limit(rows, skipped, unclear),)

@@ -18,6 +18,9 @@ from traces.importers.postgresql.column_types import (
 _KEEPING = frozenset({("whole", "numeric"), ("enum", "text"), ("name", "text")})
 """Families of types of which the first has each value once in the second."""
 
+_TOLD_BY_TYPE = frozenset({"text", "padded", "citext", "name", "byte", "enum", "real"})
+"""Families of types of which a number without quotes is another value than the same in quotes."""
+
 
 class TableKeys:
     """The key columns of tables.
@@ -61,7 +64,16 @@ class TableKeys:
             casts = tuple(replace(one, kind=resolved(one.kind, named)) for one in part.casts)
             return replace(part, casts=casts, column=self.column_type(table, column), stored=stored)
         form = self._form(table, column, stored)
+        kind = self.column_type(table, column)
+        if kind is not None and kind.family in _TOLD_BY_TYPE:
+            return replace(part, form=form, column=kind, stored=stored)
         return part if form is None else replace(part, form=form)
+
+    def resolved(self, part: KeyPart) -> KeyPart:
+        """A constant that is no part of a key, with its casts to types of PostgreSQL's own."""
+        named = self.catalog.types
+        casts = tuple(replace(one, kind=resolved(one.kind, named)) for one in part.casts)
+        return replace(part, casts=casts)
 
     def column_type(self, table: str, column: str) -> SqlType | None:
         """The type of a column, if it is known."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from traces.importers.postgresql import literals
 from traces.importers.postgresql.accesses import Access, Accesses
 from traces.importers.postgresql.catalog import PUBLIC
-from traces.importers.postgresql.key_values import Step
+from traces.importers.postgresql.constants import Unsure
+from traces.importers.postgresql.key_values import Step, holds
 from traces.importers.postgresql.names import Names
 from traces.importers.postgresql.reading import accesses_of
 from traces.importers.postgresql.search_path import (
@@ -87,6 +88,26 @@ class Planned:
     template: Template
     steps: tuple[Step, ...] = ()
     path: PathSetting | None = None
+
+    def steps_of(
+        self, parts: Sequence[str], parameters: Sequence[str] | None, unsure: Unsure
+    ) -> tuple[Step, ...]:
+        """The accesses whose conditions can be fulfilled; the arguments are those of `keys_of`."""
+        if not any(step.is_tested for step in self.steps):
+            return self.steps
+        return tuple(
+            step
+            for step in self.steps
+            if not step.is_tested or holds(step, parts, parameters, unsure)
+        )
+
+    def reasons(self, made: Sequence[Step]) -> Iterator[str]:
+        """What is left out or guessed, where these of its accesses are made."""
+        accesses = self.template.accesses
+        none = len(self.steps) > len(made) == 0
+        for reason in (*accesses.faults, *accesses.guesses):
+            if not (none and reason in accesses.of_rows):
+                yield reason
 
 
 @dataclass
@@ -225,13 +246,14 @@ class Templates:
 
 
 def _step(code: int, access: Access, shape: Shape) -> Step:
-    place = _only_place(access, shape)
-    form = access.key[0].form if place and access.key else None
-    return Step(code, place, access, shape.slots, form)
+    is_tested = bool(access.not_null or access.tests)
+    return Step(code, _only_place(access, shape), access, shape.slots, is_tested)
 
 
 def _only_place(access: Access, shape: Shape) -> int:
-    if access.key is None or len(access.key) != 1 or access.only:
+    if access.key is None or len(access.key) != 1 or access.kind == "scan":
+        return 0
+    if access.only or access.filters or access.limits:
         return 0
     part = access.key[0]
     if part.slot is None or part.is_array or part.casts or len(shape.slots[part.slot]) != 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traces.importers.postgresql.catalog import Catalog
-from traces.importers.postgresql.key_values import holds, keys_of
+from traces.importers.postgresql.key_values import keys_of
 from traces.importers.postgresql.table_keys import TableKeys
 from traces.importers.postgresql.templates import Templates
 
@@ -23,10 +23,9 @@ def touched(
 
     parts, plans = (templates or Templates(TableKeys(Catalog()))).statements(sql)
     for planned in plans:
-        reasons |= {*planned.template.accesses.faults, *planned.template.accesses.guesses}
-        for step in planned.steps:
-            if not holds(step, parts, parameters):
-                continue
+        steps = planned.steps_of(parts, parameters, unsure)
+        reasons |= {*planned.reasons(steps)}
+        for step in steps:
             known = step.access.key is not None
             keys = keys_of(step, parts, parameters, unsure) if known else []
             made.append((step.access.kind, step.access.table, keys))

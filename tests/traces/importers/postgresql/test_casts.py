@@ -8,8 +8,9 @@ import pytest
 
 from tests.traces.importers.postgresql.server import Server
 from tests.traces.importers.postgresql.statements import touched
+from traces.importers import numbers_as_text
 from traces.importers.base import LeftOut
-from traces.importers.postgresql.accesses import KEY_NOT_NAMED, NO_CAST, NO_FORM, NO_ZONE
+from traces.importers.postgresql.accesses import KEY_NOT_NAMED, NO_CAST, NO_ZONE
 from traces.importers.postgresql.catalog import Catalog, TableDefinition
 from traces.importers.postgresql.definitions import read_definitions
 from traces.importers.postgresql.entries import statement_of
@@ -93,7 +94,6 @@ NOT_WORKED_OUT = [
     ("timestamptz", "'2026-11-26 10:00'::timestamptz", NO_ZONE),
     ("timestamp", "'2026-11-26 10:00+01'::timestamptz", NO_CAST),
     ("date", "'2026-11-26 10:00+01'::timestamptz::date", NO_CAST),
-    ("date", "'2026-11-26 09:00'::timestamp", NO_CAST),
     ("text", "'2026-11-26'::date::text", NO_CAST),
     ("text", "0.1::float8::text", NO_CAST),
     ("integer", "x'ffffffff'::int", NO_CAST),
@@ -101,11 +101,8 @@ NOT_WORKED_OUT = [
     ("integer", "'7.6'::int", NO_CAST),
     ("numeric", "0.1::float8", NO_CAST),
     ("bigint", "9007199254740993::float8", NO_CAST),
-    ("real", "0.1::float8", NO_CAST),
     ("citext", "'A'::text", NO_CAST),
-    ("char(3)", "'a '::text", NO_CAST),
     ("interval", "'1 day'::interval", NO_CAST),
-    ("integer", "7.6", NO_FORM),
 ]
 """The type of a key, a constant that it is compared with, and the reason of the guess."""
 
@@ -129,6 +126,79 @@ def test_casts_are_those_of_the_server(postgresql: Server) -> None:
     with postgresql.running():
         answers = postgresql.psql("SET TIME ZONE 'UTC';\n" + "\n".join(asked)).split()
     assert [ask for ask, is_ in zip(asked, answers, strict=True) if is_ != "t"] == []
+
+
+NO_ROW = [
+    ("real", "0.1", "'0.1'"),
+    ("real", "0.1::float8", "'0.1'"),
+    ("real", "1e99", "'1e38'"),
+    ("integer", "7.6", "8"),
+    ("bigint", "7.5::float8", "8"),
+    ("date", "'2026-11-26 09:00'::timestamp", "'2026-11-26'"),
+    ("char(3)", "'a '::text", "'a'"),
+]
+"""The type of a key, a constant that no value of it is equal to, and one that looks like it."""
+
+STORED = [
+    ("text", "7.10", "7.10"),
+    ("text", "007", "7"),
+    ("text", "7.0", "7.0"),
+    ("text", "1e3", "1000"),
+    ("text", "-0.50", "-0.50"),
+    ("varchar(9)", "7.10", "7.10"),
+    ("char(9)", "7.10", "7.10"),
+    ("name", "7.10", "7.10"),
+    ("text", "'7.10'", "7.10"),
+    ("numeric", "7.10", "7.1"),
+    ("numeric(9,1)", "7.16", "7.2"),
+    ("integer", "7.6", "8"),
+    ("real", "0.1", numbers_as_text.real("0.1")),
+]
+"""The type of a key, a constant that is inserted, and the key."""
+
+
+@pytest.mark.parametrize(("kind", "constant", "like"), NO_ROW)
+def test_constants_that_no_row_is_equal_to(kind: str, constant: str, like: str) -> None:
+    sql = f"UPDATE t SET v = 1 WHERE id = {constant}"
+    assert touched(sql, None, of_type(kind)) == ([("update", "t", [])], set())
+    sql = f"UPDATE t SET v = 1 WHERE id = {like}"
+    ((_, _, keys),), reasons = touched(sql, None, of_type(kind))
+    assert (len(keys), reasons) == (1, set())
+    # In a range they count.
+    made, reasons = touched(f"SELECT * FROM t WHERE id >= {constant}", None, of_type(kind))
+    assert (len(made), reasons) == (1, set())
+
+
+@pytest.mark.parametrize(("kind", "constant", "key"), STORED)
+def test_constants_that_are_inserted(kind: str, constant: str, key: str) -> None:
+    for sql in (
+        f"INSERT INTO t VALUES ({constant}, 1)",
+        f"INSERT INTO t VALUES ({constant}, 1), ({constant}, 2)",
+    ):
+        ((_, _, keys),), reasons = touched(sql, None, of_type(kind))
+        assert (set(keys), reasons) == ({key}, set())
+
+
+def test_the_server_finds_and_stores_the_same(postgresql: Server) -> None:
+    asked = [f"SELECT CAST({like} AS {kind}) = {constant};" for kind, constant, like in NO_ROW]
+    asked += [
+        f"CREATE TEMP TABLE t{n} (id {kind}); INSERT INTO t{n} VALUES ({constant});"
+        f"SELECT id = {quoted(key)} FROM t{n};"
+        for n, (kind, constant, key) in enumerate(STORED)
+    ]
+    with postgresql.running():
+        answers = postgresql.psql("\n".join(asked)).split()
+    assert answers == ["f"] * len(NO_ROW) + ["t"] * len(STORED)
+
+
+def test_parameters_of_execute_are_no_texts() -> None:
+    for kind, keys in (("float8", []), ("numeric", []), ("real", [numbers_as_text.real("0.1")])):
+        statement = statement_of(
+            "statement: EXECUTE p(0.1)", f"prepare: PREPARE p ({kind}) AS DELETE FROM t WHERE id=$1"
+        )
+        assert statement is not None
+        made, reasons = touched(statement.sql, statement.parameters, of_type("real"))
+        assert (made, reasons) == ([("delete", "t", keys)], set())
 
 
 @pytest.mark.parametrize(("kind", "constant", "reason"), NOT_WORKED_OUT)
@@ -240,7 +310,7 @@ def test_a_cast_of_a_column_that_is_made_up(source: str) -> None:
     ("types", "arguments", "values"),
     [
         ("(int, text)", "7.6, 7.10", ["'8'", "'7.10'"]),
-        ("(int, numeric(10,1))", "-'7', 7.25", ["'-7'", "'7.25'"]),
+        ("(int, numeric(10,1))", "-'7', 7.25", ["'-7'", "7.25"]),
         ("(varchar(2), date)", "'abc', '2026-11-26 09:00'", ["'abc'", "'2026-11-26'"]),
         ("(mood, int[])", "'glad', '{7}'", ["'glad'", "'{7}'"]),
         ("", "7.6, 'a'", ["7.6", "'a'"]),

@@ -21,7 +21,7 @@ from traces.importers.postgresql.accesses import (
     TABLE_LOCKED,
 )
 from traces.importers.postgresql.catalog import Catalog, TableDefinition
-from traces.importers.postgresql.key_values import UnknownValueError
+from traces.importers.postgresql.constants import UnknownValueError
 from traces.importers.postgresql.table_keys import TableKeys
 from traces.importers.postgresql.templates import Templates
 

@@ -1,0 +1,230 @@
+"""Conditions on one column or on constants, of which all have to hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.traces.importers.postgresql.server import Server
+from tests.traces.importers.postgresql.statements import touched
+from tests.traces.importers.postgresql.test_casts import of_type
+from traces.importers.postgresql.accesses import (
+    KEY_NOT_NAMED,
+    LOCK_NOT_NAMED,
+    NO_DEFINITION,
+    NOT_EVALUATED,
+    SKIPPED_ROWS,
+    TRIGGER,
+)
+from traces.importers.postgresql.catalog import Catalog, TableDefinition
+from traces.importers.postgresql.table_keys import TableKeys
+from traces.importers.postgresql.templates import Templates
+
+LISTED = [
+    ("integer", "1,2,3", "id > 1", "2,3"),
+    ("integer", "1,2,3", "1 < id", "2,3"),
+    ("integer", "1,2,3", "id > 1 AND id < 3", "2"),
+    ("integer", "1,2,3", "id > 1.5 AND id <> 3", "2"),
+    ("integer", "1,2,3", "id >= '2'", "2,3"),
+    ("integer", "9,10", "id > 9", "10"),
+    ("integer", "-1,2", "id < 0", "-1"),
+    ("integer", "1,2,3", "id BETWEEN 2 AND 9", "2,3"),
+    ("integer", "1,2,3", "id NOT IN (2, 3)", "1"),
+    ("integer", "1,2,3", "id NOT IN (2, NULL)", ""),
+    ("integer", "1,2,3", "id <> ALL('{1,3}'::int[])", "2"),
+    ("integer", "1,2,3", "NOT id = 2", "1,3"),
+    ("integer", "1,2,3", "NOT (id = 2 OR id > 2)", "1"),
+    ("integer", "1,2,3", "NOT id <> 2", "2"),
+    ("integer", "1,2,3", "id IS NOT NULL", "1,2,3"),
+    ("integer", "1,2,3", "id = 4", ""),
+    ("integer", "1,2", "1 = 0", ""),
+    ("integer", "1,2", "1 = 1 AND 'a' <> 'b' AND 2 > 1.5", "1,2"),
+    ("integer", "1,2", "'a' = 'b'", ""),
+    ("integer", "1,2", "'2026-01-02'::date < '2026-01-01'::date", ""),
+    ("integer", "1,2", "NOT true", ""),
+    ("integer", "1,2", "id = 1.5", ""),
+    ("numeric", "1.5,2.25,10", "id > 2", "2.25,10"),
+    ("double precision", "0.1,0.5", "id > 0.1", "0.5"),
+    ("real", "0.5,0.1", "id > 0.1", "0.5,0.1"),
+    ("date", "2026-01-02,2026-11-01", "id > '2026-02-01'", "2026-11-01"),
+    ("date", "2026-01-02,2026-11-01", "id > '2026-02-01 09:00'::timestamp", "2026-11-01"),
+    ("uuid", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "id < '{B}'".replace("B", "b" * 32), None),
+    ("boolean", "t,f", "id <> 'yes'", "false"),
+    ("text", "a,b", "id <> 'a'", "b"),
+    ("char(3)", "a,b", "id <> 'a '", "b"),
+]
+"""The type of a key, the keys that a list names, another condition, and those that are left."""
+
+
+def asked(kind: str, listed: str, condition: str) -> str:
+    values = ", ".join(f"'{one}'" for one in listed.split(","))
+    return f"id IN ({values}) AND {condition}"
+
+
+@pytest.mark.parametrize(("kind", "listed", "condition", "left"), LISTED)
+def test_conditions_take_keys_away(
+    kind: str, listed: str, condition: str, left: str | None
+) -> None:
+    left = listed if left is None else left
+    sql = f"UPDATE t SET v = 1 WHERE {asked(kind, listed, condition)}"
+    made, reasons = touched(sql, None, of_type(kind))
+    keys = [key for _, _, keys in made for key in keys]
+    if kind == "real":
+        assert len(keys) == len(left.split(","))
+    else:
+        assert ",".join(keys) == left
+    assert reasons == set()
+
+
+def test_the_server_takes_the_same_keys_away(postgresql: Server) -> None:
+    queries = [
+        f"SELECT count(*) FROM (SELECT unnest('{{{listed}}}'::{kind}[]) AS id) t"
+        f" WHERE {asked(kind, listed, condition)};"
+        for kind, listed, condition, _ in LISTED
+    ]
+    with postgresql.running():
+        answers = postgresql.psql("\n".join(queries)).split()
+    wanted = [listed if left is None else left for _, listed, _, left in LISTED]
+    counts = [len(one.split(",")) if one else 0 for one in wanted]
+    assert [int(one) for one in answers] == counts
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        *("false", "1 = 0", "id = 1 AND id = 2", "id = 5 AND id BETWEEN 1 AND 3"),
+        *("v = 1 AND v = 2", "v > 3 AND v < 2", "v > 3 AND v <= 3", "v BETWEEN 3 AND 2"),
+        *("id = 1 AND v = 3 AND v > 5", "id > 3 AND v > 1 AND v < 0", "id = 7.5"),
+    ],
+)
+def test_conditions_that_no_row_fulfils(where: str) -> None:
+    for sql in (f"UPDATE t SET v = 1 WHERE {where}", f"SELECT * FROM t WHERE {where} FOR UPDATE"):
+        made, reasons = touched(sql, None, of_type("integer"))
+        assert ([keys for _, _, keys in made if keys], reasons) == ([], set())
+
+
+def test_what_a_write_starts_counts_only_where_a_row_is_written() -> None:
+    definition = TableDefinition(("id", "v"), ("id",), {"id": "integer"})
+    catalog = Catalog({"t": definition}, triggers=frozenset({"t"}))
+    sql = "UPDATE t SET v = 1 WHERE v = $1 AND {}"
+    for condition, reasons in (("1 = 1", {TRIGGER, KEY_NOT_NAMED}), ("1 = 0", set())):
+        templates = Templates(TableKeys(catalog))
+        assert touched(sql.format(condition), ["'3'"], templates)[1] == reasons
+    assert touched(sql.format("2 = 2"), ["NULL"], Templates(TableKeys(catalog))) == ([], set())
+
+
+@pytest.mark.parametrize("where", ["v > 3 AND v < 9", "v > 3 AND v > 4", "v > 3 AND v <> 3"])
+def test_ranges_with_rows_are_scans(where: str) -> None:
+    assert touched(f"SELECT * FROM t WHERE {where}", None, of_type("integer")) == (
+        [("scan", "t", [""])],
+        set(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "where"),
+    [
+        ("text", "id IN ('a', 'b') AND id > 'a'"),
+        ("interval", "id = '1 day' AND id <> '2 days'"),
+        ("integer", "id IN (1, 2) AND id % 2 = 0"),
+        ("integer", "id IN (1, 2) AND (id = 1 OR id = 3)"),
+        ("integer", "id = 1 AND id IN (1, 1 + 1)"),
+        ("integer", "id = 1 AND NOT id BETWEEN 2 AND 3"),
+        ("integer", "id = 1 AND id IN (abs(1))"),
+        ("integer", "id = 1 AND 1 = ANY(ARRAY[abs(1)])"),
+        ("integer", "id = 1 AND now() > '2026-01-01'"),
+        ("text", "id = 'a' AND id LIKE 'a%'"),
+    ],
+)
+def test_conditions_that_cannot_be_worked_out_are_counted(kind: str, where: str) -> None:
+    made, reasons = touched(f"UPDATE t SET v = 1 WHERE {where}", None, of_type(kind))
+    assert all(keys for _, _, keys in made)
+    assert NOT_EVALUATED in reasons
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["id = 1 AND v > 3", "id = 1 AND v % 2 = 0", "id = 1 AND (v = 3 OR id = 3)", "id = 1 AND true"],
+)
+def test_conditions_on_other_columns_do_not_matter(where: str) -> None:
+    found = touched(f"UPDATE t SET v = 1 WHERE {where}", None, of_type("integer"))
+    assert found == ([("update", "t", ["1"])], set())
+
+
+def test_conditions_of_a_table_without_a_definition() -> None:
+    sql = "UPDATE x SET v = 1 WHERE id IN (1, 2, 10) AND id > 2"
+    assert touched(sql) == ([("update", "x", ["10"])], {NO_DEFINITION})
+    both = "UPDATE x SET v = 1 WHERE id = $1 AND id > $2"
+    made, reasons = touched(both, ["'7'", "'8'"])
+    assert (made, reasons) == ([("update", "x", ["7"])], {NO_DEFINITION, NOT_EVALUATED})
+
+
+def test_a_parameter_that_is_not_in_the_log_is_taken_to_fit() -> None:
+    sql = "SELECT * FROM t WHERE id = 5 AND id > $1"
+    assert touched(sql, None, of_type("integer")) == ([("read", "t", ["5"])], set())
+
+
+def test_places_of_a_list_of_rows_are_narrowed_together() -> None:
+    catalog = Catalog({"p": TableDefinition(("a", "b"), ("a", "b"), {"a": "int", "b": "int"})})
+    sql = "DELETE FROM p WHERE (a, b) IN ((1, 5), (2, 6), (3, 7)) AND a > 1 AND b < 7"
+    made, reasons = touched(sql, None, Templates(TableKeys(catalog)))
+    assert (made, reasons) == ([("delete", "p", ["2\x1f6"])], set())
+
+
+@pytest.mark.parametrize(
+    ("query", "locked", "read"),
+    [
+        ("id IN (1,2,3) ORDER BY v LIMIT 1 FOR UPDATE", "", "123"),
+        ("id IN (1,2,3) LIMIT 2 FOR UPDATE", "", "123"),
+        ("id IN (1,2,3) LIMIT 3 FOR UPDATE", "123", ""),
+        ("id IN (1,2,3) AND id > 1 LIMIT 2 FOR UPDATE", "23", ""),
+        ("id IN (1,2,3) LIMIT ALL FOR UPDATE", "123", ""),
+        ("id IN (1,2,3) LIMIT NULL FOR UPDATE", "123", ""),
+        ("id IN (1,2,3) LIMIT $1 FOR UPDATE", "", "123"),
+        ("id IN (1,2,3) LIMIT 1 + 1 FOR UPDATE", "", "123"),
+        ("id IN (1,2,3) OFFSET 1 FOR UPDATE", "", "123"),
+        ("id IN (1,2,3) LIMIT 3 OFFSET 0 FOR UPDATE", "123", ""),
+        ("id IN (1,2,3) FETCH FIRST 2 ROWS ONLY FOR UPDATE", "", "123"),
+        ("id IN (1,2,3) FETCH FIRST 3 ROWS WITH TIES FOR UPDATE", "", "123"),
+        ("id = 1 ORDER BY v LIMIT 1 FOR NO KEY UPDATE", "1", ""),
+        ("id IN (1,2,3) LIMIT 0 FOR UPDATE", "", ""),
+    ],
+)
+def test_which_rows_a_limit_locks(query: str, locked: str, read: str) -> None:
+    made, reasons = touched(f"SELECT * FROM t WHERE {query}", ["'2'"], of_type("integer"))
+    found = {kind: "".join(keys) for kind, _, keys in made}
+    assert (found.get("update", ""), found.get("read", "")) == (locked, read)
+    assert reasons == ({LOCK_NOT_NAMED} if read else set())
+
+
+def test_rows_of_a_query_inside_are_locked_as_it_limits_them() -> None:
+    inner = "SELECT * FROM t WHERE id IN (1,2) ORDER BY v LIMIT 1"
+    made, reasons = touched(f"SELECT * FROM ({inner}) s FOR UPDATE", None, of_type("integer"))
+    assert [one for one in made if one[2]] == [("read", "t", ["1", "2"])]
+    assert reasons == {LOCK_NOT_NAMED}
+    inner = f"{inner.replace('*', 'id')} FOR UPDATE SKIP LOCKED"
+    for sql in (
+        f"UPDATE t SET v = 1 WHERE id IN ({inner})",
+        f"DELETE FROM t WHERE id = ({inner})",
+        f"WITH q AS ({inner}) UPDATE t SET v = 1 FROM q WHERE t.id = q.id",
+    ):
+        made, reasons = touched(sql, None, of_type("integer"))
+        assert ("read", "t", ["1", "2"]) in made
+        assert all(kind == "scan" for kind, _, keys in made if keys and kind != "read")
+        assert reasons == {LOCK_NOT_NAMED, KEY_NOT_NAMED, SKIPPED_ROWS}
+
+
+@pytest.mark.parametrize("query", ["SELECT * FROM t LIMIT 0", "SELECT * FROM t LIMIT $1"])
+def test_a_limit_of_no_row_reads_none(query: str) -> None:
+    assert touched(query, ["'0'"], of_type("integer")) == ([], set())
+    (made,), _ = touched("SELECT * FROM t LIMIT 1", None, of_type("integer"))
+    assert made == ("scan", "t", [""])
+
+
+@pytest.mark.parametrize("on", ["false", "1 = 0", "t.id = s.id AND 1 = 0", "t.id = s.id"])
+def test_a_merge_inserts_where_no_row_fulfils_its_condition(on: str) -> None:
+    sql = (
+        f"MERGE INTO t USING (VALUES (1), (2)) s (id) ON {on}"
+        " WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, 0)"
+    )
+    made, _ = touched(sql, None, of_type("integer"))
+    assert ("insert", "t", ["1", "2"]) in made

@@ -1,0 +1,101 @@
+"""How constants compare, as PostgreSQL orders them."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from traces.importers import numbers_as_text
+from traces.importers.postgresql import times_as_text
+from traces.importers.postgresql.casts import UNKNOWN, Value
+from traces.importers.postgresql.column_types import FORMS
+
+_BINARY = frozenset({"double", "real"})
+_NUMBERS = frozenset({"whole", "numeric"}) | _BINARY
+_ORDERED_AS_TEXT = frozenset(
+    {"date", "timestamp", "timestamptz", "time", "uuid", "bytea", "boolean"}
+)
+"""Types whose one form sorts as their values do."""
+_OF_FOUR_DIGITS = re.compile(r"\d{4}-(?!.*BC)")
+_TEXTS = frozenset({"text", "name"})
+_EQUAL_AS_TEXT = frozenset({"padded", "citext", "enum", "byte", "inet", "cidr", "macaddr"})
+_ORDERS = {
+    "=": (0,),
+    "<>": (-1, 1),
+    "<": (-1,),
+    "<=": (-1, 0),
+    ">": (1,),
+    ">=": (0, 1),
+}
+
+
+class IncomparableError(ValueError):
+    """Which of two values is less can't be told."""
+
+
+def fulfils(left: Value, operator: str, right: Value) -> bool:
+    """Whether two constants compare in this way.
+
+    Args:
+        left: one; of a type that is not known, it is of the type of the other.
+        operator: a key of `_ORDERS`.
+        right: the other.
+
+    Raises:
+        IncomparableError: that can't be told.
+    """
+    try:
+        order = _order(*_of_one_type(left, right))
+    except (ValueError, ArithmeticError):
+        raise IncomparableError(f"{left.text!r} {operator} {right.text!r}") from None
+    if order is not None:
+        return order in _ORDERS[operator]
+    if operator in ("=", "<>"):
+        return operator == "<>"
+    raise IncomparableError(f"{left.text!r} {operator} {right.text!r}")
+
+
+def of_type(value: Value, family: str) -> Value:
+    """A constant of a type that is not known, as one of this type; any other as it is.
+
+    Raises:
+        ValueError: it is none of this type.
+    """
+    if value.family != UNKNOWN or family == UNKNOWN:
+        return value
+    if family == "whole":  # where the column is not known, of any type of numbers
+        return Value("numeric", numbers_as_text.number(value.text))
+    form = FORMS.get(family)
+    return Value(family, value.text if form is None else form(value.text))
+
+
+def _of_one_type(left: Value, right: Value) -> tuple[Value, Value]:
+    left, right = of_type(left, right.family), of_type(right, left.family)
+    families = {left.family, right.family}
+    if families == {"date", "timestamp"}:
+        left, right = (Value("timestamp", times_as_text.moment(one.text)) for one in (left, right))
+    return left, right
+
+
+def _order(left: Value, right: Value) -> int | None:
+    """-1, 0 or 1 as the left one is less, equal or greater; None: they are not equal."""
+    families = {left.family, right.family}
+    if families <= _NUMBERS:
+        if "NaN" in (left.text, right.text):
+            raise IncomparableError("NaN")
+        if families & _BINARY:
+            return _sign(float(left.text), float(right.text))
+        return _sign(Decimal(left.text), Decimal(right.text))
+    if families <= _TEXTS or (len(families) == 1 and families <= {UNKNOWN, *_EQUAL_AS_TEXT}):
+        return 0 if left.text == right.text else None
+    if len(families) > 1 or not families <= _ORDERED_AS_TEXT:
+        raise IncomparableError(f"{left.family}, {right.family}")
+    plain = all(_OF_FOUR_DIGITS.match(one.text) for one in (left, right))
+    if left.family in ("date", "timestamp", "timestamptz") and not plain:
+        return 0 if left.text == right.text else None
+    return _sign(left.text, right.text)
+
+
+def _sign(left: float | Decimal | str, right: float | Decimal | str) -> int:
+    greater, less = left > right, left < right  # type: ignore[operator]
+    return int(greater) - int(less)
