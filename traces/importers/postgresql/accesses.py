@@ -18,6 +18,7 @@ EXECUTED = "EXECUTE of a statement that is not in the log"
 TRIGGER = "write whose triggers use tables: their statements are not in the log"
 CASCADE = "delete that foreign keys carry on to other tables"
 KEY_FOLLOWED = "update of a key that foreign keys carry on to other tables"
+RULE = "write to a table with rules (CREATE RULE): as if it had none"
 VIEW_WRITTEN = "write to a view of more than one table"
 
 SKIPPED_ROWS = "row locked unless another transaction holds it (SKIP LOCKED, pg_try_…): as locked"
@@ -34,7 +35,7 @@ OF_SEVERAL = "table of several schemas, none on the search path: as the first (-
 GUESSES = frozenset(
     {
         *(SKIPPED_ROWS, DOES_NOTHING, OTHER_KEY, NO_DEFINITION, NO_FORM, NO_CAST, NO_ZONE),
-        *(NOT_EVALUATED, OFF_THE_PATH, OF_SEVERAL),
+        *(NOT_EVALUATED, RULE, OFF_THE_PATH, OF_SEVERAL),
     }
 )
 """Reasons of what is in the trace and not certain; the others are of what is not in it."""

@@ -58,6 +58,7 @@ class Catalog:
         functions: by their names without schema, whether they, or those they call, use tables.
         triggers: tables and views whose changes make a trigger use tables.
         instead: of views, the kinds of writes that a trigger does in their place.
+        rules: of tables and views, the kinds of writes that a rule rewrites.
         cascades: tables whose deletions a foreign key of another table follows.
         followed: of tables, the columns whose updates a foreign key of another table follows.
     """
@@ -69,6 +70,7 @@ class Catalog:
     functions: Mapping[str, bool] = field(default_factory=dict)
     triggers: frozenset[str] = frozenset()
     instead: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    rules: Mapping[str, frozenset[str]] = field(default_factory=dict)
     cascades: frozenset[str] = frozenset()
     followed: Mapping[str, frozenset[str]] = field(default_factory=dict)
 

@@ -38,7 +38,7 @@ _PART = r'(?:"[^"]+(?:""[^"]*)*"|[\w$]+)'
 _NAME = rf"(?:{_PART}\s*\.\s*)?{_PART}"
 _DEFINITION = re.compile(
     r"^[ \t]*(?:create\s+(?:or\s+replace\s+)?(?:\w+\s+){0,2}?"
-    r"(?P<what>table|view|type|domain|index|function|procedure|trigger|collation)\b"
+    r"(?P<what>table|view|type|domain|index|function|procedure|trigger|rule|collation)\b"
     r"|(?P<alter>alter)\s+table\b).*",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
@@ -68,6 +68,10 @@ _TRIGGER = re.compile(
     rf"\son\s+(?P<table>{_NAME})\s.*"
     rf"execute\s+(?:function|procedure)\s+(?P<function>{_NAME})",
     re.IGNORECASE | re.DOTALL,
+)
+_RULE = re.compile(
+    rf"rule\s+{_NAME}\s+as\s+on\s+(?P<event>insert|update|delete)\s+to\s+(?P<table>{_NAME})",
+    re.IGNORECASE,
 )
 _EVENT = re.compile(r"(?:^|\bor\s+)\s*(insert|update|delete)\b")
 _MATERIALIZED = re.compile(
@@ -123,6 +127,7 @@ class _Script:
         self._calls: dict[str, frozenset[str]] = {}
         self._triggers: list[tuple[str, str]] = []
         self._instead: dict[str, frozenset[str]] = {}
+        self._rules: dict[str, frozenset[str]] = {}
         self._cascades: set[str] = set()
         self._followed: dict[str, set[str]] = {}
         self._inexact: set[str] = set()
@@ -141,6 +146,7 @@ class _Script:
             self._functions,
             frozenset(table for table, function in self._triggers if self._functions.get(function)),
             self._instead,
+            self._rules_of_roots(catalog),
             frozenset(self._cascades),
             {table: self._columns_of(table, names) for table, names in self._followed.items()},
         )
@@ -151,6 +157,8 @@ class _Script:
             self._function(sql)
         elif what == "trigger":
             self._trigger(sql)
+        elif what == "rule":
+            self._rule(sql)
         elif what == "domain":
             self._domain(sql)
         elif what == "alter":
@@ -307,6 +315,21 @@ class _Script:
             if found["when"].lower().startswith("instead"):
                 events = frozenset(_EVENT.findall(found["events"].lower()))
                 self._instead[table] = self._instead.get(table, frozenset()) | events
+
+    def _rules_of_roots(self, catalog: Catalog) -> dict[str, frozenset[str]]:
+        """The events of rules, those of partitions as those of the whole table."""
+        found: dict[str, frozenset[str]] = {}
+        for table, events in self._rules.items():
+            root = catalog.root(table)
+            found[root] = found.get(root, frozenset()) | events
+        return found
+
+    def _rule(self, sql: str) -> None:
+        found = _RULE.search(sql)
+        if found is not None:  # those of SELECT are views
+            table = _name(found["table"])
+            event = frozenset({found["event"].lower()})
+            self._rules[table] = self._rules.get(table, frozenset()) | event
 
 
 def _parsed(sql: str) -> exp.Expr:

@@ -16,6 +16,7 @@ from traces.importers.postgresql.accesses import (
     GUESSES,
     KEY_NOT_NAMED,
     NOT_PARSED,
+    RULE,
     SKIPPED_ROWS,
     TRIGGER,
     VIEW_WRITTEN,
@@ -360,6 +361,7 @@ class _Reading:
         """
         name = self._resolved(node)
         called: dict[str, str] = {}
+        self._rules(name, "insert")
         while (view := self._keys.catalog.views.get(name)) is not None:
             if "insert" in self._keys.catalog.instead.get(name, ()):
                 self._trigger(name)
@@ -374,6 +376,7 @@ class _Reading:
             columns = [below.get(column, "") for column in columns or below]
             called = {top: below.get(at, "") for top, at in called.items()} if called else below
             name = self._resolved(view.query.args["from_"].this)
+            self._rules(name, "insert")
         return name, columns, called
 
     def _values(
@@ -426,6 +429,7 @@ class _Reading:
         """
         table = _named_table(node)
         source = self._table(table, scope, kinds[0])
+        self._rules(source.table or source.view, *kinds)
         frame.sources[alias_of(table)] = source
         while source.table is None and source.inner is not None:
             instead = self._keys.catalog.instead.get(source.view, frozenset())
@@ -438,11 +442,17 @@ class _Reading:
                 return source
             (source,) = inner
             source.kind = kinds[0]
+            self._rules(source.table or source.view, *kinds)
         return source
 
     def _trigger(self, table: str) -> None:
         if table in self._keys.catalog.triggers:
             self._say(TRIGGER)
+
+    def _rules(self, table: str, *kinds: str) -> None:
+        """Whether rules of a table or a view rewrite what is done to it."""
+        if not self._keys.catalog.rules.get(table, frozenset()).isdisjoint(kinds):
+            self._say(RULE)
 
     def _assigned(
         self, pairs: Iterable[tuple[str, exp.Expr]], frame: Frame, target: Source, scope: Scope

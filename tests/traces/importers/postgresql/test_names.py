@@ -18,6 +18,7 @@ from traces.importers.postgresql.accesses import (
     NO_DEFINITION,
     OF_SEVERAL,
     OFF_THE_PATH,
+    RULE,
     TRIGGER,
     VIEW_WRITTEN,
 )
@@ -364,3 +365,47 @@ def test_definitions_that_other_definitions_change(tmp_path: Path) -> None:
     assert catalog.tables["totals"].key == ()
     assert set(catalog.views) == {"cheap", "cheapest", "seventh", "sold"}
     assert Catalog(parents={"a": "b", "b": "a"}).root("a") in ("a", "b")
+
+
+RULED = """
+CREATE TABLE item (id integer PRIMARY KEY, name text);
+CREATE TABLE log (id integer PRIMARY KEY, name text);
+CREATE TABLE kept (id integer PRIMARY KEY, name text);
+CREATE TABLE whole (id integer PRIMARY KEY, name text) PARTITION BY RANGE (id);
+CREATE TABLE half PARTITION OF whole FOR VALUES FROM (0) TO (9);
+CREATE VIEW shown AS SELECT id, name FROM kept;
+CREATE VIEW plain AS SELECT id, name FROM item;
+CREATE RULE a AS
+    ON UPDATE TO public.item
+   WHERE (new.name <> old.name) DO ( INSERT INTO log VALUES (new.id, new.name);
+ DELETE FROM kept WHERE kept.id = new.id;
+);
+CREATE OR REPLACE RULE "no; delete" AS ON DELETE TO item DO INSTEAD NOTHING;
+CREATE RULE c AS ON INSERT TO shown DO INSTEAD INSERT INTO log VALUES (new.id, new.name);
+CREATE RULE d AS ON INSERT TO half DO ALSO NOTIFY halves;
+CREATE RULE "_RETURN" AS ON SELECT TO log DO INSTEAD SELECT 1 AS id, ''::text AS name;
+"""
+
+
+@pytest.mark.parametrize(
+    ("sql", "counted"),
+    [
+        ("UPDATE item SET name = 'a' WHERE id = 1", 1),
+        ("DELETE FROM item WHERE id = 1", 1),
+        ("INSERT INTO item VALUES (1, 'a')", 0),
+        ("SELECT * FROM item WHERE id = 1 FOR UPDATE", 0),
+        ("UPDATE plain SET name = 'a' WHERE id = 1", 1),
+        ("INSERT INTO plain VALUES (1, 'a')", 0),
+        ("INSERT INTO shown VALUES (1, 'a')", 1),
+        ("UPDATE shown SET name = 'a' WHERE id = 1", 0),
+        ("INSERT INTO half VALUES (1, 'a')", 1),
+        ("SELECT * FROM log WHERE id = 1", 0),
+        ("WITH gone AS (DELETE FROM item WHERE id = 1 RETURNING id) SELECT * FROM gone", 1),
+    ],
+)
+def test_writes_that_rules_rewrite_are_guessed(tmp_path: Path, sql: str, counted: int) -> None:
+    trace = read(tmp_path, sql, schema=RULED)
+    assert trace.left_out.guessed[RULE] == counted
+    assert all(made for _, made in trace.accesses())
+    if counted:
+        assert RULE in trace.left_out.named[RULE][0]
