@@ -161,7 +161,7 @@ class Access:
             then that of the row before, with further parts after it. None: the key stays.
         not_null: values without which no row is touched: of conditions on other columns.
         tests: conditions without which no row is touched.
-        filters: conditions on values of the key.
+        filters: conditions on values of the key; of a scan, other lower bounds of its first row.
         limits: where rows are locked, how many of them.
         within: whether the access is made if no more rows are named than pass `limits`, or else
             if more are.

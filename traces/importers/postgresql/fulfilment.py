@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from traces.importers.postgresql.accesses import NOT_EVALUATED, Filter, KeyPart, Test
 from traces.importers.postgresql.casts import Value
+from traces.importers.postgresql.column_types import SqlType
 from traces.importers.postgresql.comparing import IncomparableError, fulfils, of_type
 from traces.importers.postgresql.constants import Constants, UnknownValueError, Unsure
 
@@ -53,6 +54,28 @@ def fulfilling(part: KeyPart, one: Filter, statement: Constants) -> set[str] | N
         }
     except (UnknownValueError, ValueError, OverflowError):
         return None  # `may_hold` says so
+
+
+def greatest(
+    parts: Sequence[KeyPart], column: SqlType | None, statement: Constants, unsure: Unsure
+) -> str:
+    """The greatest of some bounds of a column; the first of them where that can't be told."""
+    bounds: list[tuple[str, Value]] = []
+    try:
+        for part in parts:
+            texts = statement.bounds(part, unsure)
+            for text, value in zip(texts, statement.typed(part), strict=True):
+                if text is not None and value is not None:
+                    typed = value if column is None else of_type(value, column.family)
+                    bounds.append((text, typed))
+        most = bounds[0]
+        for bound in bounds[1:]:
+            if fulfils(bound[1], ">", most[1]):
+                most = bound
+        return most[0]
+    except (UnknownValueError, ValueError, OverflowError) as error:
+        unsure(NOT_EVALUATED, str(error))
+        return statement.bounds(parts[0], unsure)[0] or ""
 
 
 def _typed(

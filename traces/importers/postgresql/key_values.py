@@ -20,7 +20,7 @@ from traces.importers.postgresql.constants import (
     formed,
     literal_at,
 )
-from traces.importers.postgresql.fulfilment import fulfilling, may_hold
+from traces.importers.postgresql.fulfilment import fulfilling, greatest, may_hold
 
 KEYS_OF_ONE_STATEMENT_MAX = 1 << 16
 """A statement that names more keys is read so far."""
@@ -143,7 +143,14 @@ def _first_of_range(access: Access, statement: Constants, unsure: Unsure) -> lis
     """The key of the first row that is scanned, as far as it is known."""
     columns = [statement.bounds(part, unsure) for part in access.key or ()]
     known = [[value for value in values if value is not None] for values in columns]
-    return [BETWEEN_COLUMNS.join(values[0] for values in known)] if all(known) else []
+    if not all(known):
+        return []
+    first = [values[0] for values in known]
+    if access.filters and access.key:
+        place = access.filters[0].place
+        parts = [access.key[place], *(one.comparison.part for one in access.filters)]
+        first[place] = greatest(parts, access.filters[0].column, statement, unsure)
+    return [BETWEEN_COLUMNS.join(first)]
 
 
 def _rows(key: Sequence[KeyPart], columns: Sequence[list[str | None]]) -> Iterator[_Row]:

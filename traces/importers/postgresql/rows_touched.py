@@ -90,8 +90,9 @@ class RowsTouched:
                 yield access
         else:
             first = self._first_of_range(source, wanted, found, facts)
-            not_null = _others(facts, first)
-            yield Access(source.table, "scan", first, not_null=not_null, tests=tests)
+            starts = tuple(self._starts(source, wanted, len(first), facts))
+            access = Access(source.table, "scan", first, not_null=_others(facts, first))
+            yield replace(access, tests=tests, filters=starts)
             if kind != "read":
                 self.reasons.append(LOCK_NOT_NAMED if source.locked else KEY_NOT_NAMED)
         for one in self._moved(source, wanted, found, facts):
@@ -209,6 +210,20 @@ class RowsTouched:
                 key.append(self._keys.formed(source.table or "", column, part))
             return tuple(key)
         return tuple(key) if wanted else tuple(facts.lowest_of(source))[:1]
+
+    def _starts(
+        self, source: Source, wanted: Sequence[str], known: int, facts: Facts
+    ) -> Iterator[Filter]:
+        """What else the last column of the start of a range is no less than."""
+        if not 0 < known <= len(wanted):
+            return
+        table, column = source.table or "", wanted[known - 1]
+        if facts.constants((source, column)):
+            return
+        lower = [one for one in facts.compared((source, column)) if one.operator[0] == ">"]
+        for one in lower[1:]:
+            formed = replace(one, part=self._keys.formed(table, column, one.part))
+            yield Filter(known - 1, formed, self._keys.column_type(table, column))
 
     def _follow(self, source: Source, kind: str) -> None:
         """What the database does by itself after a write."""

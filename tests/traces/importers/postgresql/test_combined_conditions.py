@@ -121,6 +121,22 @@ def test_ranges_with_rows_are_scans(where: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "where", "start"),
+    [
+        ("integer", "id > 5 AND id >= 8", "8"),
+        ("integer", "id > 10 AND 9 < id AND id < 20", "10"),
+        ("integer", "id > 5 AND id > 7.5", "7.5"),
+        ("date", "id > '2026-01-02' AND id > '2026-01-10'", "2026-01-10"),
+    ],
+)
+def test_a_range_begins_at_the_greatest_of_its_bounds(kind: str, where: str, start: str) -> None:
+    found = touched(f"SELECT * FROM t WHERE {where}", None, of_type(kind))
+    assert found == ([("scan", "t", [start])], set())
+    unknown = touched("SELECT * FROM t WHERE id > 'b' AND id > 'a'", None, of_type("text"))
+    assert unknown == ([("scan", "t", ["b"])], {NOT_EVALUATED})
+
+
+@pytest.mark.parametrize(
     ("kind", "where"),
     [
         ("text", "id IN ('a', 'b') AND id > 'a'"),
