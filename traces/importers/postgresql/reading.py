@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from itertools import pairwise
 
 import sqlglot
 from sqlglot import exp
@@ -28,35 +26,29 @@ from traces.importers.postgresql.accesses import (
 )
 from traces.importers.postgresql.advisory_locks import advisory_locks
 from traces.importers.postgresql.bindings import Bindings
-from traces.importers.postgresql.catalog import View
 from traces.importers.postgresql.dialect import dialect_with
+from traces.importers.postgresql.from_clause import FromClause, columns_of, is_simple
 from traces.importers.postgresql.fulfilment import AT_MOST
 from traces.importers.postgresql.inserting import Inserting, assignments
 from traces.importers.postgresql.merging import clauses_of, inserted_values
-from traces.importers.postgresql.names import Names, of_the_system
+from traces.importers.postgresql.names import Names
 from traces.importers.postgresql.rows_touched import RowsTouched
-from traces.importers.postgresql.scopes import Added, Assigned, Common, Frame, Scope, Source
+from traces.importers.postgresql.scopes import Added, Assigned, Frame, Scope, Source
 from traces.importers.postgresql.syntax import (
     DIALECT,
     alias_of,
     always_has_rows,
-    column_names,
-    first_row,
     flattened,
     folded,
-    is_list_of_rows,
     is_partial,
-    is_sealed,
     limits_of,
     outermost_queries,
-    projections,
     queries_in_expressions,
     query_of_in,
     required_by,
     row_of,
     row_of_constants,
     table_of,
-    unnested,
 )
 from traces.importers.postgresql.table_keys import TableKeys
 
@@ -96,10 +88,9 @@ class _Reading:
 
     def __init__(self, keys: TableKeys, names: Names) -> None:
         self._keys = keys
-        self._names = names
         self._locks: list[Access] = []
-        self._sources: list[Source] = []
         self._bindings = Bindings(keys)
+        self._from = FromClause(keys, names, self._bindings, self)
         self._reasons: list[str] = []
         self._guessed: set[str] = set()
 
@@ -109,11 +100,11 @@ class _Reading:
             if isinstance(one, Access):
                 self._locks.append(one)
             else:
-                self._say(one)
+                self.say(one)
         functions = self._keys.catalog.functions_of_tables
         for function in tree.find_all(exp.Anonymous):
             if function.name.lower() in functions:
-                self._say(FUNCTION)
+                self.say(FUNCTION)
         self.statement(tree)
 
     def statement(
@@ -128,7 +119,7 @@ class _Reading:
         """
         frame = Frame(outer)
         scope = scope or Scope()
-        self._common_tables(tree, frame, scope)
+        self._from.common_tables(tree, frame)
         if isinstance(tree, exp.Select):
             self._select(tree, frame, scope)
         elif isinstance(tree, exp.SetOperation):
@@ -149,15 +140,15 @@ class _Reading:
         elif isinstance(tree, exp.Merge):
             self._merge(tree, frame, scope)
         elif isinstance(tree, (exp.Values, exp.Table)):
-            self._add(tree, frame, scope)
+            self._from.add(tree, frame, scope)
         else:
-            self._say(NOT_PARSED)
+            self.say(NOT_PARSED)
         return frame
 
     def accesses(self) -> Accesses:
         """What was found."""
         touched = RowsTouched(self._keys)
-        made = [access for source in self._sources for access in touched.by(source)]
+        made = [access for source in self._from.tables for access in touched.by(source)]
         reasons = dict.fromkeys([*self._reasons, *touched.reasons])
         return Accesses(
             (*self._locks, *made),
@@ -169,40 +160,13 @@ class _Reading:
 
     # What there is in a statement.
 
-    def _common_tables(self, tree: exp.Expr, frame: Frame, scope: Scope) -> None:
-        with_: exp.Expr | None = tree.args.get("with_")
-        if with_ is None:
-            return
-        recursive = bool(with_.args.get("recursive"))
-        for common in with_.expressions:
-            name = alias_of(common)
-            named = [
-                one
-                for one in tree.find_all(exp.Table)
-                if isinstance(one.this, exp.Identifier) and folded(one.this) == name
-            ]
-            kept = recursive or common.args.get("materialized") or is_sealed(common.this)
-            if len(named) == 1 and not kept:
-                # It is run as a part of the one query that names it.
-                frame.made_up[name] = Common(common, frame.so_far())
-                continue
-            alone = Scope()
-            made_up = Source(None, of_with=True, sealed=alone, partial=is_partial(common.this))
-            made_up.rows = self._bindings.new_list()
-            made_up.listed = is_list_of_rows(common.this)
-            if recursive:
-                frame.made_up[name] = made_up
-            made_up.inner = self.statement(common.this, frame, alone)
-            made_up.projected = projections(common.this, column_names(common))
-            frame.made_up[name] = made_up
-
     def _select(self, tree: exp.Select, frame: Frame, scope: Scope) -> None:
         from_ = tree.args.get("from_")
         if from_ is None:
             self._functions(tree)
         frame.required = required_by(tree)
         frame.limits = self._limits(tree, scope)
-        self._from(from_, tree.args.get("joins") or (), frame, scope)
+        self._from.items(from_, tree.args.get("joins") or (), frame, scope)
         self._where(tree, frame, scope)
         self._nested(tree, frame, scope)
         for lock in tree.args.get("locks") or ():
@@ -232,64 +196,14 @@ class _Reading:
                 further = (*limits, *source.inner.limits)
                 locked += [(one, further) for one in source.inner.sources.values()]
         if lock.args.get("wait") is False:
-            self._say(SKIPPED_ROWS)
-
-    def _from(
-        self, first: exp.Expr | None, joins: Sequence[exp.Join], frame: Frame, scope: Scope
-    ) -> None:
-        """The items of FROM, each a chain of joins."""
-        item: exp.Expr | None = first.this if isinstance(first, exp.From) else first
-        chain: list[exp.Join] = []
-        for join in joins:
-            if _is_comma(join):
-                if item is not None:
-                    self._chain(item, chain, frame, scope)
-                item, chain = join.this, []
-            else:
-                chain.append(join)
-        if item is not None:
-            self._chain(item, chain, frame, scope)
-
-    def _chain(
-        self, first: exp.Expr, joins: Sequence[exp.Join], frame: Frame, scope: Scope
-    ) -> list[Source]:
-        """A chain of joins, of which each joins all before it; returns its sources."""
-        if not joins:
-            source = self._source(first, frame, scope, "read")
-            frame.sources[alias_of(first) or f" {len(frame.sources)}"] = source
-            return [source]
-        *before, join = joins
-        # What ON says holds for the rows of a side unless all of that side's are kept.
-        keeps_left, keeps_right = join.side in ("LEFT", "FULL"), join.side in ("RIGHT", "FULL")
-        if alias_of(join.this) in frame.required:
-            keeps_left = False
-        if any(alias_of(one) in frame.required for one in (first, *(one.this for one in before))):
-            keeps_right = False
-        on = scope.within() if keeps_left or keeps_right else scope
-        kept = scope.within() if keeps_left and keeps_right else scope
-        sources = self._chain(first, before, frame, kept if keeps_left else on)
-        added = self._add(join.this, frame, kept if keeps_right else on)
-        self._conditions(join.args.get("on"), frame, on)
-        for column in join.args.get("using") or ():
-            name = folded(column)
-            self._same(name, [*sources, *added], on)
-        return [*sources, *added]
-
-    def _same(self, column: str, sources: Iterable[Source], scope: Scope) -> None:
-        """`USING (column)`: those that have such a column have the same in it."""
-        having = [
-            self._bindings.column_of(source, column, scope)
-            for source in sources
-            if self._bindings.has(source, column) is not False
-        ]
-        scope.same += pairwise(having)
+            self.say(SKIPPED_ROWS)
 
     def _where(self, tree: exp.Expr, frame: Frame, scope: Scope) -> None:
         where = tree.args.get("where")
         if where is not None:
-            self._conditions(where.this, frame, scope)
+            self.conditions(where.this, frame, scope)
 
-    def _conditions(self, condition: exp.Expr | None, frame: Frame, scope: Scope) -> None:
+    def conditions(self, condition: exp.Expr | None, frame: Frame, scope: Scope) -> None:
         """Conditions that the rows of a scope fulfil, with the queries in them."""
         if condition is None:
             return
@@ -314,7 +228,7 @@ class _Reading:
         if not isinstance(select, exp.Select) or select.is_star:
             self.statement(query, frame, scope.within())
             return
-        source = self._queried(select, query, frame, scope)
+        source = self._from.queried(select, query, frame, scope)
         source.projected = {str(n): item.unalias() for n, item in enumerate(select.expressions)}
         for node, name in zip(row_of(left), source.projected, strict=False):
             column = self._bindings.column(node, frame, scope)
@@ -339,17 +253,17 @@ class _Reading:
         if rows is not None:  # otherwise DEFAULT VALUES
             values = self._values(columns or list(inserting.columns()), rows, frame, scope)
         if values is None:
-            self._say(KEY_NOT_NAMED)
+            self.say(KEY_NOT_NAMED)
         else:
             source.inserted = (inserting.access(values, conflict),)
             source.sets = inserting.sets
             for reason in inserting.reasons:
-                self._say(reason)
+                self.say(reason)
             if inserting.guessed:
                 self._guessed.add(name)
         self._nested(tree, frame, scope)
-        if not self._is_of_the_system(name) and name not in self._keys.catalog.instead:
-            self._sources.append(source)
+        if not self._from.is_of_the_system(name) and name not in self._keys.catalog.instead:
+            self._from.tables.append(source)
 
     def _inserted_into(
         self, node: exp.Table, columns: list[str]
@@ -359,23 +273,23 @@ class _Reading:
         Returns:
             Its name, the columns that get values, and what columns of the view are called there.
         """
-        name = self._resolved(node)
+        name = self._from.resolved(node)
         called: dict[str, str] = {}
         self._rules(name, "insert")
         while (view := self._keys.catalog.views.get(name)) is not None:
             if "insert" in self._keys.catalog.instead.get(name, ()):
                 self._trigger(name)
                 break
-            if not _is_simple(view):
-                self._say(VIEW_WRITTEN)
+            if not is_simple(view):
+                self.say(VIEW_WRITTEN)
                 break
             below = {
                 column: folded(one.this) if isinstance(one, exp.Column) else ""
-                for column, one in _projected(view).items()
+                for column, one in columns_of(view).items()
             }
             columns = [below.get(column, "") for column in columns or below]
             called = {top: below.get(at, "") for top, at in called.items()} if called else below
-            name = self._resolved(view.query.args["from_"].this)
+            name = self._from.resolved(view.query.args["from_"].this)
             self._rules(name, "insert")
         return name, columns, called
 
@@ -388,7 +302,7 @@ class _Reading:
                 row.expressions if isinstance(row, exp.Tuple) else [row] for row in rows.expressions
             ]
             if len(lists) > 1:  # rows that differ in more than their values
-                self._say(KEY_NOT_NAMED)
+                self.say(KEY_NOT_NAMED)
             self._nested(rows, frame, scope)
             named = columns or [f"{n:05}" for n in range(len(lists[0]))]
             return dict(zip(named, lists[0], strict=False))
@@ -411,8 +325,8 @@ class _Reading:
         for other in others:
             if other is not None:
                 from_ = other.this if isinstance(other, exp.From) else other
-                self._from(from_, from_.args.get("joins") or (), frame, scope)
-        self._from(None, tree.args.get("joins") or (), frame, scope)
+                self._from.items(from_, from_.args.get("joins") or (), frame, scope)
+        self._from.items(None, tree.args.get("joins") or (), frame, scope)
         self._where(tree, frame, scope)
         self._nested(tree, frame, scope)
         self._assign(tree, frame, target)
@@ -428,7 +342,7 @@ class _Reading:
             kinds: of what is done to it, the one of the access first.
         """
         table = _named_table(node)
-        source = self._table(table, scope, kinds[0])
+        source = self._from.table(table, scope, kinds[0])
         self._rules(source.table or source.view, *kinds)
         frame.sources[alias_of(table)] = source
         while source.table is None and source.inner is not None:
@@ -438,7 +352,7 @@ class _Reading:
                 self._trigger(source.view)
                 return source
             if len(inner) != 1 or not source.simple:
-                self._say(VIEW_WRITTEN)
+                self.say(VIEW_WRITTEN)
                 return source
             (source,) = inner
             source.kind = kinds[0]
@@ -447,12 +361,12 @@ class _Reading:
 
     def _trigger(self, table: str) -> None:
         if table in self._keys.catalog.triggers:
-            self._say(TRIGGER)
+            self.say(TRIGGER)
 
     def _rules(self, table: str, *kinds: str) -> None:
         """Whether rules of a table or a view rewrite what is done to it."""
         if not self._keys.catalog.rules.get(table, frozenset()).isdisjoint(kinds):
-            self._say(RULE)
+            self.say(RULE)
 
     def _assigned(
         self, pairs: Iterable[tuple[str, exp.Expr]], frame: Frame, target: Source, scope: Scope
@@ -477,7 +391,7 @@ class _Reading:
         clauses = clauses_of(tree)
         kind = clauses.kind()
         if kind == "insert":
-            self._say(DOES_NOTHING)
+            self.say(DOES_NOTHING)
         # What ON says holds for no row of a side whose other rows are touched, too.
         on = of_target = of_source = scope
         if clauses.inserts or clauses.to_others:
@@ -488,8 +402,8 @@ class _Reading:
             of_source = scope.within()
         kinds = (kind, *sorted(clauses.kinds), *(["insert"] if clauses.inserts else []))
         target = self._target(tree.this, frame, of_target, *_updated_first(kinds))
-        self._add(tree.args["using"], frame, of_source)
-        self._conditions(tree.args.get("on"), frame, on)
+        self._from.add(tree.args["using"], frame, of_source)
+        self.conditions(tree.args.get("on"), frame, on)
         self._nested(tree, frame, scope)
         target.made_as = kind if target.table is not None else None
         target.deletes = "delete" in clauses.kinds
@@ -505,107 +419,34 @@ class _Reading:
 
     def _last(self, target: Source) -> None:
         """A statement reads what it needs before it writes."""
-        if target in self._sources:
-            self._sources.remove(target)
-            self._sources.append(target)
-
-    def _add(self, node: exp.Expr, frame: Frame, scope: Scope) -> list[Source]:
-        """Take a source into a frame, with those that are joined to it in parentheses."""
-        alone = isinstance(node, exp.Subquery) and not node.args.get("alias")
-        if alone and isinstance(node.this, exp.Table):
-            return self._add(node.this, frame, scope)
-        return self._chain(node, node.args.get("joins") or (), frame, scope)
-
-    def _source(self, node: exp.Expr, frame: Frame, scope: Scope, kind: str) -> Source:
-        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            made_up = frame.made_up.get(folded(node.this))
-            if made_up is None or node.args.get("db"):
-                return self._table(node, scope, kind)
-            if isinstance(made_up, Source):
-                return replace(made_up, scope=scope)
-            source = self._queried(made_up.query.this, made_up.query, made_up.frame, scope)
-            source.of_with = True
-            return source
-        if isinstance(node, (exp.Subquery, exp.Lateral)) and isinstance(
-            node.this, exp.Query | exp.Table
-        ):
-            return self._queried(node.this, node, frame, scope)
-        source = Source(None, scope=scope, rows=self._bindings.new_list())
-        if isinstance(node, exp.Values):
-            source.listed, source.partial = True, is_partial(node)
-            source.projected = first_row(node, column_names(node))
-        elif isinstance(node, exp.Unnest):
-            source.listed, source.projected = True, unnested(node)
-        elif isinstance(node.this, exp.Anonymous):
-            self._call(node.this, node.args.get("db"))
-        return source
-
-    def _queried(self, query: exp.Expr, node: exp.Expr, frame: Frame, scope: Scope) -> Source:
-        """The rows of a query inside, which `node` names."""
-        whole = node if isinstance(node, exp.Subquery) else query
-        sealed = scope.within() if is_sealed(whole) else None
-        source = Source(None, scope=scope, sealed=sealed, partial=is_partial(whole))
-        source.rows = self._bindings.new_list()
-        source.listed = is_list_of_rows(query.unnest())
-        source.inner = self.statement(query, frame, sealed or scope)
-        source.projected = projections(query.unnest(), column_names(node))
-        return source
-
-    def _table(self, node: exp.Table, scope: Scope, kind: str) -> Source:
-        """A table, or the tables behind a view."""
-        name = self._resolved(node)
-        view = self._keys.catalog.views.get(name)
-        if view is None:
-            source = Source(name, kind, scope)
-            if not self._is_of_the_system(name):
-                self._sources.append(source)
-            return source
-        if not view.calls.isdisjoint(self._keys.catalog.functions_of_tables):
-            self._say(FUNCTION)
-        source = Source(None, kind, scope, simple=_is_simple(view), view=name)
-        source.sealed = scope.within() if is_sealed(view.query) else None
-        source.partial = is_partial(view.query)
-        source.inner = self.statement(view.query, None, source.sealed or scope)
-        source.projected = _projected(view)
-        return source
-
-    def _resolved(self, node: exp.Table) -> str:
-        """The full name of a table: of a partition, that of its root."""
-        name, guess = self._names.resolve(node)
-        if guess is not None:
-            self._say(guess)
-        return self._keys.catalog.root(name)
-
-    def _is_of_the_system(self, name: str) -> bool:
-        return of_the_system(name) and self._keys.definition(name) is None
+        if target in self._from.tables:
+            self._from.tables.remove(target)
+            self._from.tables.append(target)
 
     def _functions(self, tree: exp.Select) -> None:
         """`SELECT f(1)`: the statements of a function are not logged."""
         for function in tree.find_all(exp.Anonymous):
             within = function.parent
-            self._call(function, within.this if isinstance(within, exp.Dot) else None)
+            self.call(function, within.this if isinstance(within, exp.Dot) else None)
 
-    def _call(self, function: exp.Anonymous, schema: exp.Expr | None) -> None:
+    def call(self, function: exp.Anonymous, schema: exp.Expr | None) -> None:
+        """`f(1)`: the statements of a function are not logged."""
         name = function.name.lower()
         if schema is not None and schema.name.lower() == "pg_catalog":
             return
         if name in self._keys.catalog.functions:
             return  # `whole` has seen to it
         if not name.startswith("pg_") and name not in _HARMLESS_FUNCTIONS:
-            self._say(FUNCTION)
+            self.say(FUNCTION)
 
-    def _say(self, reason: str) -> None:
+    def say(self, reason: str) -> None:
+        """Something is left out or guessed: the reason, of `accesses`."""
         self._reasons.append(reason)
 
 
 def _updated_first(kinds: Sequence[str]) -> list[str]:
     """Kinds of what a MERGE does, where an insertion is found by reading as an update is."""
     return ["update" if kinds[0] == "insert" else kinds[0], *kinds[1:]]
-
-
-def _is_comma(join: exp.Join) -> bool:
-    """Whether an item of FROM comes after a comma."""
-    return not any(join.args.get(one) for one in ("on", "using", "side", "kind", "method"))
 
 
 def _may_be_empty(query: exp.Expr) -> bool:
@@ -639,21 +480,3 @@ def _named_table(node: exp.Expr) -> exp.Table:
     if not isinstance(node, exp.Table):
         raise SqlglotError(f"{node.sql(DIALECT)} is no table")
     return node
-
-
-def _is_simple(view: View) -> bool:
-    """Whether rows that are written to a view are rows of the one table behind it."""
-    query = view.query
-    others = ("with_", "joins", "group", "having", "distinct", "limit", "offset", "laterals")
-    from_ = query.args.get("from_")
-    return (
-        isinstance(query, exp.Select)
-        and not any(query.args.get(one) for one in others)
-        and from_ is not None
-        and isinstance(from_.this, exp.Table)
-        and not from_.this.args.get("joins")
-    )
-
-
-def _projected(view: View) -> dict[str, exp.Expr]:
-    return projections(view.query, list(view.columns))
