@@ -74,7 +74,7 @@ class RowsTouched:
             for column in wanted
             if column in bound
         }
-        if facts.has_unread():
+        if facts.has_unread([(source, column) for column in found]):
             self.reasons.append(NOT_EVALUATED)
         # Where no row fulfils the conditions, a MERGE inserts.
         tests = self._tests(facts) if not source.added else ()

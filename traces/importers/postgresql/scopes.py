@@ -8,7 +8,7 @@ scope and of the scopes above.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -258,9 +258,10 @@ class Facts:
             if part is not None:
                 yield part
 
-    def has_unread(self) -> bool:
-        """Whether a condition is not understood that is only on what is equal to constants."""
-        return any(all(map(self.constants, columns)) for columns in self._unread)
+    def has_unread(self, key: Collection[Column]) -> bool:
+        """Whether a condition is not understood that is only on these columns, or on none."""
+        roots = {self._root(column) for column in key}
+        return any(all(self._root(one) in roots for one in columns) for columns in self._unread)
 
     def are_same(self, one: Column, other: Column) -> bool:
         """Whether two columns are equal."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests.traces.importers.postgresql.imported import imported
+from tests.traces.importers.postgresql.logs import write_log
 from tests.traces.importers.postgresql.server import Server
 from tests.traces.importers.postgresql.statements import touched
 from tests.traces.importers.postgresql.test_casts import of_type
+from traces.errors import TraceError
 from traces.importers.postgresql.accesses import (
     KEY_NOT_NAMED,
     LOCK_NOT_NAMED,
@@ -16,6 +21,7 @@ from traces.importers.postgresql.accesses import (
     TRIGGER,
 )
 from traces.importers.postgresql.catalog import Catalog, TableDefinition
+from traces.importers.postgresql.log import NO_ACCESS
 from traces.importers.postgresql.table_keys import TableKeys
 from traces.importers.postgresql.templates import Templates
 
@@ -159,7 +165,10 @@ def test_conditions_that_cannot_be_worked_out_are_counted(kind: str, where: str)
 
 @pytest.mark.parametrize(
     "where",
-    ["id = 1 AND v > 3", "id = 1 AND v % 2 = 0", "id = 1 AND (v = 3 OR id = 3)", "id = 1 AND true"],
+    [
+        *("id = 1 AND v > 3", "id = 1 AND v % 2 = 0", "id = 1 AND (v = 3 OR id = 3)"),
+        *("id = 1 AND true", "id = 1 AND v = 3 AND v % 2 = 1", "id = 1 AND v IS NULL"),
+    ],
 )
 def test_conditions_on_other_columns_do_not_matter(where: str) -> None:
     found = touched(f"UPDATE t SET v = 1 WHERE {where}", None, of_type("integer"))
@@ -244,3 +253,30 @@ def test_a_merge_inserts_where_no_row_fulfils_its_condition(on: str) -> None:
     )
     made, _ = touched(sql, None, of_type("integer"))
     assert ("insert", "t", ["1", "2"]) in made
+
+
+def test_what_is_guessed_or_left_out_is_named_and_refused(tmp_path: Path) -> None:
+    schema = tmp_path / "schema.sql"
+    schema.write_text("CREATE TABLE t (id integer PRIMARY KEY, name text);")
+    said = {
+        "SELECT * FROM t WHERE id = 1 AND id % 2 = 0": NOT_EVALUATED,
+        "SELECT * FROM t WHERE name = 'a' AND name > 'b'": NOT_EVALUATED,
+        "SELECT * FROM t WHERE id IN (1, 2) ORDER BY name LIMIT 1 FOR UPDATE": LOCK_NOT_NAMED,
+    }
+    for sql, reason in said.items():
+        log = write_log(tmp_path / "log.csv", [(1, sql)])
+        left_out = imported(log, schema=schema).left_out
+        assert left_out.guessed[reason] + left_out.counts[reason] == 1
+        assert left_out.named[reason][0].startswith(f"{log}:1: {reason}: ")
+        with pytest.raises(TraceError, match=r"log\.csv:1: .*leave out --strict"):
+            imported(log, schema=schema, strict=True)
+
+
+def test_a_write_of_no_row_is_no_access_and_no_fault(tmp_path: Path) -> None:
+    schema = tmp_path / "schema.sql"
+    schema.write_text("CREATE TABLE t (id integer PRIMARY KEY, name text);")
+    said = ["UPDATE t SET name = 'a' WHERE name = 'b' AND 1 = 0", "DELETE FROM t WHERE id = 1"]
+    log = write_log(tmp_path / "log.csv", [(1, sql) for sql in said])
+    trace = imported(log, schema=schema, strict=True)
+    assert trace.accesses() == [("committed", [("delete", "t", 1)])]
+    assert trace.left_out.counts == {NO_ACCESS: 1}
