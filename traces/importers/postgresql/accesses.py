@@ -71,6 +71,7 @@ class KeyPart:
             are some, `text` is a literal, and `column` and `stored` stand in for `form`.
         column: the column's type; None: not known.
         stored: whether the value is written into the column, or compared with it.
+        in_list: whether it stands in `IN (…)`, where several numbers take the type of the column.
     """
 
     slot: int | None
@@ -82,6 +83,7 @@ class KeyPart:
     casts: tuple[Cast, ...] = ()
     column: SqlType | None = None
     stored: bool = False
+    in_list: bool = False
 
 
 Narrowing = tuple[tuple[int, KeyPart], ...]

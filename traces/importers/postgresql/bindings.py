@@ -93,9 +93,19 @@ class Bindings:
             other = _INVERSE[type(one)]
             self.condition(other(this=one.this, expression=one.expression), frame, scope)
         elif isinstance(one, exp.In) and len(one.expressions) == 1 and not one.args.get("query"):
-            self._compare(one.this, "<>", one.expressions[0], frame, scope)
+            self._none_of(one, frame, scope)
         else:
             self._unread(one, frame, scope)
+
+    def _none_of(self, one: exp.In, frame: Frame, scope: Scope) -> None:
+        """`NOT IN (…)`."""
+        column = self.column(one.this, frame, scope)
+        table = column[0].table if column is not None else None
+        kind = self._keys.column_type(table, column[1]) if column and table else None
+        if kind is not None and kind.family == "real":  # see `KeyPart.in_list`
+            self._unread(one, frame, scope)
+        else:
+            self._compare(one.this, "<>", one.expressions[0], frame, scope)
 
     def _compare(
         self, left: exp.Expr, operator: str, right: exp.Expr, frame: Frame, scope: Scope
@@ -122,7 +132,10 @@ class Bindings:
         nodes = list(one.find_all(exp.Column))
         columns = [self.column(node, frame, scope) for node in nodes]
         known = tuple(column for column in columns if column is not None)
-        if len(known) == len(nodes) and (nodes or isinstance(one, (*COMPARISONS, exp.Between))):
+        # A function that stands alone is more often called than asked.
+        is_asked = nodes or not isinstance(one, (exp.Func, exp.Anonymous, exp.Dot))
+        is_asked = is_asked or isinstance(one, exp.Connector)
+        if len(known) == len(nodes) and is_asked:
             scope.unread.append(known)
 
     def _equality(self, left: exp.Expr, right: exp.Expr, frame: Frame, scope: Scope) -> None:
@@ -156,11 +169,19 @@ class Bindings:
 
     def _one_of(self, one: exp.In, frame: Frame, scope: Scope) -> None:
         if len(one.expressions) == 1:  # otherwise values that differ in more than the value
-            self.rows(one.this, one.expressions, frame, scope)
+            self.rows(one.this, one.expressions, frame, scope, in_list=True)
         else:
             self._unread(one, frame, scope)
 
-    def rows(self, left: exp.Expr, items: list[exp.Expr], frame: Frame, scope: Scope) -> None:
+    def rows(
+        self,
+        left: exp.Expr,
+        items: list[exp.Expr],
+        frame: Frame,
+        scope: Scope,
+        *,
+        in_list: bool = False,
+    ) -> None:
         """Learn that columns are equal to the items of a list of values or rows."""
         number = self.new_list()
         columns = row_of(left)
@@ -171,7 +192,7 @@ class Bindings:
             if part is not None:
                 scope.not_null.append(part)
                 if column is not None:
-                    self._bind(scope, column, part, number)
+                    self._bind(scope, column, replace(part, in_list=in_list), number)
             elif column is not None and (other := self.column(item, frame, scope)) is not None:
                 scope.same.append((column, other))
             else:

@@ -182,6 +182,9 @@ def _cast(literal: str, *, part: KeyPart, casts: list[SqlType], unsure: Unsure) 
         unsure(NO_ZONE, literals.value(literal))
         return error.as_utc
     except NoRowError:
+        if part.in_list and not casts and part.form is not None:
+            unsure(NO_CAST, literals.value(literal))
+            return part.form(_text(literal))
         return None
     except (ValueError, OverflowError):
         unsure(NO_CAST, literals.value(literal))

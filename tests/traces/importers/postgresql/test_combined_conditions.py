@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from tests.scale import scaled
 from tests.traces.importers.postgresql.imported import imported
 from tests.traces.importers.postgresql.logs import write_log
 from tests.traces.importers.postgresql.server import Server
 from tests.traces.importers.postgresql.statements import touched
 from tests.traces.importers.postgresql.test_casts import of_type
 from traces.errors import TraceError
+from traces.importers import numbers_as_text
 from traces.importers.postgresql.accesses import (
     KEY_NOT_NAMED,
     LOCK_NOT_NAMED,
+    NO_CAST,
     NO_DEFINITION,
     NOT_EVALUATED,
     SKIPPED_ROWS,
@@ -153,6 +157,7 @@ def test_a_range_begins_at_the_greatest_of_its_bounds(kind: str, where: str, sta
         ("integer", "id = 1 AND NOT id BETWEEN 2 AND 3"),
         ("integer", "id = 1 AND id IN (abs(1))"),
         ("integer", "id = 1 AND 1 = ANY(ARRAY[abs(1)])"),
+        ("integer", "id = 1 AND (NOT true OR NOT true)"),
         ("integer", "id = 1 AND now() > '2026-01-01'"),
         ("text", "id = 'a' AND id LIKE 'a%'"),
     ],
@@ -280,3 +285,75 @@ def test_a_write_of_no_row_is_no_access_and_no_fault(tmp_path: Path) -> None:
     trace = imported(log, schema=schema, strict=True)
     assert trace.accesses() == [("committed", [("delete", "t", 1)])]
     assert trace.left_out.counts == {NO_ACCESS: 1}
+
+
+def test_several_numbers_of_a_list_take_the_type_of_a_real_column() -> None:
+    kept = numbers_as_text.real("0.1")
+    listed = touched("DELETE FROM t WHERE id IN (0.1, 0.5)", None, of_type("real"))
+    assert listed == ([("delete", "t", [kept, "0.5"])], {NO_CAST})
+    others = "DELETE FROM t WHERE id IN ('0.1', '0.5') AND id NOT IN (0.1, 1.5)"
+    assert touched(others, None, of_type("real"))[1] == {NOT_EVALUATED}
+
+
+DRAWN = {
+    "integer": ("1", "2", "3", "10", "-4", "0"),
+    "bigint": ("1", "9007199254740993", "-3"),
+    "numeric": ("1.5", "2", "10", "-0.25", "2.50"),
+    "real": ("0.1", "0.5", "3", "1e10"),
+    "double precision": ("0.1", "0.5", "3"),
+    "date": ("2026-01-01", "2026-10-05", "0999-01-01"),
+    "timestamp": ("2026-01-01 00:00:00", "2026-01-01 09:00:00.5", "2026-01-01 09:00:00.25"),
+    "text": ("a", "b", "1", "7.10"),
+    "char(3)": ("a", "b"),
+    "boolean": ("t", "f"),
+}
+"""Keys by their types."""
+COLUMNLESS = ("1 = 0", "1 < 2", "'a' = 'b'", "2.0 = 2", "id IS NOT NULL", "NOT false")
+
+
+def drawn_constant(random: Random, kind: str) -> str:
+    value = random.choice(DRAWN[kind])
+    texts = [f"'{value}'", f"'{value}'::{kind}"]
+    if kind in ("integer", "bigint", "numeric", "real", "double precision"):
+        texts += [value, f"{value}::numeric", f"{value}::float8", f"{value}::real", "1.5", "NULL"]
+    elif kind == "date":
+        texts += ["'2026-01-01 09:00'::timestamp", "'2026-01-01'::timestamp"]
+    return random.choice(texts)
+
+
+def drawn_condition(random: Random, kind: str, depth: int = 0) -> str:
+    operator = random.choice(("=", "<>", "<", "<=", ">", ">="))
+    some = [drawn_constant(random, kind) for _ in range(random.randint(1, 3))]
+    found = [
+        *(f"id {operator} {some[0]}", f"{some[-1]} {operator} id"),
+        *(f"id BETWEEN {some[0]} AND {some[-1]}", random.choice(COLUMNLESS)),
+        *(f"id IN ({', '.join(some)})", f"id NOT IN ({', '.join(some)})"),
+    ]
+    if depth < 3:
+        inner = [drawn_condition(random, kind, depth + 1) for _ in range(2)]
+        found += [f"NOT ({inner[0]})", f"NOT ({' OR '.join(inner)})"]
+    return random.choice(found)
+
+
+def test_conditions_that_are_drawn_mean_what_they_mean_to_the_server(postgresql: Server) -> None:
+    random = Random(7)
+    cases = []
+    for _ in range(scaled(300)):
+        kind = random.choice(list(DRAWN))
+        conditions = [drawn_condition(random, kind) for _ in range(random.randint(1, 3))]
+        cases.append((kind, asked(kind, ",".join(DRAWN[kind]), " AND ".join(conditions))))
+    queries = [
+        f"SELECT count(*) FROM (SELECT unnest('{{{','.join(DRAWN[kind])}}}'::{kind}[]) AS id) t"
+        f" WHERE {where};"
+        for kind, where in cases
+    ]
+    with postgresql.running():
+        counts = [int(one) for one in postgresql.psql("\n".join(queries)).split()]
+    assert len(counts) == len(cases)
+    certain = 0
+    for (kind, where), count in zip(cases, counts, strict=True):
+        made, reasons = touched(f"DELETE FROM t WHERE {where}", None, of_type(kind))
+        found = len([key for _, _, keys in made for key in keys])
+        assert found == count or (reasons and found > count), (kind, where)
+        certain += not reasons
+    assert certain > len(cases) / 2
