@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from traces.importers.numbers_as_text import whole
+from traces.importers.numbers_as_text import double, real, whole
 from traces.importers.postgresql import literals
 from traces.importers.postgresql.accesses import NO_CAST, NO_FORM, NO_ZONE, Cast, KeyPart
 from traces.importers.postgresql.arrays import array_items
@@ -112,7 +112,25 @@ class Constants:
             )
         else:
             make = partial(formed, part=part, unsure=unsure)
+            self._doubt_parameters(part, unsure)
         return [None if literal is None else make(literal) for literal in self.literals_of(part)]
+
+    def _doubt_parameters(self, part: KeyPart, unsure: Unsure) -> None:
+        """Say of parameters that they may be of `double precision`, where that matters."""
+        if part.column is None or part.column.family != "real" or part.slot is None or part.stored:
+            return
+        for place in self.slots[part.slot]:
+            if place == NULL or self.parts[abs(place)][0] != "$":
+                continue
+            literal = literal_at(place, self.parts, self.parameters)
+            if literal is None or literal[0] != "'" or part.is_array:
+                continue
+            try:
+                text = literals.value(literal)
+                if real(text) != double(text):
+                    unsure(NO_CAST, text)
+            except ValueError:
+                continue  # `formed` says so
 
     def bounds(self, part: KeyPart, unsure: Unsure) -> list[str | None]:
         """As `values`, also those that no value of the column is equal to: as they are written."""

@@ -258,4 +258,6 @@ def _only_place(access: Access, shape: Shape) -> int:
     part = access.key[0]
     if part.slot is None or part.is_array or part.casts or len(shape.slots[part.slot]) != 1:
         return 0
+    if part.column is not None and part.column.family == "real":
+        return 0
     return shape.slots[part.slot][0]

@@ -191,6 +191,14 @@ def test_the_server_finds_and_stores_the_same(postgresql: Server) -> None:
     assert answers == ["f"] * len(NO_ROW) + ["t"] * len(STORED)
 
 
+def test_parameters_of_a_log_may_be_of_either_type() -> None:
+    sql, kept = "DELETE FROM t WHERE id = $1", numbers_as_text.real("0.1")
+    assert touched(sql, ["'0.1'"], of_type("real")) == ([("delete", "t", [kept])], {NO_CAST})
+    assert touched(sql, ["'0.5'"], of_type("real")) == ([("delete", "t", ["0.5"])], set())
+    inserted = touched("INSERT INTO t VALUES ($1, 1)", ["'0.1'"], of_type("real"))
+    assert inserted == ([("insert", "t", [kept])], set())
+
+
 def test_parameters_of_execute_are_no_texts() -> None:
     for kind, keys in (("float8", []), ("numeric", []), ("real", [numbers_as_text.real("0.1")])):
         statement = statement_of(
