@@ -49,7 +49,8 @@ RULED_OUT = {
     "a house": r"rooms?|the house|front door|upstairs|downstairs",
     "speech": r"(?:be|is|are) told|told of|told apart|tells? apart|not had again|as said",
     "luck": r"luck|lucky",
-    "'look' for a rung or a slice": r"(?:first|a|one|short|longer|of) looks?\b(?![ -](?:ahead|ups?))|looks of",
+    "'look' for a rung or a slice": r"(?:first|a|one|short|longer|of) looks?\b"
+    r"(?![ -](?:ahead|ups?))|looks of",
     "'member' for a scenario": r"members? of (?:a|the) mix",
     "the best so far": r"best so far|ledger",
     "history": rf"(?:until|since|before) \d{{1,2}} (?:{MONTH})|used to (?:be|take)|formerly",
