@@ -34,7 +34,7 @@ export ASAN_OPTIONS := detect_stack_use_after_return=1
 export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
 
 .PHONY: help setup train contest test test-full test-release test-address test-thread test-python \
-        soak lint lint-format lint-python lint-headers lint-tidy format bench instructions memory clean
+        soak docs lint lint-format lint-python lint-headers lint-tidy format bench instructions memory clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -110,6 +110,9 @@ test-python: $(VENV)/.ready-test ## Python tests (ARGS="-k name")
 
 soak: $(VENV)/.ready-test ## Run the hours-long checks: consistency, bounded memory (ARGS="--seconds 10")
 	@python -m tests.soak $(ARGS)
+
+docs: $(VENV)/.ready-docs ## Build the documentation site into build/docs
+	@python docs/site/build.py $(ARGS)
 
 lint: lint-format lint-python lint-headers lint-tidy ## Run every check of form
 

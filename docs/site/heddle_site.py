@@ -1,0 +1,117 @@
+"""What the site needs and Sphinx lacks, so that the pages stay plain Markdown.
+
+- The lists of docs/index.md become the navigation, in their order.
+- Each module of `api_modules` gets a page, which autodoc fills from its docstrings.
+- A link to a file that is no page leads to the API page of the module, to a copy of the file in the
+  site, or, if `source_base` is set, to the file below that address.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parents[2]
+HEADING = re.compile(r"^## (.+)$")
+ITEM = re.compile(r"^- \[[^]]+\]\(([\w./-]+)\.md\)")
+
+
+def toctree(pages: list[str], caption: str = "") -> str:
+    """Return a list of pages that only the navigation shows."""
+    title = f":caption: {caption}\n" if caption else ""
+    return "\n\n```{toctree}\n:hidden:\n" + title + "\n" + "\n".join(pages) + "\n```\n"
+
+
+def navigation(index: str) -> str:
+    """Return the navigation: per heading of the index, the pages that its list links to."""
+    sections: list[tuple[str, list[str]]] = [("", [])]
+    seen = set()
+    for line in index.splitlines():
+        if heading := HEADING.match(line):
+            sections.append((heading[1], []))
+        elif (item := ITEM.match(line)) and item[1] not in seen:
+            seen.add(item[1])
+            sections[-1][1].append(item[1])
+    return "".join(toctree(pages, caption) for caption, pages in sections if pages)
+
+
+def add_navigation(app: Sphinx, page: str, text: list[str]) -> None:
+    """Append the navigation to the pages that have pages below them."""
+    if page == "docs/index":
+        text[0] += navigation(text[0])
+    elif page == "docs/notebooks":
+        notebooks = re.findall(r"\]\((\.\./notebooks/[\w-]+)\.ipynb\)", text[0])
+        text[0] += toctree(list(dict.fromkeys(notebooks)))
+    elif page == "docs/api":
+        text[0] += toctree([f"../api/{module}" for module in app.config.api_modules])
+
+
+def write_api_pages(app: Sphinx) -> None:
+    """Write a page for each module: a heading, and the directive that autodoc fills."""
+    folder = Path(app.srcdir) / "api"
+    folder.mkdir(exist_ok=True)
+    for module in app.config.api_modules:
+        text = f"{module}\n{'=' * len(module)}\n\n.. automodule:: {module}\n"
+        (folder / f"{module}.rst").write_text(text, encoding="utf-8")
+
+
+def link_sources(app: Sphinx, doctree: nodes.document) -> None:
+    """Replace links to files of the repository that are no pages."""
+    page = app.env.current_document.docname
+    for node in list(doctree.findall(addnodes.pending_xref)):
+        if node.get("reftype") != "myst" or node.get("refdomain"):
+            continue
+        target = (ROOT / page).parent / node["reftarget"].partition("#")[0]
+        path = target.resolve()
+        if not path.is_relative_to(ROOT) or not path.exists() or path == ROOT:
+            continue
+        name = path.relative_to(ROOT).as_posix()
+        link = nodes.reference("", "", *node.children, refuri=address(app, page, name))
+        node.replace_self(link)
+
+
+def address(app: Sphinx, page: str, name: str) -> str:
+    """Return the address of a file of the repository, as a page links to it."""
+    module = name.removesuffix(".py").replace("/", ".")
+    if name.endswith(".py") and module in app.config.api_modules:
+        return app.builder.get_relative_uri(page, f"api/{module}")
+    if app.config.source_base:
+        return app.config.source_base + name
+    metadata = app.env.metadata[page]
+    metadata["sources"] = [*metadata.get("sources", []), name]
+    return app.builder.get_relative_uri(page, f"source/{name}")
+
+
+def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Make a page of each file that a page links to."""
+    named = {name for kept in app.env.metadata.values() for name in kept.get("sources", [])}
+    for name in sorted(named):
+        path = ROOT / name
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        body = f"<h1>{html.escape(name)}</h1>"
+        for file in files:
+            if len(files) > 1:
+                body += f"<h2>{html.escape(file.name)}</h2>"
+            language = {".h": "cpp", ".yaml": "yaml", ".json": "json", ".py": "python"}
+            body += app.builder.highlighter.highlight_block(
+                file.read_text(encoding="utf-8"), language.get(file.suffix, "text")
+            )
+        yield f"source/{name}", {"title": name, "body": body}, "page.html"
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.add_config_value("source_base", "", "env")
+    app.add_config_value("api_modules", [], "env")
+    app.connect("builder-inited", write_api_pages)
+    app.connect("source-read", add_navigation)
+    app.connect("doctree-read", link_sources)
+    app.connect("html-collect-pages", source_pages)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
