@@ -27,7 +27,7 @@ extensions = [
 ]
 root_doc = "docs/index"
 suppress_warnings = [
-    # Short texts in code blocks, such as a shell prompt with its output, are not always of a language.
+    # Code blocks may mix a language with the output of a program.
     "misc.highlighting_failure",
     # Several classes have an attribute of the same name, and docstrings name it without the class.
     "ref.python",
@@ -40,7 +40,7 @@ source_base = _project.get("urls", {}).get("Source", "")
 # Markdown
 nb_execution_mode = "off"  # tests/notebooks runs the notebooks
 myst_heading_anchors = 4  # the anchors that a Git host gives to headings
-smartquotes = False
+smartquotes_action = "D"  # dashes only
 
 # API reference: one page each, in this order. `docs/api.md` describes them.
 api_modules = [
@@ -74,7 +74,8 @@ api_modules = [
     "trainer.search.policy_gradient",
     "trainer.search.random",
 ]
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {"members": True}
+napoleon_use_ivar = True  # attributes as a list, not a heading each
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True

@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADING = re.compile(r"^## (.+)$")
-ITEM = re.compile(r"^- \[[^]]+\]\(([\w./-]+)\.md\)")
+ITEM = re.compile(r"^- \[([^]]+)\]\(([\w./-]+)\.md\)")
 
 
 def toctree(pages: list[str], caption: str = "") -> str:
@@ -36,9 +36,9 @@ def navigation(index: str) -> str:
     for line in index.splitlines():
         if heading := HEADING.match(line):
             sections.append((heading[1], []))
-        elif (item := ITEM.match(line)) and item[1] not in seen:
-            seen.add(item[1])
-            sections[-1][1].append(item[1])
+        elif (item := ITEM.match(line)) and item[2] not in seen:
+            seen.add(item[2])
+            sections[-1][1].append(f"{item[1]} <{item[2]}>")
     return "".join(toctree(pages, caption) for caption, pages in sections if pages)
 
 
