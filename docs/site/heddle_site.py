@@ -79,7 +79,7 @@ def link_sources(app: Sphinx, doctree: nodes.document) -> None:
 
 def address(app: Sphinx, page: str, name: str) -> str:
     """Return the address of a file of the repository, as a page links to it."""
-    module = name.removesuffix(".py").replace("/", ".")
+    module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     if name.endswith(".py") and module in app.config.api_modules:
         return app.builder.get_relative_uri(page, f"api/{module}")
     if app.config.source_base:

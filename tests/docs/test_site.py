@@ -67,6 +67,13 @@ def test_the_pages_follow_one_another(site: Path) -> None:
     assert re.search(r'<a class="next-page" href="start-research.html"', page)
 
 
+def test_modules_lead_to_their_reference(site: Path) -> None:
+    page = (site / "docs" / "api.html").read_text(encoding="utf-8")
+    links = set(re.findall(r'href="\.\./api/([\w.]+)\.html"', page))
+    assert links >= {path.stem for path in (site / "api").glob("*.html")}
+    assert "../source/" not in page
+
+
 def test_sources_are_in_the_site(site: Path) -> None:
     page = (site / "docs" / "add-a-protocol.html").read_text(encoding="utf-8")
     assert 'href="../source/engine/protocol/silo.h.html"' in page
