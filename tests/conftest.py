@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import Any
 
 import pytest
@@ -10,6 +11,9 @@ from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
 
 from tests.scale import ScaleError, scaled, suite_scale
+
+# Under nohup it is ignored, and the commands that the tests start would ignore it, too.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     # A process of tests runs on every core. Threads of their own make small matrices far slower.
