@@ -189,8 +189,8 @@ class Result:
         others: processors' time that other programs used of the real cores meanwhile; None: not
             known.
         grown_bytes: memory that the database grew by, warm-up included; None: not known.
-        database_bytes: memory that the database holds afterwards; likewise.
-        resident_bytes: memory that the process has in use then, on real cores; likewise.
+        database_bytes: memory that the database holds afterwards; None: not known.
+        resident_bytes: memory that the process has in use then; None on virtual cores.
         short_of_memory: whether the run was ended early because little memory was left.
     """
 

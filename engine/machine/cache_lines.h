@@ -19,9 +19,9 @@ namespace heddle {
 /// a locked instruction, which waits for the buffer to drain. Whoever wants a line that is on its
 /// way to somebody else waits until it has got there: writers of one line take turns.
 ///
-/// Lines that a core fetches ahead of their use travel while it goes on, as many at a time as the
-/// model has it; the next ones leave when one has arrived. The first access to such a line waits
-/// for the rest of its way. Another core that writes it meanwhile takes it away, as any line.
+/// Lines that a core fetches ahead of their use arrive while it continues, as many at a time as the
+/// model allows; the next fetch starts when one has arrived. The first access to such a line waits
+/// until it has arrived. Another core that writes it meanwhile takes it away, as any line.
 ///
 /// A core that reads line after line of a database's pages is recognised, as hardware does within a
 /// page, and pays little for the next one.

@@ -110,7 +110,7 @@ class VirtualCores final : public Cores {
     }
     prefetched_at_ = clock_ + longest;
   }
-  /// The lines are on their way while the core goes on; who reads one waits for the rest of it.
+  /// The core continues meanwhile. The first access to one of the lines waits until it has arrived.
   void fetch_ahead(const void* from, std::size_t bytes) {
     const auto* const first = static_cast<const std::byte*>(from);
     for (std::size_t at = 0; at < bytes; at += CacheLines::kLineBytes) {

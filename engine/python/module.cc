@@ -418,7 +418,7 @@ void bind_probe(py::module_& module) {
   probes.def("load_ns", &probe::load_ns, py::arg("bytes"), Release(),
              "One of many dependent loads all over so many bytes.");
   probes.def("independent_load_ns", &probe::independent_load_ns, py::arg("bytes"), Release(),
-             "One of many loads all over so many bytes, none of which depends on another.");
+             "One of many independent loads from a memory of that many bytes.");
   probes.def("transfer_ns", &probe::transfer_ns, py::arg("one"), py::arg("other"), Release(),
              "Handing a line from one core to another.\n\nRaises:\n    ValueError: there are no "
              "such cores.");

@@ -139,8 +139,8 @@ class Limit:
     """How many rows of a query pass.
 
     Attributes:
-        rows: at most so many; None: all.
-        skipped: so many before them do not; None: none.
+        rows: the most that pass; None: all.
+        skipped: how many before them do not pass; None: none.
         unclear: whether the statement does not say how many.
     """
 

@@ -21,7 +21,7 @@ from traces.importers.postgresql.shapes import NULL
 from traces.importers.postgresql.times_as_text import ZonelessError
 
 Unsure = Callable[[str, str], None]
-"""Told of a reason of `accesses`, and of the value or the table that it is about."""
+"""Called with a reason of `accesses`, and with the value or the table at fault."""
 
 CUT = "..."
 """Stands for the value of a parameter that is cut short; as a literal it would have quotes."""

@@ -1,35 +1,13 @@
 """Polyjuice's engine, by the program dbtest of its artifact's folder ae-tpcc-polyjuice."""
 
-from ..definition import NUMBER, Benchmark, Peer
+from .. import dbtest
+from ..definition import NUMBER, Peer
 
 PEER = Peer(
     name="polyjuice",
     source="https://github.com/derFischer/Polyjuice",
     benchmarks=(
-        Benchmark(
-            workload="tpcc",
-            words={"mix": {"full": "45,43,4,4,4", "new_order_payment": "51,49,0,0,0"}},
-            arguments=(
-                "--bench",
-                "tpcc",
-                "--db-type",
-                "ndb-ic3",
-                "--scale-factor",
-                "{warehouses}",
-                "--num-threads",
-                "{threads}",
-                "--runtime",
-                "{whole_seconds}",
-                "--parallel-loading",
-                "--retry-aborted-transactions",
-                "--backoff-aborted-transactions",
-                "--policy",
-                "{policy}",
-                "--bench-opts",
-                "--workload-mix {mix}",
-            ),
-            throughput=rf"^RESULT throughput\({NUMBER}\)",
-        ),
+        dbtest.tpcc("ndb-ic3", rf"^RESULT throughput\({NUMBER}\)", "--policy", "{policy}"),
     ),
     lacks={"ycsb": "no YCSB of 16 operations is known of it"},
     notes=(

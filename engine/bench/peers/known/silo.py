@@ -1,35 +1,12 @@
 """The original Silo, by its benchmark dbtest."""
 
-from ..definition import NUMBER, Benchmark, Peer
+from .. import dbtest
+from ..definition import NUMBER, Peer
 
 PEER = Peer(
     name="silo",
     source="https://github.com/stephentu/silo",
-    benchmarks=(
-        Benchmark(
-            workload="tpcc",
-            words={"mix": {"full": "45,43,4,4,4", "new_order_payment": "51,49,0,0,0"}},
-            arguments=(
-                "--verbose",
-                "--bench",
-                "tpcc",
-                "--db-type",
-                "ndb-proto2",
-                "--scale-factor",
-                "{warehouses}",
-                "--num-threads",
-                "{threads}",
-                "--runtime",
-                "{whole_seconds}",
-                "--parallel-loading",
-                "--retry-aborted-transactions",
-                "--backoff-aborted-transactions",
-                "--bench-opts",
-                "--workload-mix {mix}",
-            ),
-            throughput=rf"^agg_throughput: {NUMBER} ops/sec",
-        ),
-    ),
+    benchmarks=(dbtest.tpcc("ndb-proto2", rf"^agg_throughput: {NUMBER} ops/sec", "--verbose"),),
     lacks={"ycsb": "its YCSB has one operation a transaction and uniform keys only"},
     notes=(
         "No NewOrder rolls back. In Heddle 1 % do, as TPC-C asks, and count as commits.",
