@@ -197,6 +197,22 @@ def test_settings_that_are_typed_stay_in_every_trial(monkeypatch: pytest.MonkeyP
     assert all(drawn[setting] != {value} for setting, value in TYPED.items())
 
 
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ((), {"0", "10"}),
+        (("machine.costs.fetches=7",), {"7"}),
+        (("machine/costs=two_core_xeon",), {"14"}),
+        (("machine/costs=paper",), {"0"}),
+    ],
+)
+def test_rows_are_fetched_ahead_in_some_trials_unless_costs_are_typed(
+    monkeypatch: pytest.MonkeyPatch, typed: tuple[str, ...], expected: set[str]
+) -> None:
+    trials = trials_of(monkeypatch, *typed)
+    assert {one.machine["fetches"] for one in trials} == expected
+
+
 def test_what_is_typed_as_it_is_by_default_stays_too(monkeypatch: pytest.MonkeyPatch) -> None:
     trials = trials_of(monkeypatch, "workload.churn=0", "workload.ordered_keys=10")
     assert {one.workload["ordered_keys"] for one in trials} == {"10"}
