@@ -1,4 +1,4 @@
-"""What the virtual machine's costs are on the machine this runs on (`heddle calibrate`).
+"""What the virtual machine's costs are on the machine this runs on (`heddle machine calibrate`).
 
 Latencies are measured by probes of the hardware; what the engine's own instructions take is fitted
 so that one virtual core runs a range of workloads and protocols as fast as one real core does.

@@ -1,4 +1,4 @@
-"""How far virtual cores can be trusted (`heddle fidelity`): the same policies on both machines.
+"""How far virtual cores can be trusted: the same policies on both machines.
 
 A platform that searches on simulated cores must know whether the order it finds there holds on real
 ones: conclusions from simulated cores have been contradicted before (Bang et al., The full story of
@@ -68,7 +68,7 @@ class Fidelity:
     abort_error: float
 
     def as_dict(self, **more: Any) -> dict[str, Any]:
-        """The JSON document that `heddle fidelity` writes, with further fields."""
+        """The JSON document that `heddle machine compare` writes, with further fields."""
         return {"schema_version": SCHEMA_VERSION, **more, **asdict(self)}
 
 

@@ -104,7 +104,7 @@ class Column:
         return _ratio(self.comparison.row(name), self.best)
 
     def as_dict(self) -> dict[str, Any]:
-        """The column in the JSON document of `heddle transfer`."""
+        """The column in the JSON document of `heddle evaluate`."""
         names = [row.subject.name for row in self.comparison.rows]
         best = self.best
         return {
@@ -209,7 +209,7 @@ class Transfer:
         return [f"{one.place.label}: {one.failure}" for one in self.columns if one.failure]
 
     def as_dict(self, **more: Any) -> dict[str, Any]:
-        """The JSON document that `heddle transfer` writes, with further fields."""
+        """The JSON document that `heddle evaluate` writes, with further fields."""
         return {
             "schema_version": SCHEMA_VERSION,
             **more,

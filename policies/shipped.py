@@ -1,7 +1,7 @@
 """The library: tables that are shipped, each with where it came from and how it scored.
 
 A table of the library is named wherever a policy is, without path or ending. To add one, use
-`heddle library add`; docs/library.md says what is kept of it.
+`heddle policy add`; docs/library.md says what is kept of it.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from trainer.command import entry, main
         (["xyz"], "there are train, "),
         (["policy", "sow"], "did you mean show?"),
         (["trace", "imprt"], "did you mean import?"),
-        (["library", "lst"], "did you mean list?"),
-        (["schedule", "compar"], "did you mean compare?"),
+        (["policy", "lst"], "did you mean list?"),
+        (["lab", "schedule"], "did you mean schedules?"),
     ],
 )
 def test_a_mistyped_command_gets_a_hint(typed: list[str], hint: str) -> None:

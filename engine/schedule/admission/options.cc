@@ -59,7 +59,7 @@ void Options::read(OptionReader& reader) {
               "hint is");
   reader.text(
       "classifier", classifier,
-      "classifier of heddle schedule classify, which predicts hot keys instead of hot; null: "
+      "classifier of heddle lab classify, which predicts hot keys instead of hot; null: "
       "the hints alone do");
   reader.real("wrong_hints", wrong_hints, 0, 1,
               "share of the transactions that are taken for another of their type, to measure "
