@@ -23,12 +23,7 @@ COMMANDS = {
     "show": LazyCommand("traces.show_command:show", "Say what a trace is, and how much there is."),
     "stats": LazyCommand(
         "traces.statistics.command:stats",
-        "Requests by type, day by day, with each day's peak hour.",
-    ),
-    "peaks": LazyCommand("traces.statistics.command:peaks", "The peak hour of each day."),
-    "predict": LazyCommand(
-        "traces.statistics.command:predict",
-        "How well a day's peak hour foretells the next day's.",
+        "Count requests and conflicts; find and predict peak hours.",
     ),
     "synth": LazyCommand("traces.synthesis.command:synth", "Make up the trace of a shop."),
     "replay": LazyCommand(
@@ -41,6 +36,12 @@ COMMANDS = {
 }
 """The commands below `heddle trace`, in the order of the help. To add one, name it here."""
 
+RENAMED = {
+    "peaks": "heddle trace stats --peaks",
+    "predict": "heddle trace stats --predict",
+}
+"""What replaces the commands that were renamed."""
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -48,6 +49,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
     "trace",
     cls=LazyGroup,
     lazy=COMMANDS,
+    renamed=RENAMED,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 def trace() -> None:
