@@ -53,15 +53,17 @@ Examples:
     metavar="YYYY-MM-DD",
     help="List the hours of this day.",
 )
-@click.option("--peaks", is_flag=True, help="List only the peak hour of each valid day.")
-@click.option("--predict", is_flag=True, help="Predict each peak hour from the day before's.")
+@click.option("--peaks", is_flag=True, help="List the peak hour of each valid day.")
+@click.option(
+    "--predict", is_flag=True, help="Predict each peak hour from the previous valid day's."
+)
 @click.option(
     "--threshold",
     type=click.FloatRange(min=0, max=100, min_open=True),
     default=RETRAINING_THRESHOLD,
     show_default=True,
     metavar="CHANGE",
-    help="Retrain at this relative change of conflict rate, with --predict.",
+    help="Retrain at this relative change of the conflict rate (--predict).",
 )
 @click.option(
     "--window",
@@ -69,7 +71,7 @@ Examples:
     default=str(WINDOW_MINUTES),
     show_default=True,
     metavar="MINUTES",
-    help="Set the conflict window, a divisor of 60.",
+    help="Set the window of conflicts; must divide 60.",
 )
 @click.option(
     "--type",
@@ -86,7 +88,7 @@ Examples:
     "--plot",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=f"Draw a calendar, or the predictions ({', '.join(ENDINGS)}).",
+    help=f"Draw a calendar or the predictions ({', '.join(ENDINGS)}).",
 )
 @one_message
 def stats(
@@ -105,10 +107,10 @@ def stats(
 ) -> None:
     """Count requests by type, and report each day's peak hour and its conflict rate.
 
-    By default: a row for each day. With --day: a row for each hour of that day. With --peaks: a row
-    for the peak hour of each valid day. With --predict: the errors of predicting each valid day's
-    peak conflict rate from the valid day before, and when to retrain. The error is
-    abs((tomorrow - today) / today).
+    The table has a row for each day; with --day, for each hour of that day; with --peaks, for the
+    peak hour of each valid day. --predict takes the conflict rate of each valid day's peak hour as
+    the prediction for the next one, and prints the errors, abs((tomorrow - today) / today), and
+    when to retrain.
 
     Two transactions conflict if they are of different users, access the same row within the same
     --window, and at least one writes it.
@@ -202,23 +204,22 @@ def _day_of(found: TraceStatistics, wanted: date) -> Day:
 
 
 def _predictable(found: TraceStatistics) -> tuple[Day, ...]:
-    """The valid days, if something can be predicted from them."""
+    """Return the valid days, if they allow a prediction."""
     days = found.valid_days
     for day in days:
         if day.peak.conflict_rate is None:
             raise TraceError(
-                f"{found.name}: {day.date}: no accesses are known of its peak hour's transactions, "
-                "so there is no conflict rate to predict"
+                f"{found.name}: {day.date}: the accesses of its peak hour are unknown, so there is "
+                "no conflict rate to predict"
             )
     if len(days) < 2:
         raise TraceError(
-            f"{found.name}: has {len(days)} valid days of {len(found.days)}, and it takes two to "
-            "predict one; see heddle trace stats"
+            f"{found.name}: {len(days)} of {len(found.days)} days are valid, but a prediction "
+            "needs two; see heddle trace stats"
         )
     if not any(day.peak.conflict_rate for day in days):
         raise TraceError(
-            f"{found.name}: no two transactions of a peak hour are in conflict, so there is no "
-            "conflict rate to predict; import accesses that write and the users they are of, "
-            "or give a longer --window"
+            f"{found.name}: no two transactions of a peak hour conflict, so there is no conflict "
+            "rate to predict; import writes and their users, or give a longer --window"
         )
     return days
