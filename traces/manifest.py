@@ -106,7 +106,7 @@ def read_manifest(folder: Path) -> Manifest:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise TraceError(
-            f"{folder}: is not a trace, it has no {FILE_NAME}; create one with heddle trace import"
+            f"{folder}: is not a trace: it has no {FILE_NAME}; create one with heddle trace import"
         ) from None
     except OSError as error:
         raise TraceError(f"{path}: can't be read: {why(error)}") from None

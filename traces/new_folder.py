@@ -25,7 +25,7 @@ def refuse_existing(folder: Path, replace: bool) -> None:
     if not (folder.exists() or folder.is_symlink()):
         return
     if not replace:
-        raise TraceError(f"{folder}: exists; name another folder, or give --replace")
+        raise TraceError(f"{folder}: already exists; name another folder, or give --replace")
     if not (folder / FILE_NAME).is_file():
         raise TraceError(f"{folder}: is not a trace and is not replaced; name another folder")
 

@@ -60,7 +60,7 @@ def choose_part(trace: Trace, day: str | None = None, hours: str | None = None) 
     small = sum(trace.transactions(one) for one in trace.days) <= WHOLE_MAX
     if day == ALL or (day is None and hours is None and small):
         if hours is not None:
-            raise TraceError(f"hours={hours}: need one day; give it as day=")
+            raise TraceError(f"hours={hours}: requires a single day; set day=")
         first, last = trace.days[0], trace.days[-1]
         words = f"{first}" if first == last else f"{first} to {last}"
         return Part(start_of(first), start_of(last) + DAY_US, trace.days, words)
@@ -88,7 +88,7 @@ def _day(trace: Trace, text: str) -> date:
     try:
         day = date.fromisoformat(text)
     except ValueError:
-        raise TraceError(f"day={shown(text)}: is not a day such as {trace.days[-1]}") from None
+        raise TraceError(f"day={shown(text)}: must be a day such as {trace.days[-1]}") from None
     trace.files(day)
     return day
 
