@@ -164,7 +164,7 @@ def test_what_is_typed_wrong(log: Path, out: Path) -> None:
     assert "Missing option '-f' / '--format'" in fails("import", log, out)
     assert "No such option" in fails("import", "-f", "ecommerce", "--mapping", "m", log)
     assert "no.csv: there is no such file" in fails("import", "-f", "ecommerce", "no.csv", out)
-    assert "SOURCE: none is named" in fails("import", "-f", "ecommerce", out)
+    assert "SOURCE: missing" in fails("import", "-f", "ecommerce", out)
     assert "there is no directory" in fails("import", "-f", "ecommerce", log, out / "below")
 
 

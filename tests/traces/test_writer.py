@@ -241,7 +241,7 @@ def test_an_importer_that_forgets_a_type_or_a_column_is_told(tmp_path: Path) -> 
         ({"accesses": [{"access": 0, "table": "t", "key": 1, "kind": "peek"}]}, "accesses.kind"),
         ({"accesses": [{"access": 0, "table": None, "key": 1, "kind": "read"}]}, "accesses.table"),
         ({"accesses": [None]}, "accesses"),
-        ({"outcome": "exploded"}, "outcome: must be one of committed, rolled_back, aborted, is"),
+        ({"outcome": "exploded"}, "outcome: must be one of committed, rolled_back, aborted, not"),
         ({"session": None}, "session: is null"),
     ],
 )

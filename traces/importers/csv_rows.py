@@ -130,7 +130,7 @@ def _refuse_twice(file: SourceFile, columns: Sequence[str], delimiter: str) -> N
 def _lacks_columns(file: SourceFile, columns: Sequence[str]) -> TraceError:
     header = file.beginning[:HEADER_SHOWN_BYTES].split(b"\n")[0].strip()
     return file.bad(
-        f"must have the columns {', '.join(columns)}; but its header is "
+        f"must have the columns {', '.join(columns)}, but its header is "
         f"{shown(header.decode(errors='replace'))}"
     )
 

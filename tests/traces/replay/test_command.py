@@ -44,7 +44,7 @@ def test_a_home_that_can_not_be_written_to(
     assert (tmp_path / "temporary") in made.parents
     assert prepared_program(folder) == made
     monkeypatch.setattr("traces.replay.prepared.gettempdir", lambda: str(tmp_path / "file"))
-    with pytest.raises(TraceError, match="set XDG_CACHE_HOME to a folder"):
+    with pytest.raises(TraceError, match="set XDG_CACHE_HOME to a writable"):
         prepared_program(folder)
 
 
