@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from traces.spelling import visible
 
@@ -97,6 +98,15 @@ class LazyGroup(HintingGroup):
         # Click leaves the lines after a backspace character unwrapped; raw docstrings spell it.
         command.help = (command.help or "").replace("\\b", "\b")
         return command
+
+    def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the name of a command or an option without importing the commands."""
+        names = [
+            CompletionItem(name, help=command.summary)
+            for name, command in self.lazy.items()
+            if name.startswith(incomplete)
+        ]
+        return [*names, *click.Command.shell_complete(self, context, incomplete)]
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands and their summaries without importing them."""

@@ -49,6 +49,9 @@ COMMANDS = {
         "trainer.command.machine:machine", "Calibrate virtual cores; compare them with real ones."
     ),
     "lab": LazyCommand("trainer.command.lab:lab", "Compare search methods and schedules."),
+    "doctor": LazyCommand(
+        "trainer.command.doctor:doctor", "Report what will not work on this machine."
+    ),
 }
 """The commands, in the order of the help. To add one, write it and name it here."""
 
@@ -67,11 +70,11 @@ RENAMED = {
 
 
 def show_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    """Print the version and leave."""
+    """Print the versions of Heddle, its build and its libraries, and exit."""
     if wanted:
-        from trainer.run_version import heddle_version
+        from trainer.installation import version_text
 
-        click.echo(f"heddle {heddle_version()}")
+        click.echo(version_text())
         context.exit()
 
 
@@ -99,7 +102,7 @@ class _Heddle(LazyGroup):
     expose_value=False,
     is_eager=True,
     callback=show_version,
-    help="Show the version and leave.",
+    help="Show the version, build and libraries, and exit.",
 )
 def heddle() -> None:
     """Learn how the transactions of an in-memory database should interleave."""
