@@ -13,13 +13,14 @@ from click.testing import CliRunner, Result
 
 from envs import trial_pool
 from envs.history import ENDS, History
+from envs.history_formats import FORMATS
 from envs.trial import Trial, Verdict, run_trial
 from envs.trial_plan import TrialPlan
 from envs.trial_pool import TrialPool
 from tests.scale import scaled
 from traces.terminal import OutputError
 from trainer.command import check as check_module
-from trainer.command.check import check
+from trainer.command.check import EXPORTS, check
 from trainer.command.main import heddle
 
 PLAN = TrialPlan(
@@ -394,6 +395,10 @@ def test_files_that_are_no_trials_are_refused(tmp_path: Path) -> None:
         done = run(f"replay={path}")
         assert done.exit_code == 2, done.output
         assert str(path) in done.output
+
+
+def test_every_format_can_be_exported() -> None:
+    assert sorted(FORMATS) == list(EXPORTS)
 
 
 @pytest.mark.parametrize("command", ["check", "timeline", "train", "evaluate"])

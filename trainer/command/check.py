@@ -17,7 +17,6 @@ from rich import box
 from rich.table import Table
 
 from envs import machine_words
-from envs.history_formats import FORMATS
 from envs.host import here, this_host
 from envs.shrink import shrink
 from envs.trial import Trial, Verdict
@@ -35,15 +34,16 @@ from traces.result_file import JSON, print_json, with_format
 from trainer.command.comparing import as_list
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.evaluator import open_evaluator
-from trainer.command.history import export_history
 from trainer.command.output import make_progress_console, print_table
-from trainer.command.recorded import checked_history
 from trainer.command.settings import compose_settings, parse_overrides, settings_text
 from trainer.config import CheckConfig, workload_options
 from trainer.progress import make_display
 from trainer.run_version import heddle_version
 from trainer.shell_words import heddle_command
 from trainer.trial_folder import HISTORY_FILE, keep_trial
+
+EXPORTS = ("dbcop", "elle_append", "elle_register")
+"""The formats of `envs.history_formats`, which are loaded only to write one."""
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Tally:
 @click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
 @click.option(
     "--export",
-    type=click.Choice(sorted(FORMATS)),
+    type=click.Choice(EXPORTS),
     help="Write the history of history= for another checker.",
 )
 @with_format
@@ -138,10 +138,14 @@ def _export(config: CheckConfig, typed: Collection[str], name: str, form: str) -
         raise UsageError(f"{idle[0]}=: has no effect with --export; leave it out")
     if form == JSON:
         raise UsageError("--format json: has no effect with --export; leave it out")
+    from trainer.command.history import export_history  # loads Arrow
+
     export_history(Path(config.history), name, Path(config.output))
 
 
 def _check_file(path: Path) -> None:
+    from trainer.command.recorded import checked_history  # loads Arrow
+
     _, report = checked_history(path, "history=")
     click.echo(_counts(report["transactions"], report["aborted"], 1))
     _tell([anomaly["text"] for anomaly in report["anomalies"]])
