@@ -9,7 +9,7 @@ namespace heddle::check {
 
 namespace {
 
-/// Looks through one worker's log.
+/// Checks one worker's log.
 class Contradictions {
  public:
   Contradictions(const History& history, std::uint32_t worker, Findings& findings)
@@ -88,7 +88,7 @@ class Contradictions {
     }
   }
 
-  /// Whether an operation stands behind a range that has its table and key.
+  /// Whether an operation follows a range that has its table and key.
   [[nodiscard]] bool is_in_range(const Operation& one) const {
     for (std::uint32_t at = at_; at-- > 0;) {
       const Operation& before = operation(at);
@@ -107,7 +107,7 @@ class Contradictions {
   std::size_t number_ = 0;
   Attempt attempt_;
   std::uint32_t at_ = 0;
-  std::uint64_t latest_ = 0;  ///< when the attempts before it began
+  std::uint64_t latest_ = 0;  ///< the latest begin of the attempts before it
 };
 
 }  // namespace

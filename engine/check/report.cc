@@ -104,7 +104,7 @@ std::string Words::transaction(std::uint32_t node) const {
   return text;
 }
 
-/// Edges don't carry the row they are about: it is found again in the two transactions.
+/// Edges don't contain their row: it is found again in the two transactions.
 const Operation* Words::reason_of(const Edge& edge) const {
   const auto count = [this](std::uint32_t node) { return transactions_.attempt(node).operations; };
   const Operation* found = nullptr;
@@ -124,8 +124,8 @@ const Operation* Words::reason_of(const Edge& edge) const {
   return found;
 }
 
-/// How far the versions of two operations are apart, one of which makes the other come after it;
-/// kNoReason: they don't.
+/// The distance between the versions of two operations, one of which makes the other come after it;
+/// kNoReason: it does not.
 std::uint64_t Words::distance_between(const Edge& edge, const Operation& one,
                                       const Operation& other) const {
   const auto covers = [](const Operation& range, const Operation& row) {
@@ -185,7 +185,8 @@ std::string Words::name_of_cycle(const std::vector<Edge>& edges) const {
   return is_lost_update(edges) ? "G-single (lost update)" : "G-single (read skew)";
 }
 
-/// What one has read the other has overwritten, and the one has overwritten that.
+/// Whether each of two transactions overwrote what the other read, or one did and the other
+/// overwrote that in turn.
 bool Words::is_lost_update(const std::vector<Edge>& edges) const {
   if (edges.size() != 2) return false;
   const bool first = edges[0].why() == Why::ww;
