@@ -13,7 +13,7 @@
 namespace heddle::epinions {
 
 /// Checks that a review is the same by its item and by its user, that no text is torn, that ratings
-/// are ratings, and that no row is missing. Quiescent only.
+/// are in range, and that no row is missing. Quiescent only.
 template <class M>
 class ConsistencyCheck {
  public:

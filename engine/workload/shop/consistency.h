@@ -16,7 +16,7 @@
 namespace heddle::shop {
 
 /// Checks that no piece and no cent was lost or doubled between stock, carts and orders, and that
-/// every cart and every order is what the trace's requests can have made. Quiescent only.
+/// every cart and every order can result from the trace's requests. Quiescent only.
 template <class M>
 class ConsistencyCheck {
  public:
@@ -51,7 +51,7 @@ class ConsistencyCheck {
     bool has_recorded = false;  ///< a line of the product that the request was about
   };
 
-  // Rows that a broken run may have left behind can name anything: look every number up with care.
+  // Rows left by a broken run may contain any number, so every number is checked before use.
   ProductSums* product_sums(std::uint64_t product) {
     return product < products_.size() ? &products_[static_cast<std::size_t>(product)] : nullptr;
   }
@@ -150,7 +150,7 @@ class ConsistencyCheck {
     }
   }
 
-  /// What was put into a cart is there or in one order.
+  /// Everything put into a cart is still there or in exactly one order.
   void check_carts_and_orders() {
     std::sort(from_carts_.begin(), from_carts_.end());
     for (std::size_t i = 1; i < from_carts_.size(); ++i) {
@@ -204,8 +204,9 @@ class ConsistencyCheck {
   const Requests& requests_;
   std::int64_t initial_stock_;
   std::vector<ProductSums> products_;
-  std::vector<OrderSums> orders_;      // in the order of their numbers
-  std::vector<RequestId> from_carts_;  // what put each line into a cart, here or there
+  std::vector<OrderSums> orders_;  // in the order of their numbers
+  std::vector<RequestId>
+      from_carts_;  // the request that put each line into a cart, here or in an order
   Violations violations_;
 };
 

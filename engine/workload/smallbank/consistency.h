@@ -12,8 +12,8 @@
 
 namespace heddle::smallbank {
 
-/// Checks that every cent is accounted for, by what brought it in, and that none is lost or doubled
-/// on its way from one customer to another. Quiescent only.
+/// Checks that every cent is accounted for by its source, and that none is lost or doubled in a
+/// transfer between customers. Quiescent only.
 template <class M>
 class ConsistencyCheck {
  public:
@@ -36,7 +36,7 @@ class ConsistencyCheck {
     }
   }
 
-  /// What left one account came into another.
+  /// The amounts that left accounts must equal those that entered others.
   void expect_none(const char* condition, std::int64_t cents) {
     if (cents != 0) violations_.add(condition, "they made ", cents, " cents of nothing");
   }
