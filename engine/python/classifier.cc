@@ -26,7 +26,7 @@ namespace {
 template <typename T>
 using Column = py::array_t<T, py::array::c_style | py::array::forcecast>;
 
-/// A workload's predictor, as the engine's workers have it, outside a run.
+/// A workload's predictor, as the engine's workers use it, outside a run.
 class HotKeyPredictor {
  public:
   HotKeyPredictor(const OptionMap& workload, const std::string& classifier)

@@ -20,7 +20,8 @@ namespace heddle {
 
 namespace {
 
-/// An attempt as a row of a NumPy array; its operations are the next so many of the other one.
+/// An attempt as a row of a NumPy array; its operations are the next `operations` rows of the other
+/// array.
 struct AttemptRow {
   std::uint32_t worker;
   std::uint16_t type;

@@ -1,4 +1,4 @@
-// The compiled module engine._engine: thin bindings, no logic (DESIGN §3).
+// The compiled module engine._engine: thin bindings, no logic.
 
 #include <cstdint>
 #include <memory>
@@ -45,8 +45,8 @@ std::string dump_json(const py::object& value) {
   return py::module_::import("json").attr("dumps")(value).cast<std::string>();
 }
 
-/// Whether Ctrl-C was pressed: remembered by whoever asks, not raised, so that what was measured
-/// survives. Without the interpreter lock.
+/// Whether Ctrl-C was pressed: recorded by the caller, not raised, so that the measurements are
+/// kept. Called without the interpreter lock.
 bool ctrl_c() {
   const py::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() == 0) return false;
@@ -78,7 +78,7 @@ py::dict needs(const PolicyHandle& policy) {
   return types;
 }
 
-/// Options that leave the schedule open, under the policy's own.
+/// Applies the policy's own schedule to options that do not name one.
 RunOptions with_own_schedule(RunOptions options) {
   if (options.schedule.empty() && options.policy != nullptr) {
     options.schedule = schedule_options(options.policy->policy());
@@ -86,7 +86,7 @@ RunOptions with_own_schedule(RunOptions options) {
   return options;
 }
 
-/// Options that record as much history as a trial does, unless they say how much.
+/// Sets the history size of a trial in options that do not name one.
 RunOptions recorded(RunOptions options) {
   if (options.history_bytes == 0) options.history_bytes = Trial().history_bytes;
   return options;
@@ -99,7 +99,7 @@ struct SessionHandle {
     session = open_session(workload, workers, seed, parse_machine(machine));
   }
 
-  /// Raises KeyboardInterrupt if it was interrupted, for nothing is known then.
+  /// Raises KeyboardInterrupt if it was interrupted, because there is no result then.
   py::object run_trial(const RunOptions& given, double finish_s) {
     const RunOptions options = recorded(with_own_schedule(given));
     std::string json;
@@ -128,7 +128,7 @@ struct SessionHandle {
         try {
           json = run_on_copy(*session, options, check, interrupted);
         } catch (const StuckError&) {
-          if (!signalled) throw;  // else it has measured nothing that could be told
+          if (!signalled) throw;  // otherwise nothing has been measured
         }
       } else {
         Result measured = session->run(options, interrupted);
@@ -155,7 +155,7 @@ struct SessionHandle {
   std::unique_ptr<Session> session;
 };
 
-/// Options whose fields are as keywords say, and else as by default.
+/// Options with the fields given as keywords, and defaults for the rest.
 RunOptions make_run_options(const py::kwargs& given) {
   RunOptions options;
   const py::object fields = py::cast(&options, py::return_value_policy::reference);
@@ -341,7 +341,7 @@ void bind_session(py::module_& module) {
           "Bytes the database holds from the system.");
 }
 
-/// A trial as Python gives it, and what came of it.
+/// A trial with Python's arguments, and its result.
 py::dict trial(const OptionMap& workload, int workers, std::uint64_t seed, const OptionMap& machine,
                const RunOptions& options, const std::vector<const PolicyHandle*>& switches) {
   const RunOptions run = recorded(with_own_schedule(options));

@@ -64,7 +64,7 @@ Batch make_batch(const Indexes& lengths, const Array<std::uint8_t>& accesses, co
 }
 
 /// The indexes of an order.
-/// @throws std::invalid_argument if a transaction is not there, or twice
+/// @throws std::invalid_argument if a transaction does not exist, or occurs twice
 Order checked(const Problem& problem, const Indexes& order) {
   std::vector<bool> seen(problem.touches.size());
   for (const std::uint32_t transaction : view(order)) {
@@ -79,8 +79,8 @@ Order checked(const Problem& problem, const Indexes& order) {
   return {view(order).begin(), view(order).end()};
 }
 
-/// What Python is asked while C++ works without the interpreter lock: how far it is, whether to go
-/// on.
+/// Calls Python while C++ works without the interpreter lock: reports the progress, returns whether
+/// to continue.
 schedule::Proceed asking(const py::function& proceed) {
   return [&proceed](std::size_t done) {
     const py::gil_scoped_acquire acquire;
@@ -89,7 +89,7 @@ schedule::Proceed asking(const py::function& proceed) {
   };
 }
 
-/// A walk, with the graph it walks on.
+/// A walk, with its graph.
 struct ScheduleWalk {
   ScheduleWalk(const Batch& batch, std::uint64_t seed) : graph(batch), walk(graph, seed) {}
   ScheduleWalk(const ScheduleWalk&) = delete;
