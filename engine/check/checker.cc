@@ -83,9 +83,8 @@ constexpr std::size_t kAhead = 12;
 /// A row of a range that is treated separately. Of several for one row the first applies.
 struct Stop {
   std::uint64_t word;
-  std::uint32_t
-      rank;  ///< 0: the range returned it; else the number of the operation that changed it
-  bool then_changed;  ///< it was missed, and then overwritten or deleted
+  std::uint32_t rank;  ///< 0: returned; else the operation that changed it
+  bool then_changed;   ///< it was missed, and then overwritten or deleted
 
   auto operator<=>(const Stop&) const = default;
 };

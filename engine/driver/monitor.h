@@ -134,8 +134,7 @@ class Monitor {
   struct Seen {
     std::uint64_t beats;
     typename M::Ticks since;
-    typename M::Ticks watched =
-        0;  ///< the part of the time since then in which this thread ran, too
+    typename M::Ticks watched = 0;  ///< time since then in which this thread ran, too
   };
 
   void set_phase(Phase phase) {

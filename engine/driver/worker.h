@@ -386,8 +386,7 @@ class Worker {
   Ticks back_off(int type, std::uint32_t prior_aborts, Ticks now) {
     const double us = backoff_.on_abort(type, prior_aborts, attempts_->policy());
     if (us < kWorthWaitingUs) return now;
-    if (us > kLongUs)
-      storage_.leave(worker_);  // does not hold the epoch back; boundary() re-enters
+    if (us > kLongUs) storage_.leave(worker_);  // lets the epoch advance; boundary() re-enters
     if (member_.turn_over(now)) pass_turn();
     timeline::tell<M>(timeline::What::backoff);
     M::idle(M::ticks(us), state_.stop.raw());

@@ -107,8 +107,7 @@ class CacheLines {
   struct alignas(32) Line {
     std::uintptr_t address = 0;  ///< divided by kLineBytes; 0: no line
     Ticks arrives = 0;           ///< the time when the transfers under way end
-    std::uint64_t readers =
-        0;  ///< the cores that got it while it is shared; core c is bit c modulo 64
+    std::uint64_t readers = 0;   ///< the cores that share it; core c is bit c modulo 64
     std::uint32_t number = 0;
     std::uint32_t owner : 10 = kNobody;  ///< the core that last had it exclusively
     std::uint32_t shared : 1 = 0;        ///< other cores got it since

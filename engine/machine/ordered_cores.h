@@ -81,8 +81,7 @@ class OrderedCores final : public Cores {
   Ticks polled_at_ = 0;       ///< the time of the last poll
   bool interrupted_ = false;  ///< the running core waits for the monitor only
   std::size_t left_to_do_ = 0;
-  std::unordered_map<std::uintptr_t, std::uint32_t>
-      lines_;  ///< numbered in the order of their first access
+  std::unordered_map<std::uintptr_t, std::uint32_t> lines_;  ///< numbered by first access
   Fiber outside_;
 };
 

@@ -34,8 +34,7 @@ class VirtualCores final : public Cores {
         control_(ticks(options.machine.model.control_ns)),
         transaction_(ticks(options.machine.model.transaction_ns)),
         stream_(ticks(options.machine.model.stream_ns)),
-        pause_(std::max<Ticks>(
-            1, ticks(options.machine.model.pause_ns))),  // or time would stand still
+        pause_(std::max<Ticks>(1, ticks(options.machine.model.pause_ns))),  // or time stands still
         wake_(ticks(options.machine.model.transfer_ns)),
         skew_(ticks(options.machine.skew_ns) << kRankBits),
         poll_(VirtualMachine::ticks(static_cast<double>(options.poll_us))),

@@ -15,8 +15,7 @@ namespace heddle {
 /// The state gives the key's table, the kind of access and the name of the hint:
 /// `Signature::access(state)`. Where a row is read and then written, it is the state of the write.
 struct Hint {
-  std::uint64_t key =
-      0;  ///< `word_of` it; for a scan, that of the first key of its range, as in traces
+  std::uint64_t key = 0;  ///< `word_of` it; of a scan the first key of its range, as in traces
   AccessId state = kNoState;
 
   bool operator==(const Hint&) const = default;

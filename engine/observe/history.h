@@ -34,9 +34,8 @@ enum class Fault : std::uint8_t {
 /// Flags of an operation, one bit each.
 namespace flag {
 inline constexpr std::uint8_t kOfRange = 1;  ///< a read: one of the rows of the range before it.
-inline constexpr std::uint8_t kUncommitted =
-    2;                                        ///< a read or a miss: `version` is a Dirty version.
-inline constexpr std::uint8_t kInserted = 4;  ///< a write: the row did not exist before.
+inline constexpr std::uint8_t kUncommitted = 2;  ///< a read, a miss: `version` is a Dirty version.
+inline constexpr std::uint8_t kInserted = 4;     ///< a write: the row did not exist before.
 /// A read of the transaction's own write. A write or delete: taken back by a rollback.
 inline constexpr std::uint8_t kOwn = 8;
 }  // namespace flag
@@ -53,8 +52,7 @@ struct Operation {
   /// and versions are only ordered within a record. For a range: its last key.
   std::uint64_t place = 0;
   std::uint32_t digest = 0;  ///< of the content; of a range: the number of its rows
-  std::uint16_t bytes =
-      0;  ///< length of the content that the digest covers, counted from the row's first byte
+  std::uint16_t bytes = 0;   ///< length of the digested content, from the row's first byte
   std::uint8_t table = 0;
   Kind kind : 4 = Kind::read;
   std::uint8_t flags : 4 = 0;

@@ -127,8 +127,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
   bool update(AccessId state, TableBase<M>& table, std::uint32_t entry, std::uint32_t bytes,
               Modify modify) override {
     std::uint32_t digest = 0;
-    std::uint16_t written =
-        0;  // in a replay, the number of its writes at that time is not known here
+    std::uint16_t written = 0;  // in a replay the number of its writes is not known
     const bool done = txn_->update(state, table, entry, bytes, [&](std::byte* copy) {
       modify(copy);
       written = told(bytes);

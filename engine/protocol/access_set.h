@@ -80,9 +80,7 @@ class ValueArena {
   }
 
   std::byte* grow(std::size_t bytes) {
-    if (bytes >
-        kChunkBytes /
-            4) {  // a chunk of its own, so that bump allocation continues in the current one
+    if (bytes > kChunkBytes / 4) {  // own chunk: bump allocation continues in the current one
       large_.push_back(chunk(bytes));
       return start_of(large_.back());
     }

@@ -187,8 +187,7 @@ class EarlyValidatingCore : public OptimisticCore<M> {
     std::uint32_t pending = 0;
     typename Dependencies<M>::Mark dependencies{};
     std::uint16_t progress = 0;
-    bool behind_gap =
-        false;  ///< the log does not cover everything before it: no retry can start from it
+    bool behind_gap = false;  ///< the log has a gap before it: no retry starts here
   };
 
   /// Whether what earlier points have validated may still be valid. A dirty read whose writer has

@@ -33,9 +33,8 @@ struct alignas(64) PendingVersion {
   const Record<M>* record = nullptr;
   VersionOwner<M>* owner = nullptr;
   std::uint64_t incarnation = 0;
-  std::uint64_t word = 0;  ///< the TID word it will be committed with
-  const std::byte* value =
-      nullptr;  ///< its first columns; the others are those of the version before it
+  std::uint64_t word = 0;            ///< the TID word it will be committed with
+  const std::byte* value = nullptr;  ///< its first columns; the others are the earlier version's
   std::uint32_t bytes = 0;
   std::uint32_t reach = 0;  ///< the most bytes of it and the versions before it, when it was added
 };

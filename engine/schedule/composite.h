@@ -13,8 +13,7 @@ struct CompositeWeights {
   double delay = 1;     ///< of the mean delay that it imposes on the waiting transactions
   double work = 8;      ///< of the work per waiting transaction that is still queued for its keys
   double length = 0.1;  ///< of the candidate's own length
-  double bound =
-      0.5;  ///< of the increase by its writes of the least makespan that the queues allow
+  double bound = 0.5;   ///< of the increase of the least makespan by its writes
 };
 
 /// A composite dispatching rule as used in job shops (Pinedo, "Scheduling", §14.2). Like SMF it

@@ -20,9 +20,8 @@ struct Round {
   static constexpr std::uint64_t kMost = 3;
 
   std::uint64_t start = 0;  ///< its first span
-  std::uint64_t alike =
-      0;  ///< number of previous rounds with the same result, up to the limit that counts
-  bool schedules = true;  ///< their result
+  std::uint64_t alike = 0;  ///< previous rounds with this result, up to the limit that counts
+  bool schedules = true;    ///< their result
 
   [[nodiscard]] std::uint64_t spans() const { return kLeast << alike / kPatience; }
   [[nodiscard]] std::uint64_t end() const { return start + spans(); }

@@ -204,9 +204,8 @@ class ConsistencyCheck {
   const Requests& requests_;
   std::int64_t initial_stock_;
   std::vector<ProductSums> products_;
-  std::vector<OrderSums> orders_;  // in the order of their numbers
-  std::vector<RequestId>
-      from_carts_;  // the request that put each line into a cart, here or in an order
+  std::vector<OrderSums> orders_;      // in the order of their numbers
+  std::vector<RequestId> from_carts_;  // the request that put each line into a cart
   Violations violations_;
 };
 
