@@ -56,7 +56,7 @@ TEST(Intervals, LeaveTheWarmUpOut) {
 }
 
 TEST(Intervals, BeginAndEndOnTime) {
-  // 130 µs is no multiple of the time between two looks at a run.
+  // 130 µs is no multiple of the polling period.
   for (const double seconds : {0.005, 0.0013}) {
     const Result result = session_runs::run(*open(), in_intervals({}, seconds));
     ASSERT_EQ(result.intervals.size(), kIntervals);
@@ -89,8 +89,8 @@ TEST(Intervals, AreNotThereUnlessTheyAreAskedFor) {
 }
 
 TEST(PlannedSwitch, IsMadeWhenItIsDueAndNotBefore) {
-  // A transaction counts where it began, and what it goes on to do after the switch with it; where
-  // there is little contention, none lasts for an interval.
+  // A transaction counts where it began, including what it does after the switch; with little
+  // contention none lasts for an interval.
   const std::string calm = "1000";
   const RunOptions options = going_over(*open(calm));
   RunOptions staying = options;

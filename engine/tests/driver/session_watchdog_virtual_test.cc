@@ -18,13 +18,13 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
-/// Sessions of a workload whose workers wait for what nobody does.
+/// Sessions of a workload whose workers wait for events that never happen.
 namespace heddle {
 namespace {
 
 using M = VirtualMachine;
 
-/// Every transaction reads a row, and then sleeps until somebody wakes it.
+/// Every transaction reads a row, and then sleeps until it is woken.
 class Sleeping {
  public:
   struct Options {
@@ -89,7 +89,7 @@ TEST(SessionWatchdog, AWaitThatNobodyEndsIsTold) {
   }
   machine.schedule.kind = ScheduleKind::priorities;
 #if defined(__SANITIZE_ADDRESS__)
-  // What the cores hold that are left behind is kept for good, as it must be.
+  // The memory of cores that are left behind is kept for good, as it must be.
   const __lsan::ScopedDisabler kept;
 #endif
   const auto session = open_sleeping(machine);

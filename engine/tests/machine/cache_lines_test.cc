@@ -18,7 +18,7 @@ namespace {
 
 using enum CacheLines::Access;
 
-/// Costs that can be told apart, in ticks.
+/// Distinct costs, in ticks.
 CostModel distinct_costs() {
   CostModel model;
   model.cores_per_socket = 2;
@@ -45,14 +45,14 @@ class Lines : public testing::Test {
   CacheLines::Ticks cost_at(CacheLines::Ticks now, int core, CacheLines::Access access) {
     return lines_.cost(core, &memory_[0], access, now);
   }
-  /// Long after whatever was before.
+  /// Long after any earlier access.
   CacheLines::Ticks cost(int core, std::size_t line, CacheLines::Access access) {
     now_ += 1'000'000;
     return lines_.cost(core, &memory_[line], access, now_);
   }
 
   std::vector<Memory> memory_{64};
-  /// A database far larger than the shared cache: what nobody has touched is in memory.
+  /// A database far larger than the shared cache: untouched lines are in memory.
   static constexpr std::size_t kHuge = std::size_t{1} << 40;
   CacheLines lines_{distinct_costs(), 4, 1.0, kHuge};
   CacheLines::Ticks now_ = 0;
@@ -88,7 +88,7 @@ TEST_F(Lines, ALineThatItsOwnerHasEvictedIsNotInAnotherCoresCache) {
   EXPECT_EQ(cost(kNear, 0, load), 10U);
 }
 
-/// Who has touched a line of late need not look it up, and must learn of all that befalls it.
+/// A core that has touched a line recently need not look it up, and must notice every later change.
 TEST_F(Lines, WhatOthersDoToALineThatWasTouchedOfLateIsNoticed) {
   (void)cost(0, 0, store);
   (void)cost(0, 0, exchange);
@@ -124,7 +124,7 @@ TEST(LinesFarApart, ShareAPlaceAmongTheRecentOnesAndAreBothKept) {
   }
 }
 
-/// CacheLines as its description has it, without a short cut.
+/// CacheLines according to its description, without optimisations.
 class PlainLines {
  public:
   using Ticks = CacheLines::Ticks;
@@ -374,7 +374,7 @@ TEST(LinesOfASmallDatabase, AreInTheSharedCacheFromTheStart) {
   EXPECT_EQ(lines.cost(0, memory.data(), load, 0), 10U);
 }
 
-/// Where memory lies must not matter, or no run could be repeated.
+/// The placement of memory must not matter; otherwise no run could be repeated.
 TEST(LinesAnywhere, AreNumberedAsTheyAreTouched) {
   struct alignas(64) Memory {
     std::array<std::byte, 64> bytes;

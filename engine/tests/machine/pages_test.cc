@@ -32,7 +32,7 @@ TEST(Pages, AreGivenOutOnceEach) {
   std::byte* const kept = first.start();
   Pages second(1);
   EXPECT_NE(second.start(), kept);
-  first = Pages(1);  // the exchange gives back what `first` held
+  first = Pages(1);  // the exchange returns the memory of `first`
   EXPECT_NE(first.start(), second.start());
   const Pages moved = std::move(second);
   EXPECT_NE(moved.start(), first.start());

@@ -14,7 +14,7 @@
 #include "machine/signal.h"
 #include "machine/virtual.h"
 
-/// Schedules other than the cost model's, and cores that can't go on under them.
+/// Schedules other than the cost model's, and cores that can't continue under them.
 namespace heddle {
 namespace {
 
@@ -89,8 +89,8 @@ TEST(Schedule, CoresAreHeldUpAsOftenAndAsLongAsAskedFor) {
   EXPECT_NEAR(held_up(10, 1), kSteps / 20.0, 0.1 * kSteps / 20);
 }
 
-/// Core 0 goes through two phases, one right after the other, and early. Core 1 gets there later.
-/// Whether it sees the first phase, and, if it is to, then the second.
+/// Core 0 goes through two phases, one right after the other, and early. Core 1 arrives later.
+/// Whether core 1 sees the first phase and, if `both`, then the second.
 bool seen(bool both, const ScheduleOptions& schedule, std::uint64_t seed) {
   constexpr int kElsewhere = 8;
   Word phase;
@@ -108,7 +108,7 @@ bool seen(bool both, const ScheduleOptions& schedule, std::uint64_t seed) {
   return found;
 }
 
-/// The first seed under which it is, if there is one below `seeds`.
+/// The first seed below `seeds` under which it does.
 std::optional<std::uint64_t> first_seen(bool both, const ScheduleOptions& schedule,
                                         std::uint64_t seeds) {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
@@ -148,7 +148,7 @@ TEST(Schedule, CoresThatSpinLetOthersGoOn) {
   }
 }
 
-/// A wait that nobody ends, under a schedule without rescue, in a run that would go on for long.
+/// A wait that never ends, under a schedule without rescue, in a run that would last long.
 TEST(Schedule, AWaitThatNobodyEndsIsTold) {
   for (ScheduleOptions schedule : {kClock, kDelays, kPriorities}) {
     schedule.rescue = false;
@@ -162,7 +162,7 @@ TEST(Schedule, AWaitThatNobodyEndsIsTold) {
   }
 }
 
-/// The others go on: only who looks at the word sees it.
+/// The others continue: only a core that reads the word sees it.
 TEST(Schedule, ALostWakeUpIsTold) {
   for (ScheduleOptions schedule : {kClock, kDelays, kPriorities}) {
     schedule.rescue = false;
@@ -231,7 +231,7 @@ TEST(Schedule, ACoreThatDoesNotLeaveIsTold) {
   }
 }
 
-/// Idling is by time; who idles is not chosen before, and time jumps if nobody else can go on.
+/// Idling is by time: an idle core is not chosen before, and time jumps if no other core can run.
 TEST(Schedule, IdlingLastsAsLongAsAskedFor) {
   const std::atomic<std::uint64_t> stop{0};
   std::vector<int> order;

@@ -62,7 +62,7 @@ TEST(Timeline, HoldsNoMoreThanFitsOfWhatWasGoingOnWhenItOpened) {
   timeline.open();
   EXPECT_EQ(times(timeline), (std::vector<std::uint64_t>{0, 1, 2, 3}));
   EXPECT_EQ(timeline.dropped(), 5U);
-  timeline.add_spin(spin(9, 1), false);  // its core's last event is not there any more
+  timeline.add_spin(spin(9, 1), false);  // its core's last event has been dropped
   EXPECT_EQ(timeline.events().size(), 4U);
 }
 

@@ -101,7 +101,7 @@ TEST(Virtual, OnlyWhatIsSharedCosts) {
   EXPECT_GT(time_of(8, true) / time_of(2, true), 3.0) << "writers of one line take turns";
 }
 
-/// Waiting costs no steps: it ends when the word moves, not at a poll.
+/// Waiting costs no steps: it ends when the word changes, not at a poll.
 TEST(Virtual, AParkedCoreGoesOnWhenItsWordMoves) {
   Signal<M> signal;
   M::Ticks published = 0;
@@ -202,7 +202,7 @@ TEST(Virtual, ObjectsAreNumberedAsTheyAreTouched) {
   });
 }
 
-// As by address on a real machine: if hot rows came first, for they are touched first, every
+// As by address on a real machine: if hot rows came first, because they are touched first, every
 // transaction that locks in this order would hold them longest.
 TEST(Virtual, OrderHasNothingToDoWithWhoIsTouchedFirst) {
   PageArray<std::uint64_t> first(1024);

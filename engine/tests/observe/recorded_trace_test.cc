@@ -24,7 +24,7 @@
 #include "storage/storage.h"
 #include "storage/table.h"
 
-/// What a run's transactions asked for, as it is written down while they run.
+/// The accesses of a run's transactions, as recorded while they run.
 namespace heddle {
 namespace {
 
@@ -44,7 +44,7 @@ Accesses accesses_of(const TraceLog& log) {
   return all;
 }
 
-/// Of transactions that pass no hints and are not drawn.
+/// For transactions that pass no hints and are not drawn.
 class NoInputs final : public Inputs {
  public:
   [[nodiscard]] std::size_t input_bytes() const override { return 0; }
@@ -69,7 +69,7 @@ class TraceOfOneWorker : public testing::Test {
     storage.boundary(0, M::now());
   }
 
-  /// @param times that the procedure is run within the attempt
+  /// @param times number of runs of the procedure within the attempt
   Outcome attempt(int type, const std::function<Outcome(Traced&)>& body, int times = 1) {
     txn.begin();
     observer->begin(type, false);
@@ -88,7 +88,7 @@ class TraceOfOneWorker : public testing::Test {
     return attempt_to_commit<M>(txn, procedure, on_end).outcome;
   }
 
-  /// Reads row 20 with access 5, and ends as told.
+  /// Reads row 20 with access 5, and returns `outcome`.
   Outcome read_and_end(int type, Outcome outcome) {
     return attempt(type, [&](Traced& traced) {
       (void)traced.read(5, rows, make_key(20));
@@ -181,12 +181,12 @@ Result run(Session& session, const session_runs::Way& way, std::size_t bytes) {
   return session_runs::run_until(session_runs::has_commits, session, options);
 }
 
-/// The trace and the result are two accounts of one run.
+/// The trace and the result are independent accounts of one run.
 void expect_to_add_up(const Result& result, const Signature& signature) {
   ASSERT_NE(result.trace, nullptr);
   std::map<std::size_t, std::uint64_t> commits;
   std::map<std::size_t, std::uint64_t> rollbacks;
-  std::size_t hints = 0;  // of all: a worker may get no time on a machine with other things to do
+  std::size_t hints = 0;  // of all: a worker may get no processor time on a busy machine
   for (const TraceLog& log : result.trace->logs()) {
     std::size_t access = 0;
     std::size_t hint = 0;

@@ -9,8 +9,8 @@
 #include "storage/epochs.h"
 #include "storage/tid.h"
 
-/// What counters do where they run out (docs/counters.md): they wait, abort or start over, and none
-/// carries into what stands next to it.
+/// The behaviour of exhausted counters (docs/counters.md): they wait, abort or start over, and none
+/// carries into its neighbour.
 namespace heddle {
 namespace {
 

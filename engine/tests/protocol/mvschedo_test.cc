@@ -22,7 +22,7 @@ using test::kWriter;
 using test::M;
 using Hand = test::Hand<MultiversionTransaction<M, ExpectedWrites<M>>, test::OrderedTable>;
 
-/// Transactions of which something is expected, driven by hand.
+/// Transactions with expected writes, driven by hand.
 class ScheduledHands {
  public:
   ScheduledHands()

@@ -38,7 +38,7 @@ class MvtoHands {
     }
   }
 
-  /// Of two transactions the one that began first comes first.
+  /// Of two transactions the one that began first is the earlier.
   Hand begin(int worker) {
     MultiversionTransaction<M>& txn = txns_[static_cast<std::size_t>(worker)];
     db.storage.boundary(worker, Database::kStill);
@@ -46,7 +46,7 @@ class MvtoHands {
     return {txn, db.rows, hand_states(kWriter)};
   }
 
-  /// From here on whoever would wait is stopped instead.
+  /// From here on a worker that would wait is stopped instead.
   void forbid_waiting() { stop.store(1, std::memory_order_relaxed); }
   MultiversionRuntime<M>& runtime() { return runtime_; }
 
@@ -138,7 +138,7 @@ TEST(Mvto, ColumnsThatAWriteLeavesAloneComeFromTheVersionBefore) {
   EXPECT_TRUE(first.commit() && second.commit() && third.commit());
 }
 
-// ---- what is refused ----------------------------------------------------------------------------
+// ---- refused writes -----------------------------------------------------------------------------
 
 TEST(Mvto, AWriteIsRefusedOnceALaterTransactionHasRead) {
   MvtoHands hands;
@@ -333,7 +333,7 @@ TEST(Mvto, ARowInsertedAndDeletedAgainLeavesNothing) {
   EXPECT_EQ(Database::record(hands.db.rows, 15), nullptr);
 }
 
-// ---- memory, and those who never get through ----------------------------------------------------
+// ---- memory, and transactions that keep aborting ------------------------------------------------
 
 TEST(Mvto, VersionsThatNobodyCanReadAreFreed) {
   MvtoHands hands;

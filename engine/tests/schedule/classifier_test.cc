@@ -31,7 +31,7 @@ Signature signature() {
                     {"rest", {{"read_item", "ITEM", AccessKind::read, false}}}}};
 }
 
-/// Tills 7 and 8 of shop 1 each with the row of LOG that nobody hints at; one item or two.
+/// Tills 7 and 8 of shop 1 each with the row of LOG that no hint names; one item or two.
 Json document() {
   return Json::parse(R"({
     "neighbours": 1,

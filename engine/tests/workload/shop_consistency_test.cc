@@ -5,7 +5,7 @@
 #include "workload/shop.h"
 #include "workload/shop_program.h"
 
-/// Every condition is seen to fail: a check that cannot fail proves nothing.
+/// Every condition is made to fail: a check that cannot fail proves nothing.
 namespace heddle::shop {
 namespace {
 

@@ -180,7 +180,8 @@ TEST(Shop, AnOrderHasRoomForSoManyLines) {
   Alone<Shop> shop(options_of(file));
   (void)shop.run(102);
   EXPECT_EQ(lines_of(shop, 100).size(), shop::kMostOrderLines);
-  EXPECT_EQ(lines_of(shop, 100).back().first, 99);  // past the cart: there was no room to find it
+  EXPECT_EQ(lines_of(shop, 100).back().first,
+            99);  // bought without the cart
   EXPECT_EQ(lines_of(shop, 101).size(), 100 - (shop::kMostOrderLines - 1));
   EXPECT_EQ(shop.workload().tables().cart_line.count_quiescent(), 0U);
   EXPECT_EQ(shop.workload().check(), std::vector<std::string>{});

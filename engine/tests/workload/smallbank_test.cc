@@ -126,7 +126,7 @@ TEST(SmallBank, StaysConsistentAndSolvent) {
   }
 }
 
-/// Every condition is seen to fail: a check that cannot fail proves nothing.
+/// Every condition is made to fail: a check that cannot fail proves nothing.
 class SmallBankConsistency : public test::Damage<SmallBank> {
  protected:
   SmallBankConsistency() : Damage(bank_) { (void)bank_.run(1000); }
