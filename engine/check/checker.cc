@@ -211,7 +211,7 @@ class Check {
                       {before.node, version.node});
       } else if (version.inserted != before.removed) {
         findings_.add("impossible",
-                      row(key) + (version.inserted ? " was inserted where it was already"
+                      row(key) + (version.inserted ? " was inserted although it existed"
                                                    : " was overwritten after it was deleted"),
                       {before.node, version.node});
       }
@@ -243,12 +243,12 @@ class Check {
       const Version& version = versions_[near];
       if (version.place != read.place || !of_one_commit(version.number, read.version)) continue;
       findings_.add("G1b (intermediate read)",
-                    findings_.words().operation(read) + ", which is not what its writer left",
+                    findings_.words().operation(read) + ", which is not its writer's last version",
                     {at.node(), version.node});
       return;
     }
     findings_.add("G1a (aborted read)",
-                  findings_.words().operation(read) + ", which nobody committed", {at.node()});
+                  findings_.words().operation(read) + ", which was never committed", {at.node()});
   }
 
   /// @param next the first version of the record in the run, if it has one
@@ -266,7 +266,8 @@ class Check {
     if (!initial->content.agrees(read.bytes, read.digest)) report_content(key, at, kNone);
     if (next == versions_.size() || versions_[next].place != read.place) return;
     if (follows(next) || versions_[next].inserted) {
-      findings_.add("impossible", row(key) + " was read as it was before the run, and was not then",
+      findings_.add("impossible",
+                    row(key) + " was read as it was before the run, when it did not exist",
                     {at.node(), versions_[next].node});
     }
     add_overwrite(at.node(), versions_[next].node);
@@ -312,7 +313,7 @@ class Check {
         index < versions_.size() && writes_of(versions_[index].number) == dirty.writes;
     if (!last) {
       findings_.add("G1b (intermediate read)",
-                    findings_.words().operation(read) + ", which is not what it left",
+                    findings_.words().operation(read) + ", which is not its last version",
                     {at.node(), writer});
       return;
     }
@@ -350,7 +351,7 @@ class Check {
 
   void report_content(std::uint32_t key, const Place& at, std::uint32_t writer) {
     findings_.add("torn or mistaken read",
-                  row(key) + ": what was read as " + findings_.words().operation(operation(at)) +
+                  row(key) + ": the content read as " + findings_.words().operation(operation(at)) +
                       " is not the content of that version",
                   {at.node(), writer});
   }

@@ -41,7 +41,7 @@ class Contradictions {
     if (attempt_.ended < attempt_.began) report("ended before it began");
     if (attempt_.ended < latest_) report("ended before an earlier one of its worker began");
     if (attempt_.end == End::aborted && attempt_.operations != 0) {
-      report("was aborted, and has operations that were kept");
+      report("was aborted, but its operations were kept");
     }
   }
 
@@ -53,7 +53,7 @@ class Contradictions {
       look_at_range(one);
     }
     if (one.is(flag::kOfRange) && (one.kind != Kind::read || !is_in_range(one))) {
-      report(one, "of a range that is not before it, or not around it");
+      report(one, "of a range that does not precede it, or does not contain it");
     }
     if (one.is(flag::kUncommitted) && one.kind != Kind::read && one.kind != Kind::miss) {
       report(one, "which can't be of an uncommitted version");
@@ -65,7 +65,8 @@ class Contradictions {
   }
 
   void look_at_write(const Operation& one) {
-    if (attempt_.of_the_past) report(one, "though it read the past, where nobody writes");
+    if (attempt_.of_the_past)
+      report(one, "although it read a snapshot, where no transaction writes");
     const bool taken_back = one.is(flag::kOwn);
     if (!taken_back && attempt_.end == End::rolled_back) {
       report(one, "which a rollback takes back");

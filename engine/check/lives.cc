@@ -58,7 +58,7 @@ void Lives::order(std::uint32_t key, const std::vector<LifeInRecord>& told) {
         // Their versions have decided it.
         if (told[at].number > told[later].number) continue;
       } else if (!one_first && !two_first) {
-        report(key, "inserted where it was already", {one.first, one.last, two.first, two.last});
+        report(key, "inserted although it existed", {one.first, one.last, two.first, two.last});
       } else {
         choose(one_first, edge_or_none(one.last, two.first, Why::ww), two_first,
                edge_or_none(two.last, one.first, Why::ww));
@@ -111,7 +111,7 @@ void Lives::place_beside(const Miss& miss, const Life& life) {
     choose(may_precede, edge_or_none(miss.node, life.first, before), may_follow,
            edge_or_none(life.last, miss.node, Why::wr));
   } else {
-    report(miss.key, "missed though it was there all the time", {miss.node, life.first, life.last});
+    report(miss.key, "missed although it existed all the time", {miss.node, life.first, life.last});
   }
 }
 

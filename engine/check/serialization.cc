@@ -52,7 +52,7 @@ void Serialization::find_reversed() {
       continue;
     const Words& words = findings_.words();
     findings_.add("contradiction",
-                  words.name(edge.to()) + " rests on " + words.name(edge.from()) +
+                  words.name(edge.to()) + " depends on " + words.name(edge.from()) +
                       ", which began when it had ended\n" + words.cycle({edge}),
                   {edge.from(), edge.to()});
   }

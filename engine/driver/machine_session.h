@@ -114,8 +114,8 @@ class MachineSession final : public Session {
     Storage<M>& storage = database_->storage();
     if (storage.epochs().used_up()) {
       throw std::runtime_error(
-          "this session has used all epochs that versions have room for; open "
-          "a new one, and give a longer epoch_us");
+          "this session has used all epochs that versions can hold; open a new one, and give a "
+          "longer epoch_us");
     }
     if (options.history_bytes != 0 && has_run_) {
       // The epoch separates existing versions from those of this run.

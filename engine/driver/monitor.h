@@ -70,7 +70,7 @@ class Monitor {
     }
     std::string text = "a worker made no progress for " +
                        std::to_string(M::microseconds(patience_) / 1e6) + " s\n" + dump_;
-    if (!left) text += "it did not leave when told to stop; the session is abandoned\n";
+    if (!left) text += "it did not leave when it was asked to stop; the session is abandoned\n";
     return text;
   }
 

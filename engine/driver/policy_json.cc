@@ -64,7 +64,7 @@ Json parse_strictly(std::string_view text) {
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second) {
-      fail("", "the key " + shown(value) + " stands twice in one object");
+      fail("", "the key " + shown(value) + " occurs twice in one object");
     }
     return true;
   };
@@ -175,7 +175,7 @@ Signature read_signature(const Json& json) {
       const Json& number = field(access_json, "id", at);
       if (!number.is_number_integer() || number != id) {
         fail(at, "field 'id' is " + shown(number) +
-                     "; states are numbered through, so it must be " + std::to_string(id));
+                     "; states are numbered across the types, so it must be " + std::to_string(id));
       }
       if (++id > kMostStates) fail(at, "more than " + std::to_string(kMostStates) + " states");
       type.accesses.push_back({text_field(access_json, "name", at),
@@ -276,9 +276,7 @@ PolicyRow parse_row(const Json& json, const Signature& signature, std::size_t st
     const Json& value = field(json, name, where);
     if (value != expected || value.is_number_float()) {  // 1.0 equals 1, but is no state number
       fail(where, "field '" + std::string(name) + "' is " + shown(value) +
-                      "; rows stand in the "
-                      "order of the signature, so it must be " +
-                      shown(expected));
+                      "; rows are in the order of the signature, so it must be " + shown(expected));
     }
   };
   must_be("state", state);

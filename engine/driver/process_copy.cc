@@ -206,7 +206,7 @@ class Watchdog {
     if (steps == Progress::kFinished) {
       if (spent_s > patience_.finish_s) throw CopyLostError(late());
     } else if (spent_s > patience_.step_s) {
-      throw StuckError("virtual time has stopped; the run was ended");
+      throw StuckError("virtual time has stopped; the run was terminated");
     }
   }
 
@@ -241,7 +241,7 @@ std::string listen(int descriptor, const Child& child, Watchdog watchdog,
     if (count < 0 && errno != EINTR) fail("poll");
     if (count <= 0) {
       if (told) grace_ms -= kPollMs;
-      if (grace_ms < 0) throw CopyLostError("its process did not end when it was told to");
+      if (grace_ms < 0) throw CopyLostError("its process did not end when it was asked to");
       watchdog.look();
       if (!told && interrupted()) {
         child.tell_to_end();
@@ -283,7 +283,7 @@ std::string death(int status) {
     const int signal = WTERMSIG(status);
     const char* name = ::sigabbrev_np(signal);
     return "its process ended by signal SIG" + std::string(name == nullptr ? "?" : name) +
-           (signal == SIGKILL ? ", such as for want of memory" : "");
+           (signal == SIGKILL ? ", possibly because memory was short" : "");
   }
   return "its process ended with status " + std::to_string(WEXITSTATUS(status));
 }

@@ -74,15 +74,15 @@ class Cores {
     return false;
   }
   bool leave_parked() {
-    return leave_behind("every core that has not left is parked, and nobody is left to wake it");
+    return leave_behind("every core that has not left is parked, and no core is left to wake it");
   }
   bool leave_asleep(std::size_t core) {
     return leave_behind("core " + std::to_string(core) +
-                        " is parked on a word that has moved on: its wake-up was lost");
+                        " is parked on a word that has changed: its wake-up was lost");
   }
   bool leave_late(std::uint64_t grace_us) {
     return leave_behind("some cores did not leave within " + std::to_string(grace_us) +
-                        " us of virtual time after they were told to");
+                        " us of virtual time after they were asked to");
   }
 
   int core_ = 0;  ///< the running core

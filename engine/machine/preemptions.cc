@@ -44,9 +44,9 @@ int Preemptions::begin_before(const Script& from, const Run& run) {
     const auto found = std::find_if(visited.choices.begin(), visited.choices.end(),
                                     [&](const Choice& choice) { return choice.change == change; });
     if (found == visited.choices.end()) {
-      throw std::invalid_argument("the script to begin with is none of this search: at step " +
-                                  std::to_string(change.step) + " it has no switch to core " +
-                                  std::to_string(change.core));
+      throw std::invalid_argument(
+          "the script to begin with does not belong to this search: at step " +
+          std::to_string(change.step) + " it has no switch to core " + std::to_string(change.core));
     }
     visited.next = static_cast<std::size_t>(found - visited.choices.begin()) + 1;
     preemptions += int{found->preempts};

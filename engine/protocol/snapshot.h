@@ -41,7 +41,7 @@ class SnapshotTransaction : public TypedAccess<SnapshotTransaction<M, kKeepsVers
   Row<std::byte> read_row(AccessId state, T& table, const typename T::KeyType& key, Width bytes,
                           const Record<M>* found = nullptr) {
     const Scope scope(AccessKind::read, state, table, [&key] { return key.words[0]; });
-    assert(table.in_snapshots() && "this table keeps no past for snapshots");
+    assert(table.in_snapshots() && "this table keeps no past versions for snapshots");
     NodeVersion<M> node;
     const Record<M>* record = found != nullptr ? found : table.index().find(key, node);
     return record == nullptr ? Row<std::byte>{} : row_of(*record, bytes);
@@ -52,7 +52,7 @@ class SnapshotTransaction : public TypedAccess<SnapshotTransaction<M, kKeepsVers
                  const typename T::KeyType& hi, Order order, std::uint32_t limit, Width bytes,
                  F visit) {
     const Scope scope(AccessKind::scan, state, table, [&lo] { return lo.words[0]; });
-    assert(table.in_snapshots() && "this table keeps no past for snapshots");
+    assert(table.in_snapshots() && "this table keeps no past versions for snapshots");
     std::uint32_t visited = 0;
     table.index().scan(lo, hi, order, [&](const NodeVersion<M>&, auto entries) {
       look_ahead_in_scan<M>(entries, limit, bytes);

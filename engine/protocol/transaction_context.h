@@ -106,7 +106,7 @@ class alignas(64) TransactionContext {
   static constexpr std::uint64_t kIncarnationMask = (std::uint64_t{1} << kIncarnationBits) - 1;
   static_assert(kIncarnationShift + kIncarnationBits <= 64);
   static_assert(kOutcomes < kIncarnationMask,
-                "an outcome is not taken for one of an earlier round");
+                "an outcome is not mistaken for one of an earlier round");
   static constexpr int kProgressShift = 1;
   static constexpr std::uint64_t kProgressMask =
       (std::uint64_t{1} << (kIncarnationShift - kProgressShift)) - 1;

@@ -93,7 +93,7 @@ class Tpcc {
       case tpcc::Type::order_status:
       case tpcc::Type::stock_level: break;
     }
-    assert(false && "queries go to query()");
+    assert(false && "queries are run by query()");
     return Outcome::rollback;
   }
 

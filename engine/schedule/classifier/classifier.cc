@@ -108,7 +108,7 @@ std::map<std::string, std::vector<std::uint64_t>> read_hot_keys(const Json& json
   }
   if (count > admission::kSlots) {
     fail(at, "has " + std::to_string(count) + " keys; at most " +
-                 std::to_string(admission::kSlots) + " are told apart");
+                 std::to_string(admission::kSlots) + " are distinguished");
   }
   return hot_keys;
 }
@@ -169,7 +169,7 @@ void read_rows(const Json& json, Classifier::Type& type, const std::string& at) 
     auto& values = type.rows.emplace_back();
     for (const Json& value : list(row, at)) values.push_back(integer(value, 0, most, at));
     if (values.size() != type.rows.front().size()) fail(at, "are not all of one length");
-    if (!seen.insert(values).second) fail(at, shown(row) + " is there twice");
+    if (!seen.insert(values).second) fail(at, shown(row) + " occurs twice");
   }
   if (type.rows.size() * (type.rows.front().size() + 1) > Classifier::kMostNumbers) {
     fail(at, std::to_string(type.rows.size()) + " of " + std::to_string(type.rows.front().size()) +

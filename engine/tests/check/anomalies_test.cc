@@ -182,7 +182,7 @@ TEST(Corpus, InconsistentPast) {
       .read_the_past(2, {read(kX, 0), read(kY, 1)}, {10, 11});
   expect_cycle(story, "G-single (read skew)",
                {"w1:0 --wr rows/2--> w2:0", "w2:0 --rw rows/1--> w1:0"});
-  expect_anomaly(story, "G-single (read skew)", {"reads the past"});
+  expect_anomaly(story, "G-single (read skew)", {"reads a snapshot"});
   expect_serializable(Story()
                           .commit(1, {write(kX, 1), write(kY, 1)}, {1, 2})
                           .commit(1, {write(kX, 2), write(kY, 2)}, {3, 4})
@@ -209,7 +209,7 @@ TEST(Corpus, ReadOfWhatHadNotEnded) {
   expect_anomaly(story, "G1a (aborted read)", {"w2:0", "rows/1", "which did not commit"});
 }
 
-TEST(Corpus, ReadOfAVersionNobodyCommitted) {
+TEST(Corpus, ReadOfAVersionNeverCommitted) {
   Story story;
   story.commit(1, {write(kX, 1)}).commit(2, {read(kX, 2)});
   expect_anomaly(story, "G1a (aborted read)", {"w2:0", "read rows/1 = version 3.1"});
@@ -346,7 +346,7 @@ TEST(Corpus, PhantomSkew) {
 }
 
 /// A range that misses many rows is not placed row by row.
-TEST(Corpus, RangesOverManyRowsThatCameAndWent) {
+TEST(Corpus, RangesOverManyInsertedAndDeletedRows) {
   const auto queue = [](Step (*change)(Row, std::uint64_t), std::uint64_t number, Step more) {
     std::vector<Step> steps{std::move(more)};
     for (std::uint64_t key = 100; key < 1000; ++key) steps.push_back(change({key}, number));
@@ -379,16 +379,16 @@ TEST(Corpus, MissedThoughItWasThereAllTheTime) {
   Story loaded;
   loaded.commit(1, {read(kX, 0)}).commit(2, {miss(kX)});
   expect_anomaly(loaded, "impossible",
-                 {"rows/1", "missed though it was there all the time", "w2:0"});
+                 {"rows/1", "missed although it existed all the time", "w2:0"});
   Story written;
   written.commit(1, {write(kX, 1)}).commit(2, {range(1, 1, {})});
-  expect_anomaly(written, "impossible", {"rows/1", "missed though it was there all the time"});
+  expect_anomaly(written, "impossible", {"rows/1", "missed although it existed all the time"});
   Story timed;
   timed.commit(1, {insert(kNew, 1)}, {1, 2})
       .commit(2, {miss(kNew)}, {3, 4})
       .commit(3, {remove(kNew, 2)}, {5, 6});
   expect_anomaly(timed, "impossible",
-                 {"rows/7", "missed though it was there all the time", "w2:0"});
+                 {"rows/7", "missed although it existed all the time", "w2:0"});
   expect_serializable(Story()
                           .commit(1, {insert(kNew, 1)}, {1, 2})
                           .commit(2, {miss(kNew)}, {3, 6})
@@ -400,13 +400,13 @@ TEST(Corpus, MissedThoughItWasThereAllTheTime) {
 TEST(Corpus, InsertedWhereItWasAlready) {
   Story one_record;
   one_record.commit(1, {insert(kNew, 1)}).commit(2, {insert(kNew, 2)});
-  expect_anomaly(one_record, "impossible", {"rows/7", "inserted where it was already", "w1:0"});
+  expect_anomaly(one_record, "impossible", {"rows/7", "inserted although it existed", "w1:0"});
   Story over_the_loaded;
   over_the_loaded.commit(1, {read(kX, 0)}).commit(2, {insert(kX, 1)});
   expect_anomaly(over_the_loaded, "impossible", {"rows/1", "was read as it was before the run"});
   Story two_records;
   two_records.commit(1, {insert(kNew, 1)}, {1, 2}).commit(2, {insert(kNewAgain, 1)}, {3, 4});
-  expect_anomaly(two_records, "impossible", {"rows/7", "inserted where it was already"});
+  expect_anomaly(two_records, "impossible", {"rows/7", "inserted although it existed"});
   expect_serializable(Story()
                           .commit(1, {insert(kNew, 1)}, {1, 2})
                           .commit(3, {remove(kNew, 2)}, {2, 3})
@@ -529,14 +529,14 @@ TEST(Corpus, MissedWhatItThenOverwrote) {
                {"w1:0 --ww rows/7--> w2:0", "w2:0 --rw rows/7--> w1:0"});
   Story loaded;
   loaded.commit(2, {range(1, 1, {}), remove(kX, 1)});
-  expect_anomaly(loaded, "impossible", {"rows/1", "missed though it was there all the time"});
+  expect_anomaly(loaded, "impossible", {"rows/1", "missed although it existed all the time"});
   // It missed the row before its insert, and misses it after its delete.
   expect_serializable(Story().commit(1, {miss(kNew), range(5, 9, {}), insert(kNew, 1)}));
   expect_serializable(
       Story().commit(1, {insert(kNew, 1)}).commit(2, {remove(kNew, 2), range(5, 9, {})}));
 }
 
-TEST(Corpus, AReaderOfThePastMayMissWhatIsThere) {
+TEST(Corpus, ASnapshotReaderMayMissExistingRows) {
   const auto story = [](std::uint64_t seen) {
     Story story;
     story.commit(1, {insert(kNew, 1), write(kX, 1)}, {1, 2})
@@ -550,7 +550,7 @@ TEST(Corpus, AReaderOfThePastMayMissWhatIsThere) {
 
 /// The state that was read lies between the writers of the versions read and those that overwrote
 /// them.
-TEST(Corpus, WhatAReaderOfThePastReadTellsWhenItWas) {
+TEST(Corpus, TheReadsOfASnapshotReaderDateIt) {
   const auto story = [](std::uint64_t seen) {
     Story story;
     story.commit(1, {insert(kNew, 1)}, {1, 2})
@@ -564,7 +564,7 @@ TEST(Corpus, WhatAReaderOfThePastReadTellsWhenItWas) {
   expect_serializable(story(0));
   expect_serializable(story(2));
   expect_serializable(story(3));
-  expect_anomaly(story(1), "impossible", {"rows/7", "missed though it was there all the time"});
+  expect_anomaly(story(1), "impossible", {"rows/7", "missed although it existed all the time"});
 }
 
 // ---- records that no run can produce ------------------------------------------------------------
@@ -588,8 +588,9 @@ TEST(Contradiction, RestsOnWhatCameLater) {
     return Story().commit(1, {write(kX, 1)}, writer).commit(2, {read(kX, 1)}, reader);
   };
   expect_serializable(story({5, 8}, {1, 5}));
-  expect_anomaly(story({5, 8}, {1, 4}), "contradiction",
-                 {"w2:0 rests on w1:0, which began when it had ended", "w1:0 --wr rows/1--> w2:0"});
+  expect_anomaly(
+      story({5, 8}, {1, 4}), "contradiction",
+      {"w2:0 depends on w1:0, which began when it had ended", "w1:0 --wr rows/1--> w2:0"});
   expect_anomaly(Story().commit(1, {write(kX, 1)}, {5, 8}).commit(2, {write(kX, 2)}, {1, 4}),
                  "contradiction", {"w1:0 --ww rows/1--> w2:0"});
   // A stale read is no contradiction: the reverse of the clock's order is an order.
@@ -602,7 +603,7 @@ TEST(Contradiction, OperationsOfAnAbortedAttempt) {
   const Report report = check_history(history);
   ASSERT_EQ(report.anomalies.size(), 1U);
   EXPECT_EQ(report.anomalies[0].text,
-            "contradiction: w1:0 was aborted, and has operations that were kept\n");
+            "contradiction: w1:0 was aborted, but its operations were kept\n");
 }
 
 TEST(Contradiction, WritesThatARollbackKept) {
@@ -611,9 +612,9 @@ TEST(Contradiction, WritesThatARollbackKept) {
                  {"w1:0 has write rows/1 = version 2.1, which a rollback takes back"});
 }
 
-TEST(Contradiction, WritesOfAReaderOfThePast) {
+TEST(Contradiction, WritesOfASnapshotReader) {
   expect_anomaly(Story().read_the_past(1, {write(kX, 1)}), "contradiction",
-                 {"though it read the past, where nobody writes"});
+                 {"although it read a snapshot, where no transaction writes"});
 }
 
 TEST(Contradiction, VersionsFromBeforeTheRun) {
@@ -630,9 +631,9 @@ TEST(Contradiction, RangesWithoutTheirRows) {
   Step outside = rows;
   outside[2].key = 9;
   expect_anomaly(Story().commit(1, {outside}), "contradiction",
-                 {"of a range that is not before it, or not around it"});
+                 {"of a range that does not precede it, or does not contain it"});
   expect_anomaly(Story().commit(1, {Step{rows[1]}}), "contradiction",
-                 {"of a range that is not before it"});
+                 {"of a range that does not precede it"});
 }
 
 TEST(Contradiction, FlagsThatDoNotGoWithTheOperation) {

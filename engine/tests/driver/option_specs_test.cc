@@ -118,7 +118,7 @@ TEST(OptionSpecs, RealCoresAreOnlyCounted) {
   EXPECT_EQ(specs[0].fallback, OptionValue());
 }
 
-TEST(OptionSpecs, WhatThereIsNotIsRefusedByName) {
+TEST(OptionSpecs, UnknownNamesAreRejected) {
   const auto refusal = [](const std::string& group, const std::string& name) -> std::string {
     try {
       (void)option_specs(group, name);

@@ -82,7 +82,7 @@ TEST(Intervals, AreTheSameEveryTime) {
   EXPECT_EQ(session_runs::run(*open(), going_over(*open())).to_json(), first);
 }
 
-TEST(Intervals, AreNotThereUnlessTheyAreAskedFor) {
+TEST(Intervals, AreOnlyCountedOnRequest) {
   const auto json = nlohmann::json::parse(session_runs::run(*open(), {.seconds = 0.001}).to_json());
   EXPECT_FALSE(json.contains("intervals"));
   EXPECT_FALSE(json.contains("switches"));

@@ -115,7 +115,7 @@ std::string stuck(Session& session, const RunOptions& options) {
   return "the run ended well";
 }
 
-TEST(SessionWatchdog, SaysWhoHangsAndWhoWaitsForWhom) {
+TEST(SessionWatchdog, ReportsTheStuckWorkerAndTheWaits) {
   Stage::get().reset();
   const auto session = open_hanging();
   Stage::get().hangs = true;
@@ -145,7 +145,7 @@ TEST(SessionWatchdog, GivesUpASessionWhoseWorkerNeverLeaves) {
   const auto session = open_hanging();
   Stage::get().hangs = true;
   const std::string text = stuck(*session, {.seconds = 60, .watchdog_s = 0.2});
-  EXPECT_NE(text.find("it did not leave when told to stop; the session is abandoned"),
+  EXPECT_NE(text.find("it did not leave when it was asked to stop; the session is abandoned"),
             std::string::npos)
       << text;
   const std::string unusable = "this session has a stuck worker; open a new one";

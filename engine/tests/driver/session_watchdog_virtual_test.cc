@@ -80,7 +80,7 @@ std::string stuck(Session& session) {
   return "the run ended well";
 }
 
-TEST(SessionWatchdog, AWaitThatNobodyEndsIsTold) {
+TEST(SessionWatchdog, AWaitThatNeverEndsIsReported) {
   MachineOptions machine;
   machine.kind = "virtual";
   {
@@ -94,7 +94,7 @@ TEST(SessionWatchdog, AWaitThatNobodyEndsIsTold) {
 #endif
   const auto session = open_sleeping(machine);
   const std::string text = stuck(*session);
-  EXPECT_EQ(text.find("every core that has not left is parked, and nobody is left to wake it; the "
+  EXPECT_EQ(text.find("every core that has not left is parked, and no core is left to wake it; the "
                       "session is abandoned\nworker 0: "),
             0U)
       << text;

@@ -77,7 +77,7 @@ TEST_F(Lines, WhatTheSocketHasReadIsInItsSharedCache) {
   EXPECT_EQ(cost(kFar, 0, load), 100U) << "the other socket has a cache of its own";
 }
 
-TEST_F(Lines, WhoReadsALineAloneMayWriteIt) {
+TEST_F(Lines, ASoleReaderOfALineMayWriteIt) {
   (void)cost(0, 0, load);
   EXPECT_EQ(cost(0, 0, exchange), 5U);
 }
@@ -275,7 +275,7 @@ TEST_F(Lines, WritersOfOneLineTakeTurns) {
       << "the line arrives at 1030, and only then leaves";
 }
 
-TEST_F(Lines, AStoreGoesOnWhileTheLineIsOnItsWay) {
+TEST_F(Lines, AStoreContinuesWhileTheLineIsInFlight) {
   (void)cost_at(0, kNear, store);
   EXPECT_EQ(cost_at(1000, 0, store), 0U);
   EXPECT_EQ(lines_.drain(0, 1010), 20U) << "a locked instruction waits for it";
@@ -283,7 +283,7 @@ TEST_F(Lines, AStoreGoesOnWhileTheLineIsOnItsWay) {
   EXPECT_EQ(lines_.drain(0, 1030), 0U);
 }
 
-TEST_F(Lines, ACacheHoldsSoManyLines) {
+TEST_F(Lines, ACacheHasAFixedNumberOfLines) {
   for (std::size_t line = 0; line < 5; ++line) (void)cost(0, line, load);
   EXPECT_EQ(cost(0, 4, load), 0U);
   EXPECT_EQ(cost(0, 0, load), 10U) << "the fifth line took its place; the shared cache has it";
@@ -313,7 +313,7 @@ TEST_F(FetchedLines, AreWaitedForAsLongAsTheyAreStillOnTheirWay) {
   EXPECT_EQ(lines.cost(0, &memory_[2], exchange, 1090), 10U + 5U);
 }
 
-TEST_F(FetchedLines, TravelSoManyAtATime) {
+TEST_F(FetchedLines, AreBoundedInFlight) {
   CacheLines lines(fetching(2), 4, 1.0, kHuge);
   for (std::size_t line = 0; line < 5; ++line) lines.fetch_ahead(0, &memory_[line], 1000);
   lines.fetch_ahead(1, &memory_[40], 1000);

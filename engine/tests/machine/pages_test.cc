@@ -51,7 +51,7 @@ TEST(Pages, ComeFromAndGoToAnyThread) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Pages, AreToldFromOtherMemory) {
+TEST(Pages, AreDistinguishedFromOtherMemory) {
   const std::byte* start = nullptr;
   {
     const Pages pages(2 * Pages::kHugePage);
@@ -98,7 +98,9 @@ TEST(Pages, ThatAreReadyAreHadFirst) {
   }
 }
 
-TEST(Pages, MoreThanThereIsIsRefused) { EXPECT_THROW(Pages(std::size_t{1} << 50), std::bad_alloc); }
+TEST(Pages, MoreThanAvailableIsRefused) {
+  EXPECT_THROW(Pages(std::size_t{1} << 50), std::bad_alloc);
+}
 
 }  // namespace
 }  // namespace heddle

@@ -56,7 +56,7 @@ TEST(Script, SaysWhenToSwitch) {
   EXPECT_EQ(loads(2, 2, {{3, 0}, {9, 1}}), "0011") << "a core that is gone can't go on";
 }
 
-TEST(Script, TellsWhoElseCouldHaveGoneOn) {
+TEST(Script, ReportsTheOtherCoresThatCouldHaveRun) {
   ASSERT_EQ(loads(2, 2, {{1, 1}}), "0110");
   const std::vector<ScriptStep> steps{{0b11, 0, true},   // a core had to begin
                                       {0b11, 1, false},  // 0 could have continued
@@ -217,7 +217,7 @@ TEST(Preemptions, FindALostWakeUp) {
   EXPECT_TRUE(Preemptions(0).explore(right).all);
   const Explored explored = Preemptions(1).explore(right);
   EXPECT_FALSE(explored.all);
-  EXPECT_EQ(M::left_behind(), "core 0 is parked on a word that has moved on: its wake-up was lost");
+  EXPECT_EQ(M::left_behind(), "core 0 is parked on a word that has changed: its wake-up was lost");
 }
 
 /// Two cores take two locks, in the same order or not.
@@ -241,7 +241,7 @@ TEST(Preemptions, FindADeadlock) {
   EXPECT_TRUE(Preemptions(0).explore(right).all);
   EXPECT_FALSE(Preemptions(1).explore(right).all);
   EXPECT_EQ(M::left_behind(),
-            "every core that has not left is parked, and nobody is left to wake it");
+            "every core that has not left is parked, and no core is left to wake it");
 }
 
 }  // namespace

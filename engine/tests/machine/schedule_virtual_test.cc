@@ -149,7 +149,7 @@ TEST(Schedule, CoresThatSpinLetOthersGoOn) {
 }
 
 /// A wait that never ends, under a schedule without rescue, in a run that would last long.
-TEST(Schedule, AWaitThatNobodyEndsIsTold) {
+TEST(Schedule, AWaitThatNeverEndsIsReported) {
   for (ScheduleOptions schedule : {kClock, kDelays, kPriorities}) {
     schedule.rescue = false;
     Signal<M> signal;
@@ -158,12 +158,12 @@ TEST(Schedule, AWaitThatNobodyEndsIsTold) {
       (void)signal.wait([](std::uint64_t value) { return value == 4; }, [] { return false; });
     }));
     EXPECT_EQ(M::left_behind(),
-              "every core that has not left is parked, and nobody is left to wake it");
+              "every core that has not left is parked, and no core is left to wake it");
   }
 }
 
 /// The others continue: only a core that reads the word sees it.
-TEST(Schedule, ALostWakeUpIsTold) {
+TEST(Schedule, ALostWakeUpIsReported) {
   for (ScheduleOptions schedule : {kClock, kDelays, kPriorities}) {
     schedule.rescue = false;
     Word word;
@@ -179,7 +179,7 @@ TEST(Schedule, ALostWakeUpIsTold) {
         [&] { return ++polls < 100; }));
     EXPECT_LT(polls, 5);
     EXPECT_EQ(M::left_behind(),
-              "core 0 is parked on a word that has moved on: its wake-up was lost");
+              "core 0 is parked on a word that has changed: its wake-up was lost");
   }
 }
 
@@ -193,7 +193,7 @@ TEST(Schedule, RescueEndsAWait) {
   }
 }
 
-TEST(Schedule, WhoWaitsSeesTheRunEnd) {
+TEST(Schedule, AWaitingCoreSeesTheRunEnd) {
   for (ScheduleOptions schedule : {kClock, kDelays, kPriorities}) {
     schedule.rescue = false;
     Signal<M> signal;
@@ -217,7 +217,7 @@ TEST(Schedule, WhoWaitsSeesTheRunEnd) {
   }
 }
 
-TEST(Schedule, ACoreThatDoesNotLeaveIsTold) {
+TEST(Schedule, ACoreThatDoesNotLeaveIsReported) {
   for (const ScheduleOptions& schedule : {kClock, kDelays, kPriorities}) {
     Word never;
     EXPECT_FALSE(M::run_crew(
@@ -227,7 +227,7 @@ TEST(Schedule, ACoreThatDoesNotLeaveIsTold) {
         },
         [] { return false; }));
     EXPECT_EQ(M::left_behind(),
-              "some cores did not leave within 500 us of virtual time after they were told to");
+              "some cores did not leave within 500 us of virtual time after they were asked to");
   }
 }
 

@@ -79,7 +79,7 @@ TEST(Timeline, ASpinningWaitIsOneEvent) {
   EXPECT_EQ(timeline.events().back().number, 10U);
 }
 
-TEST(Timeline, ASpinThereIsNoRoomForIsOneEventLessAndChangesNoOther) {
+TEST(Timeline, ASpinBeyondTheLimitIsDroppedAndChangesNoOtherEvent) {
   Timeline timeline(1, kBegins);
   timeline.open();
   timeline.add_spin(spin(100, 0), true);
@@ -91,7 +91,7 @@ TEST(Timeline, ASpinThereIsNoRoomForIsOneEventLessAndChangesNoOther) {
   EXPECT_TRUE(timeline.full());
 }
 
-TEST(Timeline, ASpinThatWentOnWhileItOpenedBeginsAnew) {
+TEST(Timeline, ASpinInProgressAtTheOpeningStartsOver) {
   Timeline timeline(100, kBegins);
   timeline.add_spin(spin(100, 0), true);
   timeline.open();

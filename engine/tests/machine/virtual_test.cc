@@ -204,7 +204,7 @@ TEST(Virtual, ObjectsAreNumberedAsTheyAreTouched) {
 
 // As by address on a real machine: if hot rows came first, because they are touched first, every
 // transaction that locks in this order would hold them longest.
-TEST(Virtual, OrderHasNothingToDoWithWhoIsTouchedFirst) {
+TEST(Virtual, OrderDoesNotDependOnFirstTouch) {
   PageArray<std::uint64_t> first(1024);
   PageArray<std::uint64_t> second(1024);
   const auto expect_order = [&] {

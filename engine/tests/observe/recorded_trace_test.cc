@@ -157,7 +157,7 @@ TEST_F(TraceOfOneWorker, HasATransactionOnceHoweverOftenItIsTried) {
       << "it began with its first attempt";
 }
 
-TEST_F(TraceOfOneWorker, AProcedureRunAgainWithinItsAttemptBeginsAnew) {
+TEST_F(TraceOfOneWorker, AProcedureRunAgainWithinItsAttemptStartsOver) {
   const auto body = [&](Traced& traced) {
     (void)traced.read(5, rows, make_key(20));
     return Outcome::commit;
@@ -238,7 +238,7 @@ TEST(RecordedTrace, EndsTheRunWhenItIsFull) {
   expect_to_add_up(result, session->signature());
 }
 
-TEST(RecordedTrace, IsOfRealCoresAndOfNothingElseBesides) {
+TEST(RecordedTrace, IsOfRealCoresAndExcludesAHistory) {
   RunOptions options;
   options.trace_bytes = 1 << 20;
 #if !defined(__SANITIZE_THREAD__)  // no sessions on virtual cores in this build

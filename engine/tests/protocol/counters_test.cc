@@ -30,7 +30,7 @@ TEST(EpochsEnd, LastEpochIsNotLeft) {
   EXPECT_EQ(epochs.reclaimable(), 2U) << "as if a worker held the epoch back";
 }
 
-TEST(EpochsEnd, LastEpochFitsATidWordWithRoomForTimestamps) {
+TEST(EpochsEnd, LastEpochAndItsTimestampsFitATidWord) {
   const std::uint64_t after = tid::first_of_epoch(tid::kLastEpoch + 1);
   EXPECT_EQ(tid::epoch(after), tid::kLastEpoch + 1);
   EXPECT_GT(after, tid::first_of_epoch(tid::kLastEpoch));
@@ -166,7 +166,7 @@ TEST(IncarnationsEnd, OutcomeIsRememberedOrCountsAsAborted) {
   }
 }
 
-TEST(ProgressEnd, StaysAtTheLastNumberThereIsRoomFor) {
+TEST(ProgressEnd, SaturatesAtTheGreatestNumber) {
   constexpr std::uint32_t kMost = (1U << 23) - 1;
   TransactionContext<M> context;
   const std::uint64_t incarnation = context.incarnation();

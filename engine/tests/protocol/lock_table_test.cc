@@ -178,7 +178,7 @@ TEST_F(Locks, WaitsOnlyIfOlderThanEveryHolder) {
 }
 
 /// Of two that began at once, the lower worker is the older.
-TEST_F(Locks, EqualAgesAreTold) {
+TEST_F(Locks, EqualAgesAreOrderedByWorker) {
   LockRequest<M>& held = hold(2, 0, Mode::exclusive);
   for (const int owner : {1, 3}) {
     LockRequest<M> asked = request(owner, 0, Mode::exclusive);

@@ -78,7 +78,7 @@ TEST(MvSchedO, ALaterReadWaitsForAnExpectedWriteAndSeesIt) {
   EXPECT_TRUE(second.commit());
 }
 
-TEST(MvSchedO, NobodyWaitsForThoseWhoComeLater) {
+TEST(MvSchedO, NoneWaitsForLaterTransactions) {
   ScheduledHands hands;
   const Hand first = hands.begin(0);
   const Hand second = hands.begin(1, {10});

@@ -335,7 +335,7 @@ TEST(Mvto, ARowInsertedAndDeletedAgainLeavesNothing) {
 
 // ---- memory, and transactions that keep aborting ------------------------------------------------
 
-TEST(Mvto, VersionsThatNobodyCanReadAreFreed) {
+TEST(Mvto, UnreachableVersionsAreFreed) {
   MvtoHands hands;
   std::int64_t settled = 0;
   for (int round = 0; round < 200; ++round) {
@@ -348,7 +348,7 @@ TEST(Mvto, VersionsThatNobodyCanReadAreFreed) {
   EXPECT_LE(hands.db.storage.live_bytes(), settled);
 }
 
-TEST(Mvto, VersionsStayWhileSomebodyMayReadThem) {
+TEST(Mvto, VersionsStayWhileTheyMayBeRead) {
   MvtoHands hands;
   const Hand reader = hands.begin(0);
   for (int round = 0; round < 100; ++round) {
@@ -359,7 +359,7 @@ TEST(Mvto, VersionsStayWhileSomebodyMayReadThem) {
   EXPECT_TRUE(reader.commit());
 }
 
-TEST(Mvto, NobodyBeginsWhileATransactionGoesAlone) {
+TEST(Mvto, NoneBeginsWhileATransactionRunsAlone) {
   MvtoHands hands;
   ASSERT_TRUE(hands.runtime().go_alone(0));
   EXPECT_FALSE(hands.runtime().go_alone(1)) << "one at a time";

@@ -1504,7 +1504,7 @@ TEST(CompiledPolicy, TypeWithNoUseForListsIsNative) {
   EXPECT_TRUE(policy.type(kThird).native);
 }
 
-TEST(CompiledPolicy, DirtyReadOfATableNobodyPublishesToIsClean) {
+TEST(CompiledPolicy, DirtyReadOfATableWithoutPublicWritesIsClean) {
   PolicyInWords words;
   words.reads_dirty(kReader);
   const CompiledPolicy alone(words.policy());

@@ -479,7 +479,7 @@ TYPED_TEST(SiloRows, OwnInsertOfAMissedKeyCommits) {
 }
 
 /// Index nodes guard more keys than the one missed.
-TYPED_TEST(SiloRows, InsertsBesideAMissedKeyDoNoHarm) {
+TYPED_TEST(SiloRows, InsertsNextToAMissedKeyDoNoHarm) {
   TypeParam silo;
   const auto reader = silo.begin(0);
   ASSERT_EQ(reader.read(1500), std::nullopt);
@@ -600,7 +600,7 @@ TEST_P(SiloScanned, OwnInsertDoesNoHarm) {
 }
 
 /// Others have changed the node before, so the own insert must be distinguished from theirs.
-TEST_P(SiloScanned, OwnInsertBesideThoseOfOthersDoesNoHarm) {
+TEST_P(SiloScanned, OwnInsertNextToThoseOfOthersDoesNoHarm) {
   const ScanCase& c = GetParam();
   const auto txn = silo_.begin(0);
   ASSERT_FALSE(txn.scan(c.lo, c.hi, c.order, c.limit).empty());

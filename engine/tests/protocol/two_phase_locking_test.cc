@@ -123,7 +123,7 @@ TEST(TwoPhaseLocking, LocksAreHeldToTheEnd) {
   }
 }
 
-TEST(TwoPhaseLocking, TablesNobodyWritesAreNotLocked) {
+TEST(TwoPhaseLocking, TablesThatAreNeverWrittenAreNotLocked) {
   LockingHands hands;
   const Hand txn = hands.begin(0);
   ASSERT_EQ(txn.on(hands.db.points).read(10), 1000);

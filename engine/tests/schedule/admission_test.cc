@@ -101,7 +101,7 @@ TEST(KeyTimes, AnOptimisticWriterMayOverlapReadersThatEndBeforeIt) {
   EXPECT_EQ(times.earliest(operations({writes(1)}), 1050, 60), 1110u);
 }
 
-TEST(KeyTimes, WritesThatAreSeenAtOnceHoldNobodyUpForLong) {
+TEST(KeyTimes, WritesThatAreSeenAtOnceDelayOthersBriefly) {
   KeyTimes<Machine> times(Rules::mvtso);
   (void)times.place(operations({writes(1, 0.25F)}), 1000, 80);
   EXPECT_EQ(times.earliest(operations({reads(1, 0)}), 1000, 80), 1030u);
@@ -245,7 +245,7 @@ TEST(Smf, WhatHasBeenOvertakenOftenEnoughGoes) {
   EXPECT_EQ(choice.start, 1100u);
 }
 
-TEST(Smf, LooksAtNoMoreThanItsSamples) {
+TEST(Smf, ComparesOnlyItsSamples) {
   // One of eight could start; of two samples one is the oldest, so one draw in seven finds it.
   int found = 0;
   for (std::uint64_t seed = 0; seed < 700; ++seed) {
@@ -318,7 +318,7 @@ TEST(Probe, DoesWhatHasPaid) {
   EXPECT_GT(scheduled_share(probe, 32 * kRound, 40 * kRound, 10, 20), 0.95);
 }
 
-TEST(Probe, LooksTheMoreSeldomTheLongerItFindsTheSame) {
+TEST(Probe, TestsLessOftenTheLongerTheResultIsTheSame) {
   ProbeCounts<Machine> counts;
   Probe<Machine> probe(counts, kSpan);
   // Of short rounds a span of 16 is lost, and of the longest one of 128.
@@ -337,7 +337,7 @@ TEST(Probe, LooksTheMoreSeldomTheLongerItFindsTheSame) {
   EXPECT_NEAR(scheduled_share(probe, now, now + 4 * kRound, 10, 20), 1 - 0.5 / 15.5, 0.01);
 }
 
-TEST(Probe, ARoundThatNobodyBeganIsLeftOut) {
+TEST(Probe, ARoundWithoutABeginIsSkipped) {
   ProbeCounts<Machine> counts;
   Probe<Machine> probe(counts, kSpan);
   (void)scheduled_share(probe, 0, 2 * kRound, 20, 10);
@@ -349,7 +349,7 @@ TEST(Probe, ARoundThatNobodyBeganIsLeftOut) {
   EXPECT_TRUE(probe.measures());
 }
 
-TEST(Probe, WhoTookTheTimeBeforeOthersBeganTheRoundDoesNotMeasure) {
+TEST(Probe, AWorkerWithATimeBeforeTheRoundDoesNotMeasure) {
   ProbeCounts<Machine> counts;
   Probe<Machine> one(counts, kSpan);
   Probe<Machine> late(counts, kSpan);
@@ -398,7 +398,7 @@ TEST(Probe, AllMeasureAndChangeAtTheSameTime) {
   }
 }
 
-TEST(Probe, NobodyIsHeldIntoASpanThatMeasuresWhatIsDrawn) {
+TEST(Probe, NoneIsDelayedIntoASpanThatMeasuresDrawing) {
   ProbeCounts<Machine> counts;
   Probe<Machine> probe(counts, kSpan);
   (void)probe.schedules(kSpan / 2);

@@ -59,7 +59,7 @@ TEST(Placement, ReadersShareALockButDoNotBeginBeforeTheOneBefore) {
   EXPECT_EQ(starts(problem, Order{0, 1, 2}), (std::vector<Slot>{1, 3, 4}));
 }
 
-TEST(Placement, AKeyThatNobodyWritesHoldsNobodyUp) {
+TEST(Placement, AKeyThatIsNeverWrittenDelaysNoTransaction) {
   const Problem problem(batch_of({"**r1", "r1", "w2"}), Protocol::kMvtso);
   EXPECT_EQ(problem.touches.key_count(), 0U);
   EXPECT_EQ(starts(problem, Order{0, 1, 2}), (std::vector<Slot>{1, 1, 1}));

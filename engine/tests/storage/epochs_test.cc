@@ -31,7 +31,7 @@ TEST(Epochs, MoveOnOnceEveryRunningWorkerHasAnnouncedTheLast) {
   EXPECT_EQ(epochs.current(), first + 2);
 }
 
-TEST(Epochs, WorkerThatLeavesHoldsNobodyBack) {
+TEST(Epochs, WorkerThatLeavesDoesNotDelayTheEpoch) {
   Epochs<M> epochs(2);
   epochs.enter(0);
   epochs.enter(1);

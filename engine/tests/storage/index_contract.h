@@ -289,7 +289,7 @@ TYPED_TEST_P(IndexContract, AMissIsGuarded) {
 
 /// A transaction that saw keys missing and then inserted some of them can distinguish its own
 /// inserts from all others, whatever splits they caused.
-TYPED_TEST_P(IndexContract, OwnInsertsAreToldFromOthers) {
+TYPED_TEST_P(IndexContract, OwnInsertsAreDistinguishedFromOthers) {
   constexpr std::uint64_t kIds = 3000;
   Records records(kIds);
   for (int seed = 0; seed < 150 / kSlowdown; ++seed) {
@@ -417,7 +417,8 @@ TYPED_TEST_P(IndexContract, ThreadsOnTheSameKeysTakeTurns) {
 REGISTER_TYPED_TEST_SUITE_P(IndexContract, MatchesAModel, FindsNearlyEveryRecordInWhatIsFetched,
                             InsertOfAPresentKeyChangesNothing, RemoveAsksForTheRecord,
                             AHitLeavesSeenAlone, ExtremeKeysAreKeysLikeOthers, AMissIsGuarded,
-                            OwnInsertsAreToldFromOthers, AnEmptiedIndexHasGivenItsNodesBack,
+                            OwnInsertsAreDistinguishedFromOthers,
+                            AnEmptiedIndexHasGivenItsNodesBack,
                             ThreadsOnDisjointKeysDoNotDisturbEachOther,
                             ThreadsOnTheSameKeysTakeTurns);
 

@@ -82,7 +82,7 @@ TYPED_TEST(OrderedIndexTest, ScansMatchAModel) {
   }
 }
 
-TYPED_TEST(OrderedIndexTest, AScanStopsWhenTold) {
+TYPED_TEST(OrderedIndexTest, AScanStopsOnRequest) {
   Records records(1000);
   for (std::uint64_t id = 0; id < 1000; ++id) this->insert(id, records[id]);
   ObservedNodes nodes;
@@ -266,7 +266,7 @@ TYPED_TEST(OrderedIndexTest, ADescendingQueueDoesNotGrow) {
 
 /// While others insert and remove around them, scans keep their order and bounds, return each key
 /// once, miss none that stays, and pair keys with their records.
-TYPED_TEST(OrderedIndexTest, ScansRunBesideWriters) {
+TYPED_TEST(OrderedIndexTest, ScansRunConcurrentlyWithWriters) {
   using K = typename TestFixture::K;
   using Entry = typename TestFixture::Entry;
   constexpr std::uint64_t kIds = 1500;

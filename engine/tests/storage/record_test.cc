@@ -45,7 +45,7 @@ TEST(Tid, VersionsGrowWithTheEpochThenTheSequence) {
   EXPECT_GT(tid::first_of_epoch(7) + tid::kStep, tid::committed(tid::first_of_epoch(7), 15, true));
 }
 
-TEST(Tid, PlaceholdersAndLoadedRowsAreTold) {
+TEST(Tid, PlaceholdersAndLoadedRowsAreDistinguished) {
   EXPECT_TRUE(tid::absent(tid::kPlaceholder));
   EXPECT_EQ(tid::version(tid::kPlaceholder), 0U);
   EXPECT_FALSE(tid::absent(tid::kLoaded));

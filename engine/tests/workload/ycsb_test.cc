@@ -132,7 +132,7 @@ TEST(Ycsb, CheckSeesALostUpdate) {
 }
 
 /// Rows that a run was stopped before inserting do not exist: deleting them has no effect.
-TEST(Ycsb, DeletingWhatIsNotThereIsHarmless) {
+TEST(Ycsb, DeletingMissingRowsIsHarmless) {
   Alone<Ycsb> ycsb(YcsbOptions::parse({{"records", "100"}}));
   auto input = ycsb.next();
   input.count = 1;

@@ -25,7 +25,7 @@ class Program::Reader {
   std::string_view header() {
     if (bytes_.size() < kPrologue ||
         std::memcmp(bytes_.data(), kMagic.data(), kMagic.size()) != 0) {
-      refuse(0, "magic", "it is no replay program");
+      refuse(0, "magic", "it is not a replay program");
     }
     const auto version = number(kMagic.size());
     if (version != kVersion) {
@@ -72,7 +72,7 @@ class Program::Reader {
   [[noreturn]] void refuse(std::uint64_t byte, const std::string& field,
                            const std::string& why) const {
     throw std::invalid_argument("replay program " + path_ + ": byte " + std::to_string(byte) +
-                                ", " + field + ": " + why + "; make it anew from its trace");
+                                ", " + field + ": " + why + "; create it again from its trace");
   }
 
   [[nodiscard]] std::uint32_t number(std::size_t at) const {

@@ -38,7 +38,7 @@ class ConsistencyCheck {
 
   /// The amounts that left accounts must equal those that entered others.
   void expect_none(const char* condition, std::int64_t cents) {
-    if (cents != 0) violations_.add(condition, "they made ", cents, " cents of nothing");
+    if (cents != 0) violations_.add(condition, "transfers created ", cents, " cents");
   }
 
   void check_accounts() {
@@ -61,7 +61,7 @@ class ConsistencyCheck {
                                      row.transacted_cents + row.amalgamated_cents;
       if (row.balance_cents != due_cents || row.transacted_cents % kTransaction_cents != 0) {
         violations_.add("savings", "customer ", key.words[0], " has ", row.balance_cents,
-                        " cents, by what came and went ", due_cents);
+                        " cents, by its deposits and withdrawals ", due_cents);
       }
       if (row.balance_cents < 0) {
         violations_.add("overdrafts", "customer ", key.words[0], " has ", row.balance_cents,
@@ -83,7 +83,7 @@ class ConsistencyCheck {
       if (row.balance_cents != due_cents || row.deposited_cents % kDeposit_cents != 0 ||
           row.checks_cents > 0) {
         violations_.add("checking", "customer ", key.words[0], " has ", row.balance_cents,
-                        " cents, by what came and went ", due_cents);
+                        " cents, by its deposits and withdrawals ", due_cents);
       }
     });
     expect_rows("CHECKING", rows);

@@ -190,7 +190,7 @@ class ConsistencyCheck {
           customer_sums(row.customer_warehouse, row.customer_district, row.customer);
       DistrictSums* district = district_sums(row.warehouse, row.district);
       if (customer == nullptr || district == nullptr) {
-        violations_.add("history", "row ", key.words[0], " names what does not exist");
+        violations_.add("history", "row ", key.words[0], " names rows that do not exist");
         return;
       }
       customer->payments_cents += row.amount_cents;

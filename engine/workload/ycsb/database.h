@@ -86,7 +86,7 @@ class Database {
     if (torn != 0) violations.push_back("USERTABLE: " + std::to_string(torn) + " torn records");
     if (populated != records_) {
       violations.push_back("USERTABLE: " + std::to_string(populated) + " of the " +
-                           std::to_string(records_) + " populated records are there");
+                           std::to_string(records_) + " populated records exist");
     }
     if (sum != 0) {
       violations.push_back("USERTABLE: the records add up to " + std::to_string(sum) +
