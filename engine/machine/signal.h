@@ -30,7 +30,7 @@ class Signal {
 
   /// Replaces the value (bit 0 clear) and wakes the waiters.
   void publish(std::uint64_t value) noexcept {
-    // release: for the waiters' acquire; acquire is not needed, no read is ordered after it.
+    // release is needed, for the waiters' acquire; acquire is not: no read is ordered after it.
     if ((word_.exchange(value, std::memory_order_acq_rel) & kParked) == 0) return;
     if (seeded<M>(SeededFault::lost_wake_up) && (value >> 24) % 8 == 0) return;
     M::unpark(word_.raw());

@@ -516,7 +516,7 @@ class MultiversionTransaction final
   [[no_unique_address]] Expected expected_;
   std::uint64_t timestamp_ = 0;
   std::uint64_t horizon_ = 0;  ///< no transaction reads as of a time before this
-  int begun_ = 0;  ///< begun since the horizon was computed, in units of the reads that pay for it
+  int begun_ = 0;              ///< kLooksPerBegin for each begin since then
   typename M::Ticks waited_ = 0;
   std::vector<Named> named_;  ///< parallel to the access set
   std::vector<Dependency> dependencies_;

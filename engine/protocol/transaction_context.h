@@ -48,7 +48,7 @@ class alignas(64) TransactionContext {
 
   /// By the owner, as its last step: the transaction committed as `version`, or aborted (kAborted).
   void finish(std::uint64_t version) {
-    // relaxed: published by the exchange that follows.
+    // release: a reader that sees this outcome sees that this incarnation had begun; see outcome().
     outcomes_[incarnation() % kOutcomes].store(version, std::memory_order_release);
     const std::uint64_t next = (incarnation() + 1) & kIncarnationMask;
     progress_.publish(pack(next == 0 ? kFirstIncarnation : next, 0));

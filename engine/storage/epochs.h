@@ -99,7 +99,8 @@ class Epochs {
     std::uint64_t epoch = global_.load(std::memory_order_seq_cst);
     if (oldest_announced() < epoch || epoch >= last_epoch_) return false;
     last_advance_.store(now, std::memory_order_relaxed);  // relaxed: a hint
-    // acq_rel: passes on what the announcements published; see the class comment.
+    // seq_cst: as in current(). It also passes on what the announcements published; see the class
+    // comment.
     return global_.compare_exchange(epoch, epoch + 1, std::memory_order_seq_cst);
   }
 

@@ -110,7 +110,7 @@ TEST(PlannedSwitch, IsMadeWhenItIsDueAndNotBefore) {
     }
     differs = differs || (at >= kSwitchesBefore && !same);
   }
-  EXPECT_TRUE(differs) << "under another table all went on as before";
+  EXPECT_TRUE(differs) << "under another table nothing changed";
 }
 
 TEST(PlannedSwitch, ThereMayBeSeveral) {

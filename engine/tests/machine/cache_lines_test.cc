@@ -248,7 +248,7 @@ TEST(LinesAtRandom, CostWhatTheyWouldWithoutAShortCut) {
 
 TEST_F(Lines, AWrittenLineComesOutOfItsWritersCache) {
   (void)cost(0, 0, store);
-  EXPECT_EQ(cost(0, 0, store), 0U) << "it is the writer's until somebody asks";
+  EXPECT_EQ(cost(0, 0, store), 0U) << "it is the writer's until another core reads it";
   EXPECT_EQ(cost(kNear, 0, load), 30U);
   EXPECT_EQ(cost(kNear, 0, load), 0U);
   (void)cost(0, 1, store);
@@ -259,7 +259,7 @@ TEST_F(Lines, AWriteTakesTheLineAwayFromItsReaders) {
   (void)cost(0, 0, store);
   (void)cost(kNear, 0, load);
   EXPECT_EQ(cost(0, 0, load), 0U) << "reading is no reason to lose it";
-  EXPECT_EQ(cost(0, 0, exchange), 30U + 5U) << "the reader must be told";
+  EXPECT_EQ(cost(0, 0, exchange), 30U + 5U) << "the reader's copy must be invalidated";
   EXPECT_EQ(cost(kNear, 0, load), 30U);
 }
 
@@ -279,7 +279,7 @@ TEST_F(Lines, AStoreContinuesWhileTheLineIsInFlight) {
   (void)cost_at(0, kNear, store);
   EXPECT_EQ(cost_at(1000, 0, store), 0U);
   EXPECT_EQ(lines_.drain(0, 1010), 20U) << "a locked instruction waits for it";
-  EXPECT_EQ(cost_at(1010, kNear, load), 20U + 30U) << "and so does who wants to read it";
+  EXPECT_EQ(cost_at(1010, kNear, load), 20U + 30U) << "and so does a reader of it";
   EXPECT_EQ(lines_.drain(0, 1030), 0U);
 }
 
@@ -358,7 +358,7 @@ TEST(LinesInARow, AreCheapToReadWithinAPage) {
   EXPECT_EQ(read(0, 10), 100U);
   EXPECT_EQ(read(0, 11), 3U);
   EXPECT_EQ(read(0, 40), 100U) << "not in a row";
-  EXPECT_EQ(read(0, 12), 3U) << "it goes on with the first row";
+  EXPECT_EQ(read(0, 12), 3U) << "it continues with the first row";
   EXPECT_EQ(read(1, 13), 100U) << "another core's row";
   lines.read_on(1, memory.start() + 64 * 20);
   EXPECT_EQ(read(1, 21), 3U);

@@ -80,7 +80,7 @@ TEST(Virtual, NoCoreRunsAheadByMoreThanTheSkew) {
 TEST(Virtual, TheSameSeedGivesTheSameRun) {
   EXPECT_EQ(traced(7, 3), traced(7, 3));
   EXPECT_EQ(traced(7, 3, 100), traced(7, 3, 100));
-  EXPECT_NE(traced(7, 3), traced(7, 4)) << "it decides who goes first of two at one time";
+  EXPECT_NE(traced(7, 3), traced(7, 4)) << "it decides which of two runs first at one time";
 }
 
 /// Two cores that share nothing take no longer than one; two that share a line do.

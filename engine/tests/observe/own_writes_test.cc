@@ -39,7 +39,7 @@ TEST(OwnWrites, AreSeenLatestFirstWithTheirEntries) {
     seen.emplace_back(write.key, entry);
     return false;
   });
-  EXPECT_EQ(seen, (Seen{{30, 0}})) << "went on though told to stop";
+  EXPECT_EQ(seen, (Seen{{30, 0}})) << "continued after the visitor had returned false";
 }
 
 TEST(OwnWrites, AreSettledWithNothingOfTheListLeftInThem) {

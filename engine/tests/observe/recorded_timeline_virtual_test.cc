@@ -72,7 +72,7 @@ class Follower {
       here.access = false;
     } else if (what == "wait") {
       ASSERT_TRUE(here.attempt && !here.wait) << event;
-      ASSERT_NE(event.at(3), core) << "nobody waits for itself";
+      ASSERT_NE(event.at(3), core) << "no core waits for itself";
       here.wait = true;
     } else if (what == "wait_end" || what == "wait_skipped") {
       ASSERT_TRUE(here.wait) << event;

@@ -110,7 +110,8 @@ TEST_F(TraceOfOneWorker, HasEveryAccessInTheOrderInWhichTheProcedureMadeIt) {
   const Outcome outcome = attempt(3, [&](Traced& traced) {
     const auto row = traced.read(7, rows, make_key(10));
     EXPECT_TRUE(traced.update(8, rows, row, [](Value& value) { ++value.number; }));
-    EXPECT_FALSE(traced.read(9, rows, make_key(11))) << "a row that is not there is asked for too";
+    EXPECT_FALSE(traced.read(9, rows, make_key(11)))
+        << "an access to a missing row is recorded too";
     EXPECT_TRUE(traced.insert(10, rows, make_key(12), {12}));
     EXPECT_TRUE(traced.scan(11, rows, make_key(15), make_key(40), Order::ascending, 0,
                             [](const Key1&, const auto&) { return true; }));
@@ -206,8 +207,8 @@ void expect_to_add_up(const Result& result, const Signature& signature) {
         ASSERT_EQ(signature.type_of(log.hints[hint].state), one.type);
       }
     }
-    EXPECT_EQ(access, log.accesses.size()) << "accesses of nobody";
-    EXPECT_EQ(hint, log.hints.size()) << "hints of nobody";
+    EXPECT_EQ(access, log.accesses.size()) << "accesses of no transaction";
+    EXPECT_EQ(hint, log.hints.size()) << "hints of no transaction";
     hints += hint;
   }
   EXPECT_GT(hints, 0U);

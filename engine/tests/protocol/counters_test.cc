@@ -173,7 +173,7 @@ TEST(ProgressEnd, SaturatesAtTheGreatestNumber) {
   context.announce(kMost + 5);
   EXPECT_EQ(context.incarnation(), incarnation);
   EXPECT_EQ(context.progress(), kMost);
-  EXPECT_FALSE(context.reached(incarnation, kMost + 1)) << "who waits for more waits for the end";
+  EXPECT_FALSE(context.reached(incarnation, kMost + 1)) << "a wait for more is a wait for the end";
   context.finish(1);
   EXPECT_TRUE(context.reached(incarnation, kMost + 1));
 }

@@ -238,7 +238,7 @@ TEST_F(Locks, GrantedInTheOrderAskedFor) {
   EXPECT_FALSE(second.granted || third.granted);
   table_.release(first);
   EXPECT_TRUE(shared.granted());
-  EXPECT_TRUE(also_shared.granted()) << "all who can are granted at once";
+  EXPECT_TRUE(also_shared.granted()) << "all compatible requests are granted at once";
   EXPECT_GT(owners_[0].waited, 0U);
 }
 

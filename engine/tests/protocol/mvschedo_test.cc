@@ -70,7 +70,7 @@ TEST(MvSchedO, ALaterReadWaitsForAnExpectedWriteAndSeesIt) {
   std::optional<std::int64_t> value;
   std::thread reads = hands.reads(second, 10, value);
   EXPECT_TRUE(hands.waits(1, 0));
-  EXPECT_TRUE(first.write(10, 1)) << "nobody has read it meanwhile";
+  EXPECT_TRUE(first.write(10, 1)) << "no other transaction has read it meanwhile";
   reads.join();
   EXPECT_EQ(value, 1) << "before it is committed";
   EXPECT_TRUE(second.write(10, 2));

@@ -162,7 +162,7 @@ TEST(Mvto, ASecondWriteIsRefusedOnceTheFirstHasBeenRead) {
   EXPECT_EQ(reader.read(10), 1);
   EXPECT_FALSE(writer.write(10, 2));
   writer.abort();
-  EXPECT_FALSE(reader.commit()) << "it has read what nobody committed";
+  EXPECT_FALSE(reader.commit()) << "it has read a version that was not committed";
 }
 
 TEST(Mvto, AnInsertIsRefusedOnceALaterTransactionHasMissedTheRow) {

@@ -64,7 +64,7 @@ TEST(PolicyVisibility, DirtyReadSeesAPublishedWrite) {
   ASSERT_TRUE(writer.write(10, 1));
   const Hand reader = hands.begin(1, kReader);
   EXPECT_EQ(reader.read(10), 1);
-  EXPECT_EQ(reader.read(20), 2000) << "nobody wrote this one";
+  EXPECT_EQ(reader.read(20), 2000) << "this one was not written";
   ASSERT_TRUE(writer.commit());
   EXPECT_TRUE(reader.commit());
 }
@@ -460,7 +460,7 @@ TEST(PolicyRetry, EarlyValidationFailsIfARecordReadHasChanged) {
   EXPECT_EQ(reader.stop(), Outcome::abort);
   EXPECT_EQ(reader.reason(), AbortReason::early_validation);
   EXPECT_EQ(reader.txn().reason_state(), hand_state(kReader, kReadLater));
-  EXPECT_EQ(reader.read(30), std::nullopt) << "nothing is done until it has gone back";
+  EXPECT_EQ(reader.read(30), std::nullopt) << "nothing happens until the retry";
   EXPECT_FALSE(reader.txn().update(kNoState, hands.db.rows, row, [](test::Columns&) {}));
   EXPECT_FALSE(reader.at({}).insert(15, 1));
   reader.abort();
@@ -1235,7 +1235,7 @@ TEST(PolicyWait, IsForDependenciesOfTheTypeOnly) {
   EXPECT_EQ(reader.at(later_states(kReader)).read(20), 2000) << "the row waits for another type";
 
   const Hand stranger = hands.begin(2, kReader);
-  EXPECT_TRUE(stranger.at(later_states(kReader)).write(30, 3)) << "it depends on nobody";
+  EXPECT_TRUE(stranger.at(later_states(kReader)).write(30, 3)) << "it has no dependency";
   EXPECT_TRUE(stranger.commit());
   ASSERT_TRUE(writer.commit());
   EXPECT_TRUE(reader.commit());
@@ -1379,7 +1379,7 @@ TEST(TransactionContext, ProgressIsOfOneIncarnation) {
   EXPECT_TRUE(context.reached(first, 3));
   EXPECT_FALSE(context.reached(first, 4));
   context.finish(77);
-  EXPECT_TRUE(context.reached(first, 4)) << "whoever has ended has got everywhere";
+  EXPECT_TRUE(context.reached(first, 4)) << "a finished transaction has reached every access";
   EXPECT_FALSE(context.reached(first + 1, 1));
 }
 

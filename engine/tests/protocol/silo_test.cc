@@ -284,7 +284,7 @@ TYPED_TEST(SiloRows, VersionsAreNotKeptWithoutSnapshots) {
   ASSERT_TRUE(skipped.overwrite(10, 1));
   EXPECT_EQ(skipped.record(10)->past.newest(), nullptr);
   ASSERT_TRUE(skipped.remove(10));
-  EXPECT_EQ(skipped.record(10), nullptr) << "nobody wants its past";
+  EXPECT_EQ(skipped.record(10), nullptr) << "its past is not needed";
 }
 
 // ---- prefixes of rows ---------------------------------------------------------------------------
@@ -703,7 +703,7 @@ TEST(SiloScan, SplitsOfTheScannedNodesDoNoHarm) {
     ASSERT_TRUE(split_aside.insert(1101 + i * 2, 1));
   }
   ASSERT_TRUE(split_aside.commit());
-  EXPECT_TRUE(reader.commit()) << "inserts beside its range";
+  EXPECT_TRUE(reader.commit()) << "inserts next to its range";
 }
 
 /// An own insert into a node split by others doesn't vouch for their inserts.

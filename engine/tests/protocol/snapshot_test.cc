@@ -275,7 +275,7 @@ TEST_F(Snapshot, RecordThatLivesAgainIsNotUnlinked) {
   Reader& read = reader();
   insert(10, 1);
   EXPECT_EQ(Database::record(db_.rows, 10), record) << "the same record, revived";
-  EXPECT_EQ(read.read(10), std::nullopt) << "what it replaced is its absence";
+  EXPECT_EQ(read.read(10), std::nullopt) << "it replaced the absence of the row";
   go_to(4 * kPeriod);
   db_.pass_boundaries();
   EXPECT_EQ(Database::committed(db_.rows, 10), 1);

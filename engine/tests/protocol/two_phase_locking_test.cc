@@ -296,7 +296,7 @@ TEST(TwoPhaseLocking, FirstLocksOfATransactionAreInOrder) {
     }
     hands.forbid_waiting();
     EXPECT_FALSE(second.write(20, 2));
-    EXPECT_TRUE(LockingHands::waited(second)) << "what its last transaction held is forgotten";
+    EXPECT_TRUE(LockingHands::waited(second)) << "the locks of its last transaction are released";
     second.abort();
     first.abort();
   }
@@ -419,7 +419,8 @@ TEST(LockPlan, TpccReadsThatAreFollowedByTheirWriteLockForUpdate) {
 TEST(LockPlan, TpccItemsNeedNoLocks) {
   const LockPlan plan = plan_locks(tpcc::signature());
   for (const auto& [table, written] : plan.written) EXPECT_EQ(written, table != "ITEM") << table;
-  EXPECT_FALSE(plan.ranks.contains("ITEM")) << "nobody waits for it: it has no place in the order";
+  EXPECT_FALSE(plan.ranks.contains("ITEM"))
+      << "it is never waited for: it has no place in the order";
 }
 
 TEST(LockPlan, ReadModifyWriteLocksForUpdate) {

@@ -83,7 +83,7 @@ TEST(Epochs, ReclaimableLagsTwoBehindTheOldestWorker) {
   EXPECT_EQ(epochs.reclaimable(), now - 2);
   epochs.leave(0);
   epochs.leave(1);
-  EXPECT_EQ(epochs.reclaimable(), now - 2) << "nobody runs: the present epoch counts";
+  EXPECT_EQ(epochs.reclaimable(), now - 2) << "no worker runs: the present epoch counts";
 }
 
 TEST(Epochs, NothingIsReclaimableAtTheStart) {

@@ -152,7 +152,7 @@ TEST_F(Reclamation, RecordDeletedTwiceIsUnlinkedByTheFirstToDeleteIt) {
   ASSERT_EQ(record(1), deleted) << "worker 1 has not come by";
   storage_.boundary(1, kStill);
   storage_.leave(1);
-  EXPECT_EQ(record(1), deleted) << "it sees that it has been deleted anew, and waits again";
+  EXPECT_EQ(record(1), deleted) << "it sees that it has been deleted again, and waits again";
   for (int i = 0; i < 9; ++i) pass_epoch();
   storage_.boundary(1, kStill);
   EXPECT_EQ(record(1), nullptr);

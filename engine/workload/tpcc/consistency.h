@@ -359,7 +359,7 @@ class ConsistencyCheck {
           row.order != static_cast<std::uint32_t>(key.words[0])) {
         violations_.add("orders by customer",
                         name({district, static_cast<std::uint32_t>(row.order)}),
-                        " is indexed under customer ", customer, ", who has no such order");
+                        " is indexed under customer ", customer, ", which has no such order");
         return;
       }
       --customer_sums(district.warehouse, district.district, customer)->orders;
