@@ -186,8 +186,8 @@ std::string Words::name_of_cycle(const std::vector<Edge>& edges) const {
   return is_lost_update(edges) ? "G-single (lost update)" : "G-single (read skew)";
 }
 
-/// Whether each of two transactions overwrote what the other read, or one did and the other
-/// overwrote that in turn.
+/// Whether the cycle is a lost update: one transaction overwrote the row that the other had read,
+/// and the other overwrote that version.
 bool Words::is_lost_update(const std::vector<Edge>& edges) const {
   if (edges.size() != 2) return false;
   const bool first = edges[0].why() == Why::ww;

@@ -505,7 +505,8 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     operation.version = static_cast<std::uint64_t>(Fault::lost_write);
   }
 
-  /// A write that was taken back. But if it says that the row did not exist, that must be true.
+  /// A write that was taken back. If the row did not exist for it, it is recorded as a miss, which
+  /// the checker verifies.
   void take_back(const Txn& txn, std::uint32_t entry, Operation& operation) {
     const AccessSet<M>& accesses = *txn.accesses();
     if (entry >= accesses.size() || !accesses[entry].written()) return drop(operation);

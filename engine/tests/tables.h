@@ -76,7 +76,7 @@ inline Compiled two_phase_locking_star(const Signature& signature) {
 }
 
 /// As IC3: before an access to a table, dependencies must have finished their accesses to it;
-/// writes to a table become visible at the last of consecutive accesses to it.
+/// the accesses to a table become visible at the last of consecutive ones.
 inline Compiled ic3(const Signature& signature) {
   return make("ic3", signature, [&](std::size_t type, std::size_t at, const AccessSpec& access) {
     const auto& accesses = signature.types[type].accesses;
