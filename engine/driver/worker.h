@@ -286,7 +286,7 @@ class Worker {
   struct Expecting {
     Hints rows;                            ///< the rows that the next transaction accesses
     std::vector<ExpectedAccess> accesses;  ///< and those of them that it writes
-    /// By state the table whose row it writes; nullptr: it writes none.
+    /// The table whose row a state writes, by state; nullptr: it writes none.
     std::vector<const TableBase<M>*> written;
   };
 

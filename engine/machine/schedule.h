@@ -31,21 +31,21 @@ using Script = std::vector<Switch>;
 struct ScheduleOptions {
   ScheduleKind kind = ScheduleKind::clock;
 
-  /// Of `delays`: at one step in `delay_every`, on average, the core is delayed, for at most
+  /// With `delays`: at one step in `delay_every`, on average, the core is delayed, for at most
   /// `delay_us` of virtual time.
   std::uint64_t delay_every = 100;
   double delay_us = 10;
 
-  /// Of `priorities`: of every `steps` steps, `depth` - 1 drawn at random lower the priority of the
-  /// core that would make them. One such stretch triggers an error that needs `depth` steps in one
-  /// order with a probability of at least 1 / (cores * steps^(depth - 1)).
+  /// With `priorities`: of every `steps` steps, `depth` - 1 drawn at random lower the priority of
+  /// the core that would make them. One such stretch triggers an error that needs `depth` steps in
+  /// one order with a probability of at least 1 / (cores * steps^(depth - 1)).
   int depth = 3;
   std::uint64_t steps = 1000;
 
-  /// Of `script`. Between its switches a core runs until it parks, spins or ends; then the
+  /// With `script`: between its switches a core runs until it parks, spins or ends; then the
   /// lowest-numbered core that can run follows.
   Script script = {};
-  /// Of `script`: a run with more steps and pauses is aborted.
+  /// With `script`: a run with more steps and pauses is aborted.
   std::uint64_t most_steps = 100'000;
 
   /// Whether a parked core wakes at intervals, as real ones do, which hides lost wake-ups. If not

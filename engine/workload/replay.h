@@ -96,7 +96,7 @@ class Replay {
   [[nodiscard]] double begun() const { return static_cast<double>(shares_->given()); }
 
   static int type_of(const Input& input) { return input.type; }
-  /// As in the trace. A delayed transaction delays its session, not the others.
+  /// The share of a type in the trace. A delayed transaction delays its session, not the others.
   [[nodiscard]] double share(int type) const { return program_->share(type); }
   [[nodiscard]] static bool is_snapshot(int) { return false; }
 

@@ -66,7 +66,7 @@ enum State : AccessId {
   kTrustedReviewsScanReviews,
 };
 
-/// Of all nine types.
+/// The signature of all nine types.
 [[nodiscard]] inline Signature signature() {
   using enum AccessKind;
   const AccessSpec scan_trust{"scan_trust", "TRUST", scan};

@@ -25,7 +25,7 @@ class Arrivals {
     return program.begins().back() > program.begins().front();
   }
 
-  /// In microseconds after the start of the first round.
+  /// The time of a turn, in microseconds after the start of the first round.
   [[nodiscard]] double at_us(const Turn& turn) const {
     return (static_cast<double>(turn.round) * round_us_ +
             static_cast<double>(program_->begin(turn.transaction))) /

@@ -54,7 +54,7 @@ enum State : AccessId {
   kBalanceReadChecking,
 };
 
-/// Of all six types.
+/// The signature of all six types.
 [[nodiscard]] inline Signature signature() {
   using enum AccessKind;
   const auto account = [](bool loop) { return AccessSpec{"read_account", "ACCOUNTS", read, loop}; };

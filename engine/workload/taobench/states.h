@@ -40,7 +40,7 @@ enum State : AccessId {
   kReadTxnReadEdge,
 };
 
-/// Of all four types.
+/// The signature of all four types.
 [[nodiscard]] inline Signature signature() {
   using enum AccessKind;
   return {

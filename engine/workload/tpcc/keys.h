@@ -43,7 +43,7 @@ constexpr Key1 stock_key(std::uint64_t warehouse, std::uint64_t item) {
   return {{warehouse << kItemBits | item}};
 }
 
-/// Of ORDER and of NEW-ORDER.
+/// The key of ORDER and of NEW-ORDER.
 constexpr Key1 order_key(std::uint64_t warehouse, std::uint64_t district, std::uint64_t order) {
   return {{district_key(warehouse, district).words[0] << kOrderBits | order}};
 }
