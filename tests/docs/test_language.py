@@ -12,21 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.prose import read, sentences, words
-
-ROOT = Path(__file__).resolve().parents[2]
-
-EXEMPT = {"CHANGELOG.md": "a changelog is history by nature, and its entries are not rewritten"}
-"""Pages that these rules are not for, and why."""
-
-PAGES = sorted(
-    path
-    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
-    if str(path.relative_to(ROOT)) not in EXEMPT
+from tests.docs.prose import (
+    EXEMPT,
+    LONGEST_AVERAGE,
+    LONGEST_LINE,
+    PAGES,
+    ROOT,
+    read,
+    sentences,
+    words,
 )
-LONGEST_LINE = 100
+
 LONGEST_SENTENCE = 40
-LONGEST_AVERAGE = 20
 LONGEST_CELL = 10
 
 MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
