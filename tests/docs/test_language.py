@@ -92,6 +92,14 @@ def test_lines_are_short(page: Path) -> None:
     assert read(page.read_text(encoding="utf-8"), LONGEST_LINE).long_lines == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_no_line_of_a_paragraph_is_a_comment(page: Path) -> None:
+    """The site leaves out a line that begins with %, and ends the paragraph there."""
+    text = page.read_text(encoding="utf-8")
+    assert re.findall(r"^ *%.*", text, re.MULTILINE) == []
+    assert re.findall(r": - .*; - .*", text) == [], "a list needs a line for each item"
+
+
 def test_a_page_is_read_as_prose() -> None:
     text = (
         "# A heading\n\n<!-- a note -->\nOne `a.b c` [link](x.md#y)\nmore. Two: three.\n\n"
