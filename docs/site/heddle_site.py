@@ -17,6 +17,7 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.ext.napoleon import GoogleDocstring
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADING = re.compile(r"^## (.+)$")
@@ -60,6 +61,32 @@ def write_api_pages(app: Sphinx) -> None:
     for module in app.config.api_modules:
         text = f"{module}\n{'=' * len(module)}\n\n.. automodule:: {module}\n"
         (folder / f"{module}.rst").write_text(text, encoding="utf-8")
+
+
+class AttributeDocstrings:
+    """Keeps napoleon from reading the docstring of an attribute as `type: description`.
+
+    It would make "A structured array" the type of "A structured array: one row per attempt".
+    """
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def before(
+        self, app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
+    ) -> None:
+        """Take the lines of an attribute away before napoleon reads them."""
+        if what in ("attribute", "data", "property"):
+            docstring = GoogleDocstring(lines, app.config, app, "method", name, obj, options)
+            self._lines = docstring.lines()
+            lines.clear()
+
+    def after(
+        self, app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
+    ) -> None:
+        """Put them back."""
+        if what in ("attribute", "data", "property"):
+            lines[:] = self._lines
 
 
 def link_sources(app: Sphinx, doctree: nodes.document) -> None:
@@ -114,4 +141,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", add_navigation)
     app.connect("doctree-read", link_sources)
     app.connect("html-collect-pages", source_pages)
+    docstrings = AttributeDocstrings()
+    app.connect("autodoc-process-docstring", docstrings.before, priority=100)
+    app.connect("autodoc-process-docstring", docstrings.after, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
