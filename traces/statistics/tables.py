@@ -99,7 +99,7 @@ def stats_words(found: TraceStatistics) -> str:
         busiest = max((day for day in days), key=lambda day: day.peak.total)
         lines.append(
             f"{counted(requests, 'request')} on valid days, "
-            f"{median(day.total for day in days):,.0f} on a median day; "
+            f"{median(day.total for day in days):,.0f} on the median day; "
             f"busiest hour {busiest.peak.begin:%Y-%m-%d %H:%M}: "
             f"{counted(busiest.peak.total, 'request')}, conflict rate {rate(busiest.peak)}"
         )

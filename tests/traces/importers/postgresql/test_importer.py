@@ -188,10 +188,10 @@ def test_parameters_that_are_not_in_the_log(postgresql: Server, schema: Path) ->
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "no statement is logged: set log_statement = 'all'"),
-        (b"a,b,c\n" * 3, "is no log of PostgreSQL that is known: 'a,b,c"),
-        (b"\x00\xff" * 3000, "is no log of PostgreSQL"),
-        (b'"' * 3001, "is no log of PostgreSQL"),
+        (b"", "no statements are logged: set log_statement = 'all'"),
+        (b"a,b,c\n" * 3, "is not a known log of PostgreSQL: 'a,b,c"),
+        (b"\x00\xff" * 3000, "is not a known log of PostgreSQL"),
+        (b'"' * 3001, "is not a known log of PostgreSQL"),
     ],
 )
 def test_no_log(tmp_path: Path, content: bytes, message: str) -> None:
@@ -208,7 +208,7 @@ def test_no_log(tmp_path: Path, content: bytes, message: str) -> None:
     [
         (["--schema", "none.sql"], "none.sql: can't be read: No such file"),
         (["--timezone", "Europe/Berlyn"], "--timezone Europe/Berlyn: is unknown"),
-        (["--timezone", "../../etc/passwd"], "is unknown; write the server's log_timezone"),
+        (["--timezone", "../../etc/passwd"], "is unknown; give the server's log_timezone"),
         (["--encoding", "utf-16"], "--encoding utf-16: is not the encoding of a log"),
         (["--encoding", "x"], "--encoding x: is not the encoding of a log"),
         (["--type-names", "none.json"], "none.json: can't be read"),
