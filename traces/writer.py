@@ -144,7 +144,7 @@ class TraceWriter:
                 day.abandon()
 
     def _finish_whole(self) -> None:
-        missing = self._types - {one.name for one in self.manifest.types}
+        missing = self._types - {type_.name for type_ in self.manifest.types}
         if missing:
             raise ValueError(f"the manifest lacks the types {', '.join(sorted(missing))}")
         self._flush()

@@ -191,7 +191,8 @@ class AccessLogImporter(FileImporter):
         good = mask_of(fits)
         rows = rows.require(good, column, "time is no time", self.left_out)
         first, second = (
-            one.filter(pa.array(good)).to_numpy() for one in (times.first, times.second)
+            candidates.filter(pa.array(good)).to_numpy()
+            for candidates in (times.first, times.second)
         )
         resolved = self._clock.resolve(first, second)
         rows.guess(resolved.twice, column, TWICE, self.left_out)

@@ -433,7 +433,7 @@ class Grouping:
     def _is_temporary(self, session: Session, template: Template) -> bool:
         """Whether a statement accesses only temporary tables of its session."""
         made = template.accesses.made
-        return all(_bare(one.table) in session.temporary for one in made)
+        return all(_bare(access.table) in session.temporary for access in made)
 
     def _set_path(
         self,
