@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from traces.spelling import visible
-from traces.terminal import OutputError, Terminal, tell_unraisable
+from traces.terminal import OutputError, Terminal, report_unraisable
 
 START = "from trainer.command.main import main; main()"
 
@@ -169,6 +169,6 @@ class Collected:
 def test_a_full_disk_is_reported_once(
     number: int, told: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "unraisablehook", tell_unraisable)
+    monkeypatch.setattr(sys, "unraisablehook", report_unraisable)
     Collected(number)
     assert ("Exception ignored" in capsys.readouterr().err) == told

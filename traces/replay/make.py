@@ -77,9 +77,9 @@ class _Maker:
                 self._first_us = int(inputs.begin[0])
             self._sessions.add(inputs.session)
             for table, rows in enumerate(self._tables.values()):
-                of_it = self._table[inputs.declared] == table
-                declared = inputs.declared[of_it]
-                rows.add(inputs.key[of_it], self._inserts[declared], self._scans[declared])
+                selected = self._table[inputs.declared] == table
+                declared = inputs.declared[selected]
+                rows.add(inputs.key[selected], self._inserts[declared], self._scans[declared])
             self._transactions += len(inputs.begin)
             self._accesses += len(inputs.access)
             self._report_progress(inputs)
@@ -112,8 +112,8 @@ class _Maker:
     def _rows_of(self, inputs: Inputs) -> np.ndarray:
         numbers = np.empty(len(inputs.key), np.int64)
         for table, rows in enumerate(self._tables.values()):
-            of_it = self._table[inputs.declared] == table
-            numbers[of_it] = rows.numbers(inputs.key[of_it])
+            selected = self._table[inputs.declared] == table
+            numbers[selected] = rows.numbers(inputs.key[selected])
         return numbers
 
     def _header(self) -> dict[str, Any]:

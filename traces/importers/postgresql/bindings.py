@@ -81,7 +81,7 @@ class Bindings:
             self._compare(
                 condition.this, _OPERATORS[type(condition)], condition.expression, frame, scope
             )
-        elif not isinstance(condition, exp.Boolean) and not _is_there(condition):
+        elif not isinstance(condition, exp.Boolean) and not _is_not_null(condition):
             self._unread(condition, frame, scope)
 
     def _negated(self, condition: exp.Expr, frame: Frame, scope: Scope) -> None:
@@ -315,6 +315,6 @@ def _is_all(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.lower() == "all"
 
 
-def _is_there(condition: exp.Expr) -> bool:
+def _is_not_null(condition: exp.Expr) -> bool:
     """Whether the node is `IS NOT NULL`, which holds for anything equal to a constant."""
     return isinstance(condition, exp.Is) and bool(condition.args.get("negate"))

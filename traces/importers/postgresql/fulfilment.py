@@ -30,7 +30,9 @@ def may_hold(test: Test, statement: Constants, unsure: Unsure) -> bool:
         for comparison in test.compared:
             others = list(statement.typed(comparison.part))
             values = [
-                value for value in values if _is_so(value[1], comparison.operator, others, doubts)
+                value
+                for value in values
+                if _compares(value[1], comparison.operator, others, doubts)
             ]
     except UnknownValueError:
         return True
@@ -52,7 +54,7 @@ def fulfilling(part: KeyPart, filter_: Filter, statement: Constants) -> set[str]
         return {
             text
             for text, value in _typed(part, statement, test, doubts)
-            if _is_so(value, filter_.comparison.operator, others, doubts)
+            if _compares(value, filter_.comparison.operator, others, doubts)
         }
     except (UnknownValueError, ValueError, OverflowError):
         return None  # `may_hold` reports it
@@ -96,7 +98,7 @@ def _typed(
     return ((text, value) for text, value in pairs if text is not None and value is not None)
 
 
-def _is_so(value: Value, operator: str, others: list[Value | None], doubts: list[str]) -> bool:
+def _compares(value: Value, operator: str, others: list[Value | None], doubts: list[str]) -> bool:
     """Whether a comparison with all other values holds; true if that is unknown."""
     try:
         return all(other is not None and fulfils(value, operator, other) for other in others)

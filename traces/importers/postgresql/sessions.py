@@ -93,7 +93,7 @@ class Session:
         number: the id as an integer: its start and its process.
         line: the number of its last entry.
         whole: whether the log covers it from a point between two transactions.
-        is_told: whether the log determines `whole`, or the guess was counted.
+        whole_is_known: whether the log determines `whole`, or the guess was counted.
         begun_us: the start of its last transaction.
         transaction: its current transaction.
         role: its role.
@@ -106,7 +106,7 @@ class Session:
     number: int
     line: int = 0
     whole: bool = True
-    is_told: bool = True
+    whole_is_known: bool = True
     begun_us: int = 0
     transaction: Transaction | None = None
     role: str = ""
