@@ -1,4 +1,4 @@
-"""Where a policy was trained, as its provenance says: in one place, or in the members of a mix."""
+"""Where a policy was trained, as its provenance says: in one place, or in several scenarios."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-MEMBERS = "members"
-"""The field of a provenance that lists the places of a mix (docs/robust.md)."""
+SCENARIOS_KEY = "scenarios"
+"""The field of a provenance that lists the scenarios of a robust training (docs/robust.md)."""
+
+OLD_SCENARIOS_KEY = "members"
+"""Its name in policies of earlier versions."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,8 @@ def homes(provenance: Mapping[str, Any]) -> list[Home]:
     Args:
         provenance: of the policy. Whoever wrote it: what is not of the right form is not known.
     """
-    members = provenance.get(MEMBERS)
-    places = members if isinstance(members, list) and members else [provenance]
+    found = provenance.get(SCENARIOS_KEY, provenance.get(OLD_SCENARIOS_KEY))
+    places = found if isinstance(found, list) and found else [provenance]
     return [Home(_field(place, "workload"), _field(place, "machine")) for place in places]
 
 

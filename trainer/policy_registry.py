@@ -201,7 +201,7 @@ class PolicyRegistry:
     def version_like(self, tags: Mapping[str, str]) -> str | None:
         """The version whose file is that of these tags, or else whose run learned the same policy.
 
-        A run that is gone on with writes its file anew, with another date and other scores.
+        A resumed run writes its file anew, with another date and other scores.
         """
         versions = self._versions()
         for same in ((DIGEST,), (RUN, POLICY)):
@@ -253,7 +253,7 @@ def register_candidate(
     """Register what a training learned: the candidate, and the champion if it is the first.
 
     The file is kept with the MLflow run, under a name of its own, so that it stays as it is when
-    the run is gone on with. What one run learned is not registered twice.
+    the run is resumed. What one run learned is not registered twice.
 
     Raises:
         Exception: any, as MLflow and its libraries raise them.

@@ -56,7 +56,7 @@ class Dummy:
         return self._config.proposals
 
     @property
-    def goes_on_from(self) -> Sequence[Candidate]:
+    def parents(self) -> Sequence[Candidate]:
         """The best table so far: the loop keeps its samples."""
         return [self._best.candidate]
 

@@ -151,7 +151,7 @@ def test_evaluate_interrupted_at_once(
             "search.parents=0: must be at least 1",
         ),
         (["train", *QUICK, "search.generations=null"], "would never end"),
-        (["train", *QUICK, "evaluation.settled=0.1"], "evaluation.settled=0.1: lengthens looks on"),
+        (["train", *QUICK, "evaluation.settled=0.1"], "evaluation.settled=0.1: lengthens rungs on"),
         (["train", "-m", "seed=1,2", "sed=3"], "did you mean seed?"),
         (["train", *VIRTUAL, "machine.cores=300"], "machine.cores=300: must be at most 256"),
         (["evaluate", "machine=virtual", "machine.cores=300"], "must be at most 256"),

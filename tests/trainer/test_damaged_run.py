@@ -142,7 +142,7 @@ def test_with_no_room_for_any_file_the_command_says_so(tmp_path: Path) -> None:
     assert process.returncode == 1, output
     folder = run_of(tmp_path)
     assert "MLflow at sqlite:" in output
-    assert "Training goes on without a record" in output
+    assert "Training continues without a record" in output
     assert f"{folder.name}/checkpoint.json: can't be written: File too large; raise" in output
     assert "Traceback" not in output
     assert {path.name for path in folder.iterdir()} == {

@@ -175,7 +175,7 @@ def _fail_unchecked(why: str) -> NoReturn:
     raise SystemExit(FAILED)
 
 
-def _why_unchecked(tally: Tally) -> str | None:
+def _unchecked_reason(tally: Tally) -> str | None:
     """Why trials that found nothing say nothing, and the cure; None if they checked something."""
     trials = sum(tally.trials.values())
     if not trials:
@@ -276,7 +276,7 @@ def _run_trials(config: CheckConfig, plan: TrialPlan, form: str) -> None:
         raise SystemExit(FAILED)
     if tally.interrupted:
         raise SystemExit(INTERRUPTED)
-    if (why := _why_unchecked(tally)) is not None:
+    if (why := _unchecked_reason(tally)) is not None:
         _fail_unchecked(why)
 
 
@@ -288,7 +288,7 @@ def _report(tally: Tally, plan: TrialPlan) -> None:
         return
     total = sum(tally.transactions.values())
     click.echo(_counts(total, sum(tally.aborted.values()), sum(tally.trials.values())))
-    if not tally.interrupted and _why_unchecked(tally) is None:
+    if not tally.interrupted and _unchecked_reason(tally) is None:
         click.echo("nothing was wrong")
 
 

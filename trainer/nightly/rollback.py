@@ -56,7 +56,7 @@ def roll_back(state: StateFolder) -> Rollback:
         raise StateError(f"state={state.path}: no policy is served yet")
     if served.replaces is None:
         raise StateError(f"state={state.path}: {served.words} is the first that was served")
-    before = _kept(state, served.replaces)
+    before = _publication(state, served.replaces)
     end_served(state)
     found = Rollback(
         why=f"{before.words}, in place of {served.words}",
@@ -87,7 +87,7 @@ def _end(state: StateFolder, step: Rollback) -> bool:
     served = state.served()
     digest = served.digest if served else None
     if digest == step.left:
-        write_policy(_kept(state, step.served).document, state.policy)
+        write_policy(_publication(state, step.served).document, state.policy)
     here = digest in (step.left, step.reached)
     if here:
         line = {"outcome": "rolled back", "why": step.why, "served": step.served, "at": step.at}
@@ -115,7 +115,7 @@ def _written_ahead(state: StateFolder) -> Rollback | None:
         ) from None
 
 
-def _kept(state: StateFolder, number: int) -> Publication:
+def _publication(state: StateFolder, number: int) -> Publication:
     path = state.published(number)
     if not path.exists():
         raise StateError(

@@ -180,9 +180,9 @@ class StateFolder:
             # None that is older has a higher number, whoever wrote these files.
             if at.replaces is None or at.replaces >= at.number:
                 return
-            at = self.kept(at.replaces)
+            at = self.saved_publication(at.replaces)
 
-    def kept(self, number: int) -> Publication | None:
+    def saved_publication(self, number: int) -> Publication | None:
         """The policy of that number; None if it is no longer there, or damaged."""
         path = self.published(number)
         try:

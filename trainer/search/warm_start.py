@@ -31,7 +31,7 @@ def warm_start(
 
     Args:
         encoding: the policy space.
-        tuned_us: the constant backoff found for Silo, µs, in each member of the mix; the nearest of
+        tuned_us: the constant backoff found for Silo, µs, in each scenario; the nearest of
             `INITIAL_US` are used.
         library: further candidates to start from.
     """

@@ -7,8 +7,8 @@ import click
 from envs.host import doubts, here, this_host, usable_cores
 
 
-def warn_of_doubts(kind: str, cores: int | None) -> None:
-    """Say on stderr what will make the figures doubtful.
+def warn_about_machine(kind: str, cores: int | None) -> None:
+    """Print to stderr what makes measurements on this machine unreliable.
 
     Args:
         kind: of the machine: `threads` or `virtual`.
