@@ -9,9 +9,9 @@ from random import Random
 from typing import Any
 
 from envs.errors import Interrupted, MeasuringError
-from envs.host import Host, disturbance, doubts, this_host
+from envs.host import Host, disturbance_warning, machine_warnings, this_host
 from envs.memory import gib
-from envs.mix import Shortfall, added_up, shortfalls
+from envs.mix import Shortfall, shortfalls, summed_counts
 from envs.ratio_interval import mean_ratio
 from envs.result import Arrivals, Machine, Result
 from envs.round import Outcome, RunRound, finished
@@ -139,7 +139,7 @@ class Row:
     @property
     def shortfalls(self) -> list[Shortfall]:
         """The types that it left out of the workload's mix, over all repeats; see `envs.mix`."""
-        types = added_up([result.types for result in self.repeats])
+        types = summed_counts([result.types for result in self.repeats])
         return shortfalls(types, sum(result.duration_s for result in self.repeats))
 
     def latency_of(self, type_name: str) -> Latency | None:
@@ -227,8 +227,8 @@ class Comparison:
             return []
         machine, host = self.rows[0].machine, self.host or Host()
         short = self._short_of_memory()
-        disturbed = disturbance(self.others, machine)
-        found = [*doubts(machine, host), disturbed, short]
+        disturbed = disturbance_warning(self.others, machine)
+        found = [*machine_warnings(machine, host), disturbed, short]
         return [one for one in found if one is not None]
 
     @property
@@ -378,17 +378,17 @@ def compare(
                     violations.append(f"{row.subject.name}: {begun}could not be checked: {outcome}")
                     continue
                 result = finished(outcome)
-                violations += _blamed(row.subject, result)
+                violations += _attributed_violations(row.subject, result)
                 row.repeats.append(replace(result, violations=[]))
                 on_slice(row.subject, result)
-            if last and (violations or enough(_summed_up(rows, plan, interrupted, violations))):
+            if last and (violations or enough(_summarize(rows, plan, interrupted, violations))):
                 break
     except KeyboardInterrupt:
         interrupted = True
-    return _summed_up(rows, plan, interrupted, violations)
+    return _summarize(rows, plan, interrupted, violations)
 
 
-def _summed_up(
+def _summarize(
     rows: Sequence[Row], plan: ComparisonPlan, interrupted: bool, violations: list[str]
 ) -> Comparison:
     for row in rows:
@@ -424,7 +424,7 @@ def _repeat(
         raise
 
 
-def _blamed(subject: Subject, result: Result) -> list[str]:
+def _attributed_violations(subject: Subject, result: Result) -> list[str]:
     """Whose violations they are: on virtual cores each run had a database of its own."""
     blame = f"{subject.name}: " if result.machine.kind == "virtual" else ""
     return [f"{blame}{one}" for one in result.violations]

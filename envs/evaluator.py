@@ -10,15 +10,15 @@ from typing import Any
 
 from envs.engine_interface import EngineSession, load_engine
 from envs.errors import Interrupted, MeasuringError
-from envs.host import LoadMeter, here
+from envs.host import LoadMeter, local_machine
 from envs.memory import (
     FITS,
+    available_bytes,
     estimated_bytes,
-    fitting,
+    fitting_settings,
     gib,
     guard,
     reserve_bytes,
-    room,
     total_memory,
 )
 from envs.recorded_trace import RecordedTrace
@@ -331,7 +331,7 @@ class Evaluator:
             raise MeasuringError(f"{subject.name}: {error}") from error
         except MemoryError as error:
             self._give_up_database()
-            raise MeasuringError(f"{subject.name}: {self._no_room()}") from error
+            raise MeasuringError(f"{subject.name}: {self._memory_error()}") from error
         except RuntimeError as error:  # the engine's own among them
             self._give_up_database()
             raise MeasuringError(f"{subject.name}: {error}") from error
@@ -426,7 +426,7 @@ class Evaluator:
     @property
     def place(self) -> Machine:
         """The machine, as its results name it."""
-        return here(self.machine["kind"], self.cores)
+        return local_machine(self.machine["kind"], self.cores)
 
     def _with_host(self, raw: dict[str, Any], meter: LoadMeter | None) -> dict[str, Any]:
         """The engine's result with what it can't know: the cores, and what others did there."""
@@ -462,7 +462,7 @@ class Evaluator:
                     self._engine_workload, self.cores, self._seed, self.machine
                 )
             except MemoryError as error:
-                raise MeasuringError(f"the database: {self._no_room()}") from error
+                raise MeasuringError(f"the database: {self._memory_error()}") from error
             except ValueError as error:  # such as a trace of fewer sessions than there are cores
                 raise MeasuringError(str(error)) from error
         return self._session
@@ -477,19 +477,19 @@ class Evaluator:
             needed = estimated_bytes(self._engine, self._engine_workload, self.machine)
         except (MemoryError, ValueError):
             return  # loading it will tell
-        available = room(self._engine)
+        available = available_bytes(self._engine)
         if needed is None or needed <= available:
             return
-        fits = fitting(self._engine, self._engine_workload, needed, available)
+        fits = fitting_settings(self._engine, self._engine_workload, needed, available)
         raise MeasuringError(
             f"the database of {self.workload['name']} needs about {gib(needed)}, and "
             f"{gib(available)} of {gib(total_memory())} may be taken here ({gib(reserve_bytes())} "
             f"are left to others); use {fits or 'a smaller one'}, or a machine with more memory"
         )
 
-    def _no_room(self) -> str:
+    def _memory_error(self) -> str:
         return (
-            f"there is not enough memory for it: {gib(room(self._engine))} of "
+            f"there is not enough memory for it: {gib(available_bytes(self._engine))} of "
             f"{gib(total_memory())} may be taken now ({gib(reserve_bytes())} are left to others); "
             "use a smaller workload, fewer workers, or a machine with more memory"
         )
@@ -508,7 +508,7 @@ class Evaluator:
         memory = raw.get("memory", {})
         if memory.get("short"):
             if not raw["commits"]:
-                raise MeasuringError(f"{subject.name}: {self._no_room()}")
+                raise MeasuringError(f"{subject.name}: {self._memory_error()}")
             self._give_up_database()
             self._seconds_max = min(self._seconds_max, FITS * raw["duration_s"])
         elif self._seconds_max < seconds:

@@ -91,7 +91,7 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def here(kind: str, cores: int) -> Machine:
+def local_machine(kind: str, cores: int) -> Machine:
     """The machine as results measured here name it.
 
     Args:
@@ -101,7 +101,7 @@ def here(kind: str, cores: int) -> Machine:
     return Machine(kind, cores, usable_cores() if kind == "threads" else None)
 
 
-def doubts(machine: Machine, host: Host) -> list[str]:
+def machine_warnings(machine: Machine, host: Host) -> list[str]:
     """What makes figures of real cores doubtful before they are measured, one sentence each.
 
     Args:
@@ -132,7 +132,7 @@ def doubts(machine: Machine, host: Host) -> list[str]:
     return found
 
 
-def disturbance(others: float | None, machine: Machine) -> str | None:
+def disturbance_warning(others: float | None, machine: Machine) -> str | None:
     """What others took of the cores while something was measured, if that is too much.
 
     Args:

@@ -124,9 +124,7 @@ class Unjudged:
         )
 
 
-def look_at_switches(
-    result: Result, first: str, names: Sequence[str]
-) -> list[HotSwitch | Unjudged]:
+def judge_switches(result: Result, first: str, names: Sequence[str]) -> list[HotSwitch | Unjudged]:
     """What each switch of a run did.
 
     Args:
@@ -144,7 +142,7 @@ def look_at_switches(
     for at, (old, new) in enumerate(pairwise(stretches)):
         before, after, fewest = policies[at], policies[at + 1], min(len(old), len(new))
         if fewest >= FEWEST_INTERVALS:
-            found.append(_look(times[at], before, after, old, new))
+            found.append(_judge(times[at], before, after, old, new))
         else:
             found.append(Unjudged(times[at], before, after, fewest))
     return found
@@ -164,7 +162,7 @@ def split(intervals: Sequence[Interval], times: Sequence[float]) -> list[list[In
     return stretches
 
 
-def _look(
+def _judge(
     at_s: float, before: str, after: str, old: Sequence[Interval], new: Sequence[Interval]
 ) -> HotSwitch:
     steady_old = _rates(old[len(old) // 2 :])

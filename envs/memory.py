@@ -55,7 +55,7 @@ def guard(engine: EngineModule) -> None:
     engine.guard_memory(reserve_bytes(), groups)
 
 
-def room(engine: EngineModule) -> int:
+def available_bytes(engine: EngineModule) -> int:
     """Bytes that a database may take now."""
     return max(0, engine.memory_left() - reserve_bytes())
 
@@ -87,7 +87,7 @@ def estimated_bytes(
     return int(once + (twice - once) * (times / 2 - 1))
 
 
-def fitting(
+def fitting_settings(
     engine: EngineModule, workload: Mapping[str, str], needed: int, available: int
 ) -> str | None:
     """The setting under which a database fits, such as `workload.warehouses=80`; None: unknown.

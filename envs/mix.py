@@ -75,7 +75,7 @@ def shortfalls(types: Mapping[str, TypeResult], seconds: float) -> list[Shortfal
     return sorted(found, key=lambda one: one.commits - one.expected)
 
 
-def added_up(runs: list[Mapping[str, TypeResult]]) -> dict[str, TypeResult]:
+def summed_counts(runs: list[Mapping[str, TypeResult]]) -> dict[str, TypeResult]:
     """The counts of several runs of one policy by type; their latencies and rates are left out."""
     names = list(runs[0]) if runs else []
     return {

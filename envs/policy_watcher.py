@@ -64,7 +64,7 @@ class PolicyWatcher:
         path: str | os.PathLike[str],
         signature: Signature,
         session: PolicySession,
-        tell: Callable[[Event], None] | None = None,
+        on_event: Callable[[Event], None] | None = None,
         *,
         interval_s: float = 1.0,
         engine_module: str = "engine",
@@ -75,14 +75,14 @@ class PolicyWatcher:
         self._file = PublishedFile(path, signature)
         self._signature = signature.to_dict()
         self._session = session
-        self._tell = tell
+        self._on_event = on_event
         self._interval_s = interval_s
         # One reference, replaced at once: whoever reads it from another thread gets a pair.
         self._served: tuple[PublishedPolicy, Any] | None = None
         self._replaced: tuple[PublishedPolicy, Any] | None = None
         self._offered = True
-        self._looking = threading.Lock()
-        self._leave = threading.Event()
+        self._poll_lock = threading.Lock()
+        self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     @property
@@ -95,10 +95,10 @@ class PolicyWatcher:
         """The same, compiled, as `engine.Session.run` takes it."""
         return None if self._served is None else self._served[1]
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Look now. The thread does this; any other may too."""
-        with self._looking:
-            found = self._file.look()
+        with self._poll_lock:
+            found = self._file.poll()
             if isinstance(found, PublishedPolicy):
                 self._replaced = self._served
                 compiled = self._engine.Policy(found.text, self._signature)
@@ -106,7 +106,7 @@ class PolicyWatcher:
                 self._served = (found, compiled)
                 self._offered = False
             elif found is not None:
-                self._say(found)
+                self._emit(found)
             if not self._offered:
                 self._offer()
 
@@ -115,15 +115,15 @@ class PolicyWatcher:
 
         Nothing happens if another has been published meanwhile.
         """
-        with self._looking:
+        with self._poll_lock:
             if self._served is None or self._served[0] is not policy:
                 return
             self._keep_replaced(policy, reason)
 
     def __enter__(self) -> PolicyWatcher:
         """Look once and start the thread."""
-        self._leave.clear()
-        self.look()
+        self._stop.clear()
+        self.poll()
         self._thread = threading.Thread(target=self._watch, name="policy-watcher", daemon=True)
         self._thread.start()
         return self
@@ -135,16 +135,16 @@ class PolicyWatcher:
         trace: TracebackType | None,
     ) -> None:
         """End the thread."""
-        self._leave.set()
+        self._stop.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(JOIN_S)
         self._thread = None
 
     def _watch(self) -> None:
-        while not self._leave.wait(
+        while not self._stop.wait(
             self._interval_s if self._offered else min(RETRY_S, self._interval_s)
         ):
-            self.look()
+            self.poll()
 
     def _offer(self) -> None:
         """Have the session switch; where nothing runs that could, the next look tries again."""
@@ -158,17 +158,17 @@ class PolicyWatcher:
             self._keep_replaced(policy, str(error))
             return
         self._offered = True
-        self._say(Switched(policy))
+        self._emit(Switched(policy))
 
     def _keep_replaced(self, policy: PublishedPolicy, reason: str) -> None:
         self._served, self._replaced = self._replaced, None
         self._offered = True
-        self._say(Refused(f"{self._file.path}: {reason}", policy.digest))
+        self._emit(Refused(f"{self._file.path}: {reason}", policy.digest))
 
-    def _say(self, event: Event) -> None:
-        if self._tell is None:
+    def _emit(self, event: Event) -> None:
+        if self._on_event is None:
             return
         try:
-            self._tell(event)
+            self._on_event(event)
         except Exception:  # the caller's fault must not end the watching
             logging.getLogger(__name__).exception("telling %s failed", event)

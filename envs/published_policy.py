@@ -80,7 +80,7 @@ class PublishedFile:
         self._settled = False
         self._last: Found | None = None
 
-    def look(self) -> Found | None:
+    def poll(self) -> Found | None:
         """What is there now; None if it is what was there when one looked last.
 
         The file is read only if it is another one, or has changed. One that was written in place

@@ -264,7 +264,7 @@ class _Builder:
             self.backoffs.append(Backoff(core, begin, time))
             here.backoff_begin = None
         elif here.attempt is not None:
-            self._go_on(time, here, here.attempt, what, details)
+            self._apply(time, here, here.attempt, what, details)
 
     def close(self) -> None:
         """The window has ended: so has everything in it."""
@@ -280,7 +280,7 @@ class _Builder:
         self.attempts.append(attempt)
         here.attempt, here.access, here.wait = attempt, None, None
 
-    def _go_on(
+    def _apply(
         self, time: float, here: _Open, attempt: Attempt, what: str, details: Sequence[Any]
     ) -> None:
         match what, details:

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from envs.comparison import Comparison, Row, paired_ratios
-from envs.host import here
+from envs.host import local_machine
 from envs.result import Machine
 from envs.subject import Subject
 from envs.table import left_out_words
 from envs.windows import window_remarks
-from policies.homes import homes
+from policies.training_places import training_places
 
 SCHEMA_VERSION = 1
 
@@ -52,16 +52,16 @@ class Place:
     @property
     def host(self) -> Machine:
         """The machine as results that are measured here name it."""
-        return here(self.machine["kind"], self.cores)
+        return local_machine(self.machine["kind"], self.cores)
 
-    def is_home_of(self, subject: Subject) -> bool:
+    def is_training_place(self, subject: Subject) -> bool:
         """Whether a policy's provenance says that it was trained here, among others or alone."""
         provenance = json.loads(subject.policy).get("provenance") or {} if subject.policy else {}
         return any(
             home.workload == dict(self.workload)
             and (home.machine.get("kind"), home.machine.get("cores"))
             == (self.machine["kind"], self.cores)
-            for home in homes(provenance)
+            for home in training_places(provenance)
         )
 
 
@@ -118,7 +118,7 @@ class Column:
             "trained_here": [
                 row.subject.name
                 for row in self.comparison.rows
-                if self.place.is_home_of(row.subject)
+                if self.place.is_training_place(row.subject)
             ],
             "to_reference": {name: self.to_reference(name) for name in names},
             "to_best": {name: self.to_best(name) for name in names},

@@ -44,7 +44,7 @@ def _cell(column: Column, name: str) -> str:
     ratio, share, row = column.to_reference(name), column.to_best(name), column.comparison.row(name)
     if ratio is None or share is None or row is None:
         return NONE
-    home = "*" if column.place.is_home_of(row.subject) else ""
+    home = "*" if column.place.is_training_place(row.subject) else ""
     return f"{home}{column.mark(row)}{ratio:.2f} ({share:.0%})"
 
 

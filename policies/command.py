@@ -85,7 +85,7 @@ def workload_options(default: str | None) -> Callable[[Command], Command]:
     return decorate
 
 
-def one_message(command: Command) -> Command:
+def report_errors(command: Command) -> Command:
     """Turn what people can get wrong into one message on stderr and exit code 2; Ctrl-C is 130."""
 
     @functools.wraps(command)
@@ -120,7 +120,7 @@ def policy() -> None:
 @click.option("--like", metavar="FILE", help="Fit the workload that this policy file is for.")
 @workload_options("tpcc")
 @click.pass_context
-@one_message
+@report_errors
 def show(
     context: click.Context,
     policy_name: str,
@@ -146,7 +146,7 @@ def show(
 @policy.command(epilog=VALIDATE_EXAMPLES)
 @click.argument("policies", metavar="POLICY...", nargs=-1, required=True)
 @workload_options(None)
-@one_message
+@report_errors
 def validate(policies: tuple[str, ...], workload: str | None, options: tuple[str, ...]) -> None:
     """Check policies; each that is not valid gets one message with the row and field at fault.
 
@@ -175,7 +175,7 @@ def validate(policies: tuple[str, ...], workload: str | None, options: tuple[str
 @click.argument("other", metavar="B")
 @workload_options("tpcc")
 @click.pass_context
-@one_message
+@report_errors
 def diff(
     context: click.Context, one: str, other: str, workload: str, options: tuple[str, ...]
 ) -> None:
@@ -195,7 +195,7 @@ def diff(
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
 @workload_options("tpcc")
-@one_message
+@report_errors
 def convert(source: str, target: str, workload: str, options: tuple[str, ...]) -> None:
     """Convert Polyjuice's published text format for TPC-C into a policy file.
 

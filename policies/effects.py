@@ -58,10 +58,10 @@ class Effects:
     def can_depend(self, state: int) -> frozenset[str]:
         """The types on which a transaction that comes to this access may depend by then."""
         return frozenset(
-            name for before in self._before(state) for name in self.taken(before.state)
+            name for before in self._before(state) for name in self.dependencies_from(before.state)
         )
 
-    def taken(self, state: int) -> frozenset[str]:
+    def dependencies_from(self, state: int) -> frozenset[str]:
         """The types on which this access, and the publication after it, may make one depend."""
         access = self.document.signature.accesses[state]
         found: set[str] = set()

@@ -249,7 +249,7 @@ class Encoding:
             name, self.signature, tuple(cc), backoff, schedule, dict(provenance or {})
         )
 
-    def settled(self, vector: Sequence[int]) -> tuple[int, ...]:
+    def canonical(self, vector: Sequence[int]) -> tuple[int, ...]:
         """The same policy, as a vector that comes back from its file.
 
         What the admission policy of its schedule does not go by is no part of the policy: it has
@@ -266,7 +266,7 @@ class Encoding:
                 for cell in others[len(PARAMETERS) :]:
                     table[cell] = 0
             if self.classifiers and table[others[-1]]:
-                hot = others[HOT_PLACE]
+                hot = others[HOT_POSITION]
                 table[hot] = self.cells[hot].default
         return tuple(table)
 
@@ -353,7 +353,7 @@ ACTION_GROUPS: dict[str, str] = {
 }
 """The action groups of a table, by which a search can be narrowed, and what each adds."""
 
-HOT_PLACE = next(place for place, one in enumerate(PARAMETERS) if one.name == HOT)
+HOT_POSITION = next(place for place, one in enumerate(PARAMETERS) if one.name == HOT)
 """Where the threshold is among the parameters."""
 
 SCHEDULE = "schedule"

@@ -66,7 +66,7 @@ def regular_text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def why_not_written(error: OSError | ValueError) -> str:
+def write_failure_reason(error: OSError | ValueError) -> str:
     """Why a file could not be written, and the cure where one is known."""
     reason = getattr(error, "strerror", None) or str(error)
     cure = CURES.get(getattr(error, "errno", None) or 0)

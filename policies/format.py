@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from policies.document import PolicyDocument
-from policies.errors import PolicyFileError, cut, refuse_special, why_not_written
+from policies.errors import PolicyFileError, cut, refuse_special, write_failure_reason
 from policies.json_text import POLICY, DocumentKind, JsonPath, line_of, parse
 from policies.reading import ShapeError, read_document
 from policies.signature import Signature
@@ -135,7 +135,7 @@ def save(document: PolicyDocument, path: str | os.PathLike[str]) -> None:
             raise
         _sync_directory(target.parent)
     except (OSError, ValueError) as error:
-        raise PolicyFileError(f"{path}: can't be written: {why_not_written(error)}") from error
+        raise PolicyFileError(f"{path}: can't be written: {write_failure_reason(error)}") from error
 
 
 def read_text(path: Path, kind: DocumentKind = POLICY) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from envs.tuned_backoff import TunedBackoff
-from policies.errors import refuse_special, regular_text, why_not_written
+from policies.errors import refuse_special, regular_text, write_failure_reason
 
 SCHEMA_VERSION = 4
 FILE_NAME = "checkpoint.json"
@@ -257,7 +257,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        raise WritingError(f"{path}: can't be written: {why_not_written(error)}") from error
+        raise WritingError(f"{path}: can't be written: {write_failure_reason(error)}") from error
 
 
 def remove_unfinished(folder: Path) -> None:

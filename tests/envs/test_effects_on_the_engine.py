@@ -29,7 +29,7 @@ def recorded(evaluator: Evaluator, document: PolicyDocument) -> Timeline:
 def known(effects: Effects, attempt: Attempt) -> set[str]:
     """On whom such a transaction may depend at all: one that commits has made every access."""
     (kind,) = [k for k in effects.document.signature.types if k.name == attempt.type]
-    after_all = effects.can_depend(kind.states[-1]) | effects.taken(kind.states[-1])
+    after_all = effects.can_depend(kind.states[-1]) | effects.dependencies_from(kind.states[-1])
     return set(after_all)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from envs import NATIVE, Evaluator, Result, subject_of, untuned
-from envs.hot_switch import HotSwitch, Unjudged, look_at_switches, split
+from envs.hot_switch import HotSwitch, Unjudged, judge_switches, split
 from envs.result import Interval, SwitchMade
 
 
@@ -27,7 +27,7 @@ def only(rates: Sequence[float], at: float) -> HotSwitch:
 
 
 def judged(result: Result, first: str, names: Sequence[str]) -> list[HotSwitch]:
-    found = look_at_switches(result, first, names)
+    found = judge_switches(result, first, names)
     return [one for one in found if isinstance(one, HotSwitch)]
 
 
@@ -92,12 +92,12 @@ def test_several_switches_each_with_its_neighbours() -> None:
 
 def test_a_run_cut_short_tells_of_the_switches_it_had() -> None:
     result = run([100] * 4 + [200] * 4 + [100] * 2, [4.0, 8.0])
-    found, other = look_at_switches(result, "a", ["b", "c", "d"])
+    found, other = judge_switches(result, "a", ["b", "c", "d"])
     assert isinstance(found, HotSwitch)
     assert found.after == "b"
     assert other == Unjudged(8.0, "b", "c", 2)
     assert other.words().startswith("b → c at 8 s: no verdict, for only 2 intervals were counted")
-    assert look_at_switches(run([100] * 6, []), "a", ["b"]) == []
+    assert judge_switches(run([100] * 6, []), "a", ["b"]) == []
 
 
 def test_intervals_by_the_table_they_ran_under() -> None:

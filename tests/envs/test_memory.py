@@ -15,7 +15,7 @@ import pytest
 import engine
 from envs import NATIVE, ComparisonPlan, Evaluator, MeasuringError, compare
 from envs import memory as memory_module
-from envs.memory import estimated_bytes, gib, guard, reserve_bytes, room
+from envs.memory import available_bytes, estimated_bytes, gib, guard, reserve_bytes
 
 TPCC = {"name": "tpcc", "warehouses": "500"}
 ALL = 1 << 62
@@ -140,6 +140,6 @@ def test_a_limit_of_the_address_space_counts() -> None:
 def test_room_leaves_the_reserve(fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_module, "total_memory", lambda: 4 << 30)
     monkeypatch.setattr(fake_engine, "memory_left", lambda: 1 << 30)
-    assert gib(room(fake_engine)) == "614 MiB"
+    assert gib(available_bytes(fake_engine)) == "614 MiB"
     monkeypatch.setattr(fake_engine, "memory_left", lambda: 1 << 20)
-    assert room(fake_engine) == 0
+    assert available_bytes(fake_engine) == 0

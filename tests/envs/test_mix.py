@@ -20,7 +20,7 @@ from envs import (
     compare,
     comparison_table,
 )
-from envs.mix import added_up, shortfalls
+from envs.mix import shortfalls, summed_counts
 from trainer.command.output import as_text
 from trainer.report.figures import comparison_view
 
@@ -85,7 +85,7 @@ def test_several_runs_are_judged_together() -> None:
     # Of each run alone, five due and none missing for sure.
     one = {"long": did(1, 0, 0.012, 0.005), "short": did(999, 0, 0.02, 0.995)}
     assert shortfalls(one, SECONDS) == []
-    (found,) = shortfalls(added_up([one] * 8), 8 * SECONDS)
+    (found,) = shortfalls(summed_counts([one] * 8), 8 * SECONDS)
     assert str(found) == "long 8 of 40"
 
 

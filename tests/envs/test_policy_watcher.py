@@ -139,18 +139,18 @@ def test_a_bad_file_leaves_the_policy_as_it_is(
     events: list[Event],
 ) -> None:
     publish("one")
-    watcher.look()
+    watcher.poll()
     path.write_text("{")
     for _ in range(3):
-        watcher.look()
+        watcher.poll()
     path.unlink()
     for _ in range(3):
-        watcher.look()
+        watcher.poll()
     assert [type(event) for event in events] == [Switched, Refused, Missing]
     assert session.taken == ["one"]
     assert watcher.policy.name == "one"
     publish("two")
-    watcher.look()
+    watcher.poll()
     assert session.taken == ["one", "two"]
 
 
@@ -162,13 +162,13 @@ def test_a_policy_that_comes_while_nothing_runs_is_offered_again(
 ) -> None:
     session.runs = False
     publish("one")
-    watcher.look()
-    watcher.look()
+    watcher.poll()
+    watcher.poll()
     assert events == []
     assert watcher.policy.name == "one"  # the next run begins with it
     session.runs = True
-    watcher.look()
-    watcher.look()
+    watcher.poll()
+    watcher.poll()
     assert switched_to(events) == session.taken == ["one"]
 
 
@@ -179,11 +179,11 @@ def test_a_policy_that_the_session_refuses_is_told_and_not_kept(
     events: list[Event],
 ) -> None:
     publish("one")
-    watcher.look()
+    watcher.poll()
     session.refuses = "the policy is for another workload than the one running"
     publish("two")
-    watcher.look()
-    watcher.look()
+    watcher.poll()
+    watcher.poll()
     assert [type(event) for event in events] == [Switched, Refused]
     assert watcher.policy.name == "one"
 
@@ -213,7 +213,7 @@ def test_virtual_cores_are_refused(
 ) -> None:
     evaluator = Evaluator(SMALL, 2, machine={"kind": "virtual"})
     publish("one")
-    PolicyWatcher(path, ycsb, evaluator, events.append).look()
+    PolicyWatcher(path, ycsb, evaluator, events.append).poll()
     (refused,) = events
     assert isinstance(refused, Refused)
     assert "virtual cores" in refused.reason
@@ -293,9 +293,9 @@ def test_a_policy_with_which_no_run_can_begin_gives_way_to_the_one_before(
     evaluator = Evaluator(workload, 2)
     watcher = PolicyWatcher(path, signature, evaluator, events.append)
     save(replace(table, name="good"), path)
-    watcher.look()
+    watcher.poll()
     save(replace(table, name="scheduled", schedule={"policy": "smf"}), path)
-    watcher.look()
+    watcher.poll()
     told = [each.policies for each in served(evaluator, watcher, seconds=0.1)]  # type: ignore[union-attr]
     evaluator.close()
     assert told == [["scheduled", "good"], ["good"]]
@@ -310,7 +310,7 @@ def test_serving_ends_after_its_seconds_and_reports_all_of_them(
 ) -> None:
     publish("one")
     watcher = PolicyWatcher(path, ycsb, evaluator)
-    watcher.look()
+    watcher.poll()
     told = list(served(evaluator, watcher, seconds=0.12))
     assert [each.policies for each in told if isinstance(each, Report)] == [["one"]] * 3
 
@@ -333,7 +333,7 @@ def test_a_policy_runs_under_its_own_backoff_on_inputs_of_every_runs_own(
     watcher = PolicyWatcher(path, ycsb, evaluator)
     for _ in served(evaluator, watcher, seed=7, report_seconds=0.01, seconds=0.02):
         publish("one")
-        watcher.look()
+        watcher.poll()
     assert runs == [(NATIVE["silo"], 7), (of_policy("one", path.read_text()), 8)]
     assert runs[1][0].backoff == "policy"
 

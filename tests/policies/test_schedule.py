@@ -127,14 +127,14 @@ def test_a_settled_vector_comes_back_as_it_is(signature: Signature, data: st.Dat
     encoding = Encoding(signature, scheduled=True)
     draw = Random(data.draw(st.integers(0, 2**64 - 1)))
     vector = [draw.randrange(choices) for choices in encoding.nvec]
-    settled = encoding.settled(vector)
+    settled = encoding.canonical(vector)
     document = encoding.decode(vector, "any")
     assert encoding.decode(settled, "any") == document
     assert tuple(encoding.encode(document)) == settled
-    assert encoding.settled(settled) == settled
+    assert encoding.canonical(settled) == settled
     assert Encoding.of_vector(signature, settled) == encoding
     plain = Encoding(signature)
-    assert plain.settled(vector[: plain.size]) == tuple(vector[: plain.size])
+    assert plain.canonical(vector[: plain.size]) == tuple(vector[: plain.size])
     assert Encoding.of_vector(signature, vector[: plain.size]) == plain
 
 
@@ -151,7 +151,7 @@ def test_a_classifier_is_one_more_cell(signature: Signature, data: st.DataObject
     assert [str(choice) for choice in encoding.cells[-1].choices] == ["none", "first", "second"]
     draw = Random(data.draw(st.integers(0, 2**64 - 1)))
     vector = [draw.randrange(choices) for choices in encoding.nvec]
-    settled = encoding.settled(vector)
+    settled = encoding.canonical(vector)
     document = encoding.decode(vector, "any")
     assert tuple(encoding.encode(document)) == settled
     assert encoding.decode(settled, "any") == document

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from omegaconf import OmegaConf
 
 from envs import Comparison, machine_words
-from envs.host import here
+from envs.host import local_machine
 from policies import build_seed, load, save
 from tests.trainer import fake_engine as stand_in
 from tests.trainer.fake_run import settings, train, virtual_settings
@@ -146,7 +146,7 @@ def test_the_seed_beside_it_can_be_chosen(folder: RunFolder) -> None:
 def test_both_machines_are_shown_and_named(fake_engine: ModuleType, tmp_path: Path) -> None:
     text = page_of(kept_run(tmp_path / "runs" / "one", virtual_settings(2)))
     assert "Against the baselines, on 4 virtual cores" in text
-    real = machine_words(here("threads", 3))
+    real = machine_words(local_machine("threads", 3))
     assert f"Against the baselines, on {real}" in text
     assert f"measured on {real}" in text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from policies.command import one_message, policy, save_policy
+from policies.command import policy, report_errors, save_policy
 from policies.errors import PolicyFileError
 
 __all__ = ["policy"]
@@ -33,7 +33,7 @@ uri_option = click.option(
 @click.argument("source", metavar="POLICY")
 @click.argument("target", metavar="FILE")
 @uri_option
-@one_message
+@report_errors
 def export(source: str, target: str, uri: str | None) -> None:
     """Write a policy of MLflow's registry to a file, whole or not at all.
 
@@ -51,7 +51,7 @@ def export(source: str, target: str, uri: str | None) -> None:
 @policy.command(epilog=PROMOTE_EXAMPLES)
 @click.argument("source", metavar="POLICY")
 @uri_option
-@one_message
+@report_errors
 def promote(source: str, uri: str | None) -> None:
     """Make a version in MLflow's registry its model's champion.
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-MEMBERS = "members"
+SCENARIOS_KEY = "members"
 """The field of a provenance that lists the places of a mix (docs/robust.md)."""
 
 
 @dataclass(frozen=True)
-class Home:
+class TrainingPlace:
     """A place that a policy was trained for.
 
     Attributes:
@@ -23,15 +23,15 @@ class Home:
     machine: Mapping[str, Any]
 
 
-def homes(provenance: Mapping[str, Any]) -> list[Home]:
+def training_places(provenance: Mapping[str, Any]) -> list[TrainingPlace]:
     """The places that a policy was trained for: one at least, of which nothing may be known.
 
     Args:
         provenance: of the policy. Whoever wrote it: what is not of the right form is not known.
     """
-    members = provenance.get(MEMBERS)
+    members = provenance.get(SCENARIOS_KEY)
     places = members if isinstance(members, list) and members else [provenance]
-    return [Home(_field(place, "workload"), _field(place, "machine")) for place in places]
+    return [TrainingPlace(_field(place, "workload"), _field(place, "machine")) for place in places]
 
 
 def _field(place: Any, name: str) -> Mapping[str, Any]:
