@@ -137,7 +137,7 @@ def test_the_sweep_goes_by_what_candidates_are_compared_by(
         (1024.0, 1024.0, "0.125 to 2048 µs were tried)", False),
         (0.125, 0.125, "0 to 1024 µs were tried)", False),
         (0.01, 0.0, "0 to 1024 µs were tried)", False),
-        (1e6, 16384.0, "0.125 to 16384 µs were tried, and the longest is the best of them", True),
+        (1e6, 16384.0, "0.125 to 16384 µs were tried; the longest is the best of them", True),
     ],
 )
 def test_the_sweep_goes_on_beyond_an_end_of_the_constants(

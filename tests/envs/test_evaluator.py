@@ -290,7 +290,7 @@ def test_a_reference_that_puts_a_type_off_is_an_error_on_virtual_cores(
     virtual_evaluator: Evaluator, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
-    with pytest.raises(MeasuringError, match="some type commits nothing"):
+    with pytest.raises(MeasuringError, match="a type commits nothing"):
         virtual_evaluator.evaluate([NATIVE["silo"]], static_silo(4.0), **SLICE)
 
 

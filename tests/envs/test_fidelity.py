@@ -38,7 +38,9 @@ def test_errors_are_medians_of_what_is_absolute() -> None:
 
 
 def test_two_policies_have_no_order_worth_the_name() -> None:
-    with pytest.raises(ValueError, match="2 policies were measured; it takes three\n  p9: stuck"):
+    with pytest.raises(
+        ValueError, match="only 2 policies could be measured; 3 are needed\n  p9: stuck"
+    ):
         summarize(points([1.0, 0.5], [1.0, 0.5]), {"p9": "stuck"})
 
 

@@ -96,7 +96,7 @@ def test_a_run_cut_short_tells_of_the_switches_it_had() -> None:
     assert isinstance(found, HotSwitch)
     assert found.after == "b"
     assert other == Unjudged(8.0, "b", "c", 2)
-    assert other.words().startswith("b → c at 8 s: no verdict, for only 2 intervals were counted")
+    assert other.words().startswith("b → c at 8 s: no verdict, because only 2 intervals were")
     assert judge_switches(run([100] * 6, []), "a", ["b"]) == []
 
 
