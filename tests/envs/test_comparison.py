@@ -83,7 +83,7 @@ def test_how_an_open_loop_was_kept_up_with_is_shown(evaluator: Evaluator) -> Non
 def test_few_arrivals_are_told_with_the_cure(evaluator: Evaluator) -> None:
     comparison = compare(evaluator.run_round, SUBJECTS[:1], PLAN, seed=1)
     words = " ".join(as_text(comparison_table(with_arrivals(comparison, 50.0), "")).split())
-    assert "only 5 arrived in a run: take a higher workload.speed, or more run.seconds" in words
+    assert "only 5 arrived in a run: use a higher workload.speed or run.seconds" in words
 
 
 def test_the_json_has_what_the_format_names(evaluator: Evaluator) -> None:

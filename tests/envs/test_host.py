@@ -43,7 +43,11 @@ def test_workers_never_pass_for_cores(machine: Machine, words: str) -> None:
     ("machine", "host", "told"),
     [
         (Machine("threads", 24, 2), GOOD, "24 workers share 2 cores"),
-        (Machine("threads", 2, 2), replace(GOOD, quota=0.5), "limits this process to 0.5 processors (cpu.max)"),
+        (
+            Machine("threads", 2, 2),
+            replace(GOOD, quota=0.5),
+            "limits this process to 0.5 processors (cpu.max)",
+        ),
         (Machine("threads", 2, 2), replace(GOOD, clock="hpet"), "clock source is hpet"),
     ],
 )

@@ -111,7 +111,7 @@ def test_what_is_no_file_is_refused(file: PublishedFile, path: Path, ycsb: Signa
     os.mkfifo(path)  # whoever opens it to read would wait for a writer
     found = file.poll()
     assert isinstance(found, Refused)
-    assert "is no regular file" in found.reason
+    assert "not a regular file" in found.reason
     path.unlink()
     path.write_bytes(b"\0\1\2")
     found = file.poll()

@@ -84,7 +84,7 @@ def test_a_trace_of_something_else_is_refused(trace: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "workload=shop follows a trace.*workload.trace=FOLDER"),
+        ({}, "workload=shop replays a trace.*workload.trace=FOLDER"),
         ({"trace": "/nowhere"}, "there is no such folder"),
         ({"program": "/nowhere"}, "/nowhere: can't be read"),
     ],
