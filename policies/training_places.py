@@ -1,4 +1,4 @@
-"""Where a policy was trained, as its provenance says: in one place, or in the members of a mix."""
+"""The places that a policy was trained for, from its provenance."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 SCENARIOS_KEY = "members"
-"""The field of a provenance that lists the places of a mix (docs/robust.md)."""
+"""The field of a provenance that lists the scenarios of a robust training (docs/robust.md)."""
 
 
 @dataclass(frozen=True)
@@ -15,8 +15,8 @@ class TrainingPlace:
     """A place that a policy was trained for.
 
     Attributes:
-        workload: its options, the name among them; empty if that is not known.
-        machine: its kind and cores, likewise.
+        workload: name and options of the workload; empty if unknown.
+        machine: kind and cores of the machine; empty if unknown.
     """
 
     workload: Mapping[str, Any]
@@ -24,13 +24,13 @@ class TrainingPlace:
 
 
 def training_places(provenance: Mapping[str, Any]) -> list[TrainingPlace]:
-    """The places that a policy was trained for: one at least, of which nothing may be known.
+    """Return the places that a policy was trained for, at least one.
 
     Args:
-        provenance: of the policy. Whoever wrote it: what is not of the right form is not known.
+        provenance: provenance of the policy. Fields of another form are ignored.
     """
-    members = provenance.get(SCENARIOS_KEY)
-    places = members if isinstance(members, list) and members else [provenance]
+    scenarios = provenance.get(SCENARIOS_KEY)
+    places = scenarios if isinstance(scenarios, list) and scenarios else [provenance]
     return [TrainingPlace(_field(place, "workload"), _field(place, "machine")) for place in places]
 
 

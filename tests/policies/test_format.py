@@ -135,15 +135,15 @@ def test_a_directory(tmp_path: Path) -> None:
         (b'{"a": 1,\n "b": 2,\n}', r"x\.json:3: not JSON"),
         (b'{"a": 1,\n "b" 2}', r"x\.json:2: not JSON: Expecting ':'"),
         (b'{"kind": "heddle.policy"', "not JSON"),
-        (b'{"a": 1,\n "b": {"c": 1,\n "c": 2}}', r'x\.json:3: the key "c" is there twice'),
+        (b'{"a": 1,\n "b": {"c": 1,\n "c": 2}}', r'x\.json:3: the key "c" occurs twice'),
         (b'{"a": 1,\n "b": NaN}', r"x\.json:2: NaN is not a JSON number"),
         (b'{"a": 1,\n "b": -Infinity}', r"x\.json:2: -Infinity is not"),
         (b'{"a": 1,\n "b": 1e999}', r"x\.json:2: 1e999 is too large"),
         (b'{"a": "\\ud800"}', "surrogate"),
         (b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
         (b'{"a": ' + b"9" * 5000 + b"}", "number is too long"),
-        (b'{"kind": "other"}', "no policy file"),
-        (b"{}", "no policy file"),
+        (b'{"kind": "other"}', "not a policy file"),
+        (b"{}", "not a policy file"),
     ],
 )
 def test_a_file_that_is_no_policy(tmp_path: Path, data: bytes, message: str) -> None:

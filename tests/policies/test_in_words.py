@@ -51,8 +51,8 @@ def occ(tpcc: Signature) -> PolicyDocument:
     [
         (
             {15: {"wait": {"new_order": 5}}},
-            "Payment's CUSTOMER read waits for NewOrder to finish all rounds of its STOCK update, "
-            "not its CUSTOMER read.",
+            "Payment's CUSTOMER read waits for NewOrder to finish all iterations of its STOCK "
+            "update, not its CUSTOMER read.",
         ),
         (
             {15: {"wait": {"new_order": "COMMIT"}}},
@@ -76,8 +76,8 @@ def occ(tpcc: Signature) -> PolicyDocument:
         ),
         (
             {15: {"read_version": "CLEAN"}},
-            "Payment's CUSTOMER read takes only what is committed; IC3 reads what is published and "
-            "not committed yet, too.",
+            "Payment's CUSTOMER read takes only committed versions; IC3 also reads published, "
+            "uncommitted ones.",
         ),
         (
             {16: {"write_visibility": "PRIVATE"}},
@@ -99,16 +99,16 @@ def test_what_is_otherwise_than_in_ic3(
 def test_from_an_end_to_an_access(tpcc: Signature) -> None:
     star = build_seed("two_phase_locking_star", tpcc)
     assert told(star, {16: {"wait": {"new_order": 5}}}) == [
-        "Payment's CUSTOMER update waits for NewOrder to finish all rounds of its STOCK update, "
-        "not to end."
+        "Payment's CUSTOMER update waits for NewOrder to finish all iterations of its STOCK "
+        "update, not to end."
     ]
 
 
 def test_what_is_otherwise_than_in_occ(occ: PolicyDocument) -> None:
     assert told(occ, {8: {"write_visibility": "PUBLIC"}, 13: {"early_validation": True}}) == [
-        "NewOrder's OORDER_C_ID_IDX insert is validated and published at once, with all that "
-        "NewOrder wrote before; OCC keeps it private until the commit.",
-        "Payment validates early, after its DISTRICT read; OCC does not there.",
+        "NewOrder's OORDER_C_ID_IDX insert is validated and published at once, with all earlier "
+        "writes of NewOrder; OCC keeps it private until the commit.",
+        "Payment validates early, after its DISTRICT read; OCC does not.",
     ]
 
 
@@ -116,7 +116,7 @@ def test_accesses_with_the_same_change_share_a_sentence(ic3: PolicyDocument) -> 
     rows = {state: {"read_version": "CLEAN"} for state in (0, 1, 4)}
     (sentence,) = told(ic3, rows)
     assert sentence.startswith(
-        "NewOrder's WAREHOUSE read, DISTRICT read and STOCK read take only what is committed;"
+        "NewOrder's WAREHOUSE read, DISTRICT read and STOCK read take only committed versions;"
     )
 
 
@@ -240,13 +240,13 @@ def test_a_schedule_is_told(occ: PolicyDocument) -> None:
     assert [(one.type, one.text) for one in found.sentences] == [
         (
             EVERY_TYPE,
-            "Transactions start as their schedule has it (smf, window 16, k 5, but for NewOrder); "
-            "in OCC as they are drawn.",
+            "Transactions start in the order of their schedule (smf, window 16, k 5, except "
+            "NewOrder); in OCC as they are drawn.",
         )
     ]
     assert found.cells == 3  # the policy, the window, the type; k is as by default
     back = explain(replace(occ, schedule=SMF), occ)
-    assert back.sentences[0].text.startswith("Transactions start as they are drawn; in OCC as ")
+    assert back.sentences[0].text.startswith("Transactions start as they are drawn; in OCC in ")
     assert back.cells == 3
 
 
@@ -261,7 +261,7 @@ def test_of_a_classifier_its_size_is_told() -> None:
     ]
     classifier = {"neighbours": 1, "hot_keys": {}, "types": types}
     words = schedule_words({"policy": "tsdefer", "defer": 0.4, "classifier": classifier})
-    assert words == "tsdefer, defer 0.4, hot keys foretold by a classifier of 3 rows"
+    assert words == "tsdefer, defer 0.4, hot keys predicted by a classifier of 3 rows"
 
 
 def test_names() -> None:

@@ -60,10 +60,10 @@ def test_only_what_the_admission_policy_goes_by_is_written(tpcc: Signature) -> N
 @pytest.mark.parametrize(
     ("schedule", "message"),
     [
-        ({**SMF, "window": 12}, r"schedule\.window is 12; a search has one of 2, 4, 8"),
+        ({**SMF, "window": 12}, r"schedule\.window is 12; a search allows one of 2, 4, 8"),
         (
             {"policy": "partition"},
-            r"schedule\.policy is 'partition'; a search has one of fifo, smf",
+            r"schedule\.policy is 'partition'; a search allows one of fifo, smf",
         ),
     ],
 )
@@ -78,7 +78,7 @@ def test_what_no_search_would_propose_is_named(
 
 def test_no_schedule_is_lost_unsaid(tpcc: Signature) -> None:
     document = replace(build_seed("occ", tpcc), name="mine", schedule=SMF)
-    with pytest.raises(PolicyFileError, match=r"'mine' carries a schedule.*null.*search\.actions"):
+    with pytest.raises(PolicyFileError, match=r"'mine' has a schedule.*null.*search\.actions"):
         Encoding(tpcc).encode(document)
     assert Encoding.of(document) == Encoding(tpcc, scheduled=True)
     assert Encoding.of(build_seed("occ", tpcc)) == Encoding(tpcc)
@@ -175,5 +175,5 @@ def test_a_classifier_that_is_not_known_is_not_lost_in_silence(tpcc: Signature) 
     assert own.decode(own.encode(document), document.name).schedule is not None
     with pytest.raises(PolicyFileError, match=r"search\.classifiers"):
         Encoding(tpcc, scheduled=True).encode(document)
-    with pytest.raises(PolicyFileError, match="a search has one of none, second"):
+    with pytest.raises(PolicyFileError, match="a search allows one of none, second"):
         Encoding(tpcc, scheduled=True, classifiers=CLASSIFIERS[1:]).encode(document)

@@ -196,7 +196,7 @@ def test_a_learned_schedule_is_told(folder: RunFolder) -> None:
     text = page_of(folder)
     assert "<dt>Schedule</dt><dd>smf, window 16</dd>" in text
     told = text.partition("What it does otherwise, in words")[2]
-    assert "Transactions start as their schedule has it (smf, window 16); in OCC as they" in told
+    assert "Transactions start in the order of their schedule (smf, window 16); in OCC" in told
     assert "2 cells do otherwise than in OCC" in text
 
 
