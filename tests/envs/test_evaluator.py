@@ -29,7 +29,7 @@ def alter_runs(
     monkeypatch: pytest.MonkeyPatch,
     alter: Callable[[dict[str, Any]], dict[str, Any]],
 ) -> None:
-    """The stand-in's results come altered from here on."""
+    """Alter the stand-in's results from here on."""
     run = engine.Session.run
 
     def altered(*arguments: Any, **named: Any) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def alter_runs(
 
 @pytest.fixture
 def runs(fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What the stand-in is asked to run, from here on."""
+    """Return the list of the stand-in's runs from here on."""
     run, asked = fake_engine.Session.run, []
 
     def watched(session: Any, options: Any, **named: Any) -> Any:
@@ -52,7 +52,7 @@ def runs(fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[dict[
 
 
 def letters(runs: list[dict[str, Any]]) -> str:
-    """r for the reference, Silo's own backoff, x for a candidate, a constant one."""
+    """Return r for the reference (exponential backoff) and x for a candidate (a constant one)."""
     return "".join("x" if run["backoff"] == "static" else "r" for run in runs)
 
 
@@ -78,7 +78,7 @@ def test_slices_are_interleaved_with_the_reference(
 def test_drift_cancels(
     evaluator: Evaluator, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A machine that slows by one percent a run does not change a ratio by as much."""
+    """A machine that slows by one percent per run changes a ratio by less."""
     pace = [1.0]
 
     def slowed(result: dict[str, Any]) -> dict[str, Any]:
@@ -247,7 +247,7 @@ def test_on_virtual_cores_slices_are_one_long_run_and_the_reference_is_run_once(
 def test_on_virtual_cores_the_reference_is_the_same_for_all_inputs(
     fake_engine: ModuleType, runs: list[dict[str, Any]]
 ) -> None:
-    """Whoever is measured on other inputs is measured in the same unit."""
+    """Candidates on other inputs are measured in the same unit."""
     for seed in (1, 5):
         evaluator = Evaluator({"name": "tpcc"}, 4, machine={"kind": "virtual"}, seed=7)
         evaluator.evaluate([static_silo(4.0)], NATIVE["silo"], **{**SLICE, "seed": seed})
@@ -267,7 +267,7 @@ def test_other_slices_have_another_reference_run(
 
 
 def test_another_reference_of_the_same_name_is_run(virtual_evaluator: Evaluator) -> None:
-    """`silo_tuned` is tuned anew, say."""
+    """For example after `silo_tuned` was tuned again."""
     arguments = {**SLICE, "slices": 1}
     for constant, ratio in ((4.0, 1.0), (8.0, 1.2 / 1.1)):
         (found,) = virtual_evaluator.evaluate(

@@ -124,7 +124,7 @@ def test_metadata_of_other_values_are_refused(
 
 
 def renamed(history: History, operations: np.ndarray | None = None) -> History:
-    """The same with names of all kinds of characters."""
+    """A history with unusual characters in its names."""
     odd = ["/pay\nnow", "", "a,b", "\x1b[2J", "\r", '"', "漢字", "$", "null", "[]", "\\n"]
 
     def names(before: tuple[str, ...]) -> tuple[str, ...]:

@@ -19,8 +19,9 @@ MOST_MISSED = {
     "writer aborted": 0.2,
     "uncommitted read of another writer": 0.35,
 }
-"""Of kinds that some order may explain; every change of another kind is reported. A change goes
-unnoticed where nobody else saw what was changed: the content of a row that was read once."""
+"""The maximum share of changes that the checker misses, by kind. Kinds that no other order can
+explain are always reported. A change is undetectable if no other transaction saw the changed value.
+"""
 
 
 @pytest.fixture(scope="module")

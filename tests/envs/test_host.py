@@ -1,4 +1,4 @@
-"""What is recorded of the machine, and what makes figures doubtful."""
+"""The description of the machine, and the warnings about doubtful figures."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_this_host_is_known() -> None:
 
 
 class Times(tuple):
-    """One core's times, as psutil gives them."""
+    """Return one core's times in psutil's form."""
 
     idle = iowait = guest = guest_nice = 0.0
 
@@ -97,7 +97,7 @@ def test_others_are_what_this_process_did_not_use(monkeypatch: pytest.MonkeyPatc
         lambda: SimpleNamespace(user=busy[0], system=0.0, children_user=0.0, children_system=0.0),
     )
     meter = LoadMeter()
-    assert meter.others() is None  # too short to tell
+    assert meter.others() is None  # too short to measure
     busy[:], now[0] = [1.0, 0.75], 101.0
     assert meter.others() == pytest.approx(0.75)
     told = disturbance_warning(meter.others(), Machine("threads", 2, 2))

@@ -1,4 +1,4 @@
-"""Memory is refused, and runs are bounded, before the machine has none left."""
+"""Databases are refused and runs end before memory is exhausted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from envs.memory import available_bytes, estimated_bytes, gib, guard, reserve_by
 
 TPCC = {"name": "tpcc", "warehouses": "500"}
 ALL = 1 << 62
-"""A reserve that no machine can leave: memory is short at once."""
+"""Set a reserve larger than any memory, so that memory is short at once."""
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def guarded() -> Iterator[None]:
 
 
 class Small:
-    """A session of the stand-in whose database has a gibibyte for each warehouse, and one more."""
+    """A session of the stand-in with one gibibyte per warehouse, and one more."""
 
     def __init__(self, workload: dict[str, str], *rest: Any) -> None:
         self.memory_bytes = (1 + int(workload["warehouses"])) << 30
@@ -64,7 +64,7 @@ def test_a_database_that_does_not_fit_is_refused_with_the_cure(
 def test_runs_after_one_that_memory_ended_are_shorter(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All of a comparison is kept, and says what happened."""
+    """A comparison keeps all runs and has a warning."""
     run = fake_engine.Session.run
 
     def bounded(session: Any, options: Any, **named: Any) -> Any:
@@ -125,7 +125,7 @@ def test_a_control_group_bounds_memory(tmp_path: Any) -> None:
 
 
 def test_a_limit_of_the_address_space_counts() -> None:
-    """In a process of its own: the limit can't be raised again."""
+    """This runs in its own process, because the limit cannot be raised again."""
     program = (
         "import resource, engine\n"
         "free = engine.memory_left()\n"

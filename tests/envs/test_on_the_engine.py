@@ -1,4 +1,4 @@
-"""Integration: the environment on the compiled engine, with runs too short to judge by speed."""
+"""Integration: the environment on the compiled engine, with runs too short to compare speed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_every_baseline_commits_and_keeps_the_database_consistent(
 ) -> None:
     names = [*BASELINES, "two_phase_locking_no_wait", "random:1", "random:2"]
     subjects = [subject_of(name, engine_evaluator.signature, untuned) for name in names]
-    plan = ComparisonPlan(0.25, 1, 0.01)  # other work may have the cores for part of it
+    plan = ComparisonPlan(0.25, 1, 0.01)  # other programs may use the cores for a part of it
     comparison = compare(engine_evaluator.run_round, subjects, plan, seed=1)
     assert [row.subject.name for row in comparison.rows] == names
     for row in comparison.rows:
@@ -156,7 +156,7 @@ def test_every_baseline_commits_on_virtual_cores_and_leaves_the_database_consist
 
 
 def test_virtual_cores_give_the_same_result_in_every_process(virtual_engine: Evaluator) -> None:
-    """Whatever ran before, and wherever the system puts the process's memory."""
+    """A result does not depend on earlier runs or on the addresses of the memory."""
     here = [
         virtual_engine.run(NATIVE["silo"], 0.004, warmup=0.001, seed=seed).as_dict()
         for seed in (5, 6, 5)

@@ -1,4 +1,4 @@
-"""The engine's declarations, as Python has them."""
+"""The engine's declarations of options in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session follows a file: first one that only listens, then the engine's under load."""
+"""A session follows a file, first a stand-in and then the engine's under load."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def served(
     seconds: float = 10 * PATIENCE_S,
     grown_bytes_max: int = 1 << 40,
 ) -> Iterator[Report | Reloaded]:
-    """What is told of a workload that is served, from Silo on."""
+    """Return the events of a served workload that begins with Silo."""
     return serve(
         evaluator,
         watcher,
@@ -62,7 +62,7 @@ Publish = Callable[[str], None]
 
 
 class Listening:
-    """A session that takes every policy, once it runs."""
+    """A session that accepts every policy while it runs."""
 
     def __init__(self) -> None:
         self.runs = True
@@ -89,7 +89,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def publish(path: Path, ycsb: Signature) -> Publish:
-    """Puts a policy of that name where it is looked for."""
+    """Publishes a policy with a name."""
 
     def put(name: str) -> None:
         save(replace(build_seed("ic3", ycsb), name=name), path)
@@ -120,7 +120,7 @@ def test_each_policy_is_switched_to_by_itself(
 ) -> None:
     publish("one")
     with watcher:
-        assert session.taken == ["one"]  # before the thread's first look
+        assert session.taken == ["one"]  # before the thread's first poll
         publish("two")
         wait_until(lambda: session.taken == ["one", "two"])
         wait_until(lambda: switched_to(events) == ["one", "two"])
@@ -165,7 +165,7 @@ def test_a_policy_that_comes_while_nothing_runs_is_offered_again(
     watcher.poll()
     watcher.poll()
     assert events == []
-    assert watcher.policy.name == "one"  # the next run begins with it
+    assert watcher.policy.name == "one"  # the next run has it
     session.runs = True
     watcher.poll()
     watcher.poll()
@@ -222,7 +222,7 @@ def test_virtual_cores_are_refused(
 def test_hundreds_of_replacements_under_load_end_with_the_last(
     publish: Publish, path: Path, ycsb: Signature, events: list[Event]
 ) -> None:
-    """In one run of the engine's session, as in a program of somebody's own."""
+    """In one run of the engine's session, as in a user's program."""
     session = engine.Session(SMALL, 2)
     results: list[dict[str, Any]] = []
     publish("first")
@@ -286,7 +286,7 @@ def test_a_workload_is_served_from_the_fallback_to_the_published_policy(
 def test_a_policy_with_which_no_run_can_begin_gives_way_to_the_one_before(
     path: Path, events: list[Event]
 ) -> None:
-    """A schedule where the workload passes no hints: only a run finds out."""
+    """A schedule for a workload without hints, which only a run detects."""
     workload = {"name": "generic"}
     signature = workload_signature("generic")
     table = build_seed("occ", signature)

@@ -1,4 +1,4 @@
-"""What is new in a file that somebody else replaces."""
+"""The states of a policy file that another process replaces."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def test_a_file_that_is_gone_is_told_once_and_found_when_it_is_back(
     path.rename(aside)
     assert file.poll() == Missing(path)
     assert file.poll() is None
-    aside.rename(path)  # the very same file
+    aside.rename(path)  # the same file
     assert named(file.poll()) == "one"
 
 
 def bad_texts(good: str, other: str) -> dict[str, tuple[str, str]]:
-    """What a file may hold instead, and words of why it is refused."""
+    """Contents that are refused, and a part of the reason."""
     return {
         "empty": ("", "policy.json"),
         "cut off": (good[: len(good) // 2], "policy.json"),
@@ -93,9 +93,9 @@ def test_a_bad_file_is_refused_once_and_a_good_one_then_taken(
     assert str(path) in found.reason
     assert why in found.reason
     assert file.poll() is None
-    os.utime(path)  # another time, the same text
+    os.utime(path)  # another time but the same text
     assert file.poll() is None
-    path.write_text(text + " ")  # another version, as bad
+    path.write_text(text + " ")  # another version, also bad
     assert isinstance(file.poll(), Refused)
     publish(path, ycsb, "good")
     assert named(file.poll()) == "good"
@@ -108,7 +108,7 @@ def test_what_is_no_file_is_refused(file: PublishedFile, path: Path, ycsb: Signa
     assert "is a directory" in found.reason
     assert file.poll() is None
     path.rmdir()
-    os.mkfifo(path)  # whoever opens it to read would wait for a writer
+    os.mkfifo(path)  # opening it to read would wait for a writer
     found = file.poll()
     assert isinstance(found, Refused)
     assert "not a regular file" in found.reason
@@ -119,7 +119,7 @@ def test_what_is_no_file_is_refused(file: PublishedFile, path: Path, ycsb: Signa
     assert "binary" in found.reason
     assert file.poll() is None
     path.unlink()
-    path.symlink_to(path)  # can't be read, not even by root
+    path.symlink_to(path)  # not even root can read it
     found = file.poll()
     assert isinstance(found, Refused)
     assert "can't be read" in found.reason

@@ -99,7 +99,7 @@ def test_every_history_is_serializable(
 
 
 def on_time(workload: dict[str, str], speed: str) -> dict[str, str]:
-    """The trace has a transaction a second."""
+    """Make a trace with one transaction per second."""
     return workload | {"arrivals": "recorded", "speed": speed}
 
 
@@ -178,7 +178,7 @@ PAY = TransactionType("/pay", (Access(0, "pay", "account", "update"),))
 
 @pytest.fixture(scope="module")
 def long_and_short(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One session of long transactions, and many of short ones on the same rows."""
+    """Make a trace with a session of long transactions and many of short ones on the same rows."""
     folder = tmp_path_factory.mktemp("mix")
     rows = []
     for number in range(1205):

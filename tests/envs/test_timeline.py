@@ -1,4 +1,4 @@
-"""Timelines put together from what the engine records: made-up events, and the engine's own."""
+"""Timelines built from made-up events and from the engine's own."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_the_engine_tells_what_its_result_says(name: str) -> None:
     aborted = [a for a in timeline.attempts if a.outcome == "abort"]
     assert len(aborted) == sum(kind.aborts for kind in result.types.values())
     waits = [w for a in [*ended, *aborted] for w in a.waits if w.until != "spin"]
-    # Its look for a cycle is in a wait of the timeline, and not in the result's.
+    # The timeline's wait includes the search for a cycle, the result's does not.
     waited, spent = sum(w.end - w.begin for w in waits), result.time_s["waiting"] * 1e9
     assert spent - 1 <= waited <= spent + 3_000 * len(waits) + 1
     assert (spent > 0) == (name not in ("silo", "occ"))

@@ -25,7 +25,7 @@ def run(*arguments: str | Path) -> Result:
 
 
 def fails(*arguments: str | Path) -> str:
-    """The one message of a command that refuses its input."""
+    """Return the single message of a command that refuses its input."""
     result = run(*arguments)
     assert result.exit_code == 2
     assert result.stdout == ""
@@ -55,7 +55,7 @@ def test_show_takes_a_workload() -> None:
 
 
 def test_show_takes_the_workload_of_another_file(tmp_path: Path, tpcc: Signature) -> None:
-    """A seed for a workload that the command could not name, such as a trace."""
+    """A seed policy for a workload that the command cannot name, such as a trace."""
     signature = replace(tpcc, workload="mine", types=tpcc.types[:1])
     path = tmp_path / "mine.json"
     save(build_seed("occ", signature), path)

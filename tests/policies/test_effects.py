@@ -18,7 +18,7 @@ def two_types(workload: str = "made_up", loop: bool = False) -> Signature:
 
 
 def made(signature: Signature, **actions: Actions) -> PolicyDocument:
-    """A table; what is not named does as in OCC."""
+    """Return a table with the given cells and OCC's for the others."""
     return make_table(
         "made", signature, lambda kind, access: actions.get(f"{kind.name}_{access.name}", Actions())
     )
@@ -56,10 +56,12 @@ def test_a_dirty_read_makes_its_writers_known_from_then_on() -> None:
     )
     rows = Effects(table).rows
     assert rows[0].dirty
-    assert rows[0].wait == {"a": "NO_WAIT", "b": "NO_WAIT"}  # nothing has been accessed yet
+    assert rows[0].wait == {"a": "NO_WAIT", "b": "NO_WAIT"}  # there is no earlier access
     assert rows[1].wait == {"a": "NO_WAIT", "b": 3}  # a publishes nothing
-    assert not rows[2].dirty  # b writes S too, but no row publishes to it: there are no lists of it
-    assert rows[4].wait == {"a": "NO_WAIT", "b": "NO_WAIT"}  # b's only point comes after
+    assert not rows[
+        2
+    ].dirty  # b also writes S, but no row publishes to it, so it has no access lists
+    assert rows[4].wait == {"a": "NO_WAIT", "b": "NO_WAIT"}  # b's only publication point is later
 
 
 def test_a_publication_makes_those_known_who_are_in_the_lists() -> None:
@@ -69,7 +71,7 @@ def test_a_publication_makes_those_known_who_are_in_the_lists() -> None:
     table = made(
         two_types(), a_write_r=public, a_read_s=waits, b_write_s=Actions(early_validation=True)
     )
-    assert Effects(table).rows[2].wait == WAIT  # b's point may enter what it accesses of R
+    assert Effects(table).rows[2].wait == WAIT  # b's point may enter its accesses to R
 
 
 def test_in_a_loop_what_comes_behind_has_come_before() -> None:

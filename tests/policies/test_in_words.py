@@ -19,7 +19,7 @@ from policies.signature import Access, TransactionType
 
 
 def changed(document: PolicyDocument, rows: Mapping[int, Mapping[str, Any]]) -> PolicyDocument:
-    """With other cells in some rows; `wait` names the types whose wait is another."""
+    """Return a policy with other cells in some rows; `wait` has the changed waits by type."""
     cc = list(document.cc)
     for state, cells in rows.items():
         fields = dict(cells)
@@ -30,7 +30,7 @@ def changed(document: PolicyDocument, rows: Mapping[int, Mapping[str, Any]]) -> 
 
 
 def told(base: PolicyDocument, rows: Mapping[int, Mapping[str, Any]]) -> list[str]:
-    """The sentences."""
+    """Return the sentences."""
     return [one.text for one in explain(base, changed(base, rows)).sentences]
 
 
@@ -186,7 +186,7 @@ def test_types_that_back_off_alike_share_a_sentence(occ: PolicyDocument) -> None
 
 
 def test_writes_on_both_sides_of_a_publication_become_visible_apart(ic3: PolicyDocument) -> None:
-    """Payment writes in 12, 14, 16 and 17: what 12 wrote is out when 14 is."""
+    """Payment writes in 12, 14, 16 and 17, and the write of 12 is published with that of 14."""
     private = {"write_visibility": "PRIVATE"}
     assert [text for text in told(ic3, {12: private, 16: private}) if "private" in text] == [
         "Payment's WAREHOUSE update stays private until its DISTRICT update is published; IC3 "
@@ -244,7 +244,7 @@ def test_a_schedule_is_told(occ: PolicyDocument) -> None:
             "NewOrder); in OCC as they are drawn.",
         )
     ]
-    assert found.cells == 3  # the policy, the window, the type; k is as by default
+    assert found.cells == 3  # the policy, the window, the type; k has its default
     back = explain(replace(occ, schedule=SMF), occ)
     assert back.sentences[0].text.startswith("Transactions start as they are drawn; in OCC in ")
     assert back.cells == 3

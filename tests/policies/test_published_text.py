@@ -13,7 +13,7 @@ TITLES = {"slots": 0, "decrease": 2, "increase": 6, "access": 10}
 
 
 def published(rows: dict[int, str] | None = None) -> list[str]:
-    """The lines of a table that does nothing but in these states."""
+    """Return the lines of a table with actions in the given states only."""
     return [*HEAD, "normal access", *((rows or {}).get(s, "0 0 0 0 0 0") for s in range(26))]
 
 
@@ -82,7 +82,7 @@ def test_a_point_on_a_read_publishes_what_was_buffered(parse: Parse) -> None:
 def test_a_point_on_a_read_with_nothing_buffered_publishes_nothing(parse: Parse) -> None:
     rows = parse(published({0: "0 0 1 0 0 0", 2: "0 0 1 0 0 0", 4: "0 0 1 0 0 0"})).cc
     assert [row.state for row in rows if row.write_visibility == "PUBLIC"] == [2]
-    # Nor does a type publish what another one buffered.
+    # A type does not publish the writes that another one buffered.
     rows = parse(published({11: "0 0 1 0 0 0"})).cc
     assert not any(row.write_visibility == "PUBLIC" for row in rows)
 

@@ -71,7 +71,7 @@ def test_what_no_search_would_propose_is_named(
     tpcc: Signature, schedule: dict[str, Any], message: str
 ) -> None:
     document = replace(build_seed("occ", tpcc), schedule=schedule)
-    validate(document)  # the engine takes it
+    validate(document)  # the engine accepts it
     with pytest.raises(PolicyFileError, match=message):
         Encoding(tpcc, scheduled=True).encode(document)
 
