@@ -67,7 +67,7 @@ def keep_first_line(
 ) -> None:
     """Keep Napoleon from reading the first line of an attribute as `type: description`."""
     if what in ("attribute", "data", "property") and lines:
-        lines.insert(0, "")
+        lines[:0] = ["..", ""]  # an empty comment
 
 
 def link_sources(app: Sphinx, doctree: nodes.document) -> None:

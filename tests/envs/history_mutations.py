@@ -274,7 +274,7 @@ MUTATIONS: dict[str, Mutation] = {
 
 
 @dataclass(frozen=True)
-class Noticed:
+class Detected:
     """The number of changed histories, and how many the checker reported."""
 
     changed: int
@@ -308,7 +308,7 @@ def changes(
             yield changed
 
 
-def notice(histories: list[History], count: int, seed: int = 1) -> dict[str, Noticed]:
+def detect(histories: list[History], count: int, seed: int = 1) -> dict[str, Detected]:
     """Change each history `count` times by each kind, and check the results."""
     found = {}
     for name, mutation in MUTATIONS.items():
@@ -318,7 +318,7 @@ def notice(histories: list[History], count: int, seed: int = 1) -> dict[str, Not
             for history in histories
             for changed in changes(history, mutation, count, random)
         ]
-        found[name] = Noticed(len(verdicts), sum(verdicts))
+        found[name] = Detected(len(verdicts), sum(verdicts))
     return found
 
 
@@ -334,8 +334,8 @@ def _main() -> None:
         for seed in range(1, options.runs + 1)
     ]
     print("| Changed | Histories | Not reported |\n|---|--:|--:|")
-    for name, noticed in notice(histories, options.count).items():
-        print(f"| {name} | {noticed.changed:,} | {noticed.missed:.1%} |")
+    for name, detected in detect(histories, options.count).items():
+        print(f"| {name} | {detected.changed:,} | {detected.missed:.1%} |")
 
 
 if __name__ == "__main__":

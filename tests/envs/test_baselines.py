@@ -140,7 +140,7 @@ def test_the_sweep_goes_by_what_candidates_are_compared_by(
         (1e6, 16384.0, "0.125 to 16384 µs were tried; the longest is the best of them", True),
     ],
 )
-def test_the_sweep_goes_on_beyond_an_end_of_the_constants(
+def test_the_sweep_extends_beyond_the_shortest_and_longest_constant(
     evaluator: Evaluator,
     fake_engine: ModuleType,
     monkeypatch: pytest.MonkeyPatch,

@@ -22,7 +22,7 @@ def few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("few_cases")
-def test_what_the_probes_tell_becomes_costs(
+def test_probe_results_become_costs(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calibration, "_private_cache_bytes", lambda: 512 << 10)

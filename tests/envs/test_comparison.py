@@ -80,7 +80,7 @@ def test_how_an_open_loop_was_kept_up_with_is_shown(evaluator: Evaluator) -> Non
     assert row["arrivals"]["backlog"] == 7
 
 
-def test_few_arrivals_are_told_with_the_cure(evaluator: Evaluator) -> None:
+def test_few_arrivals_cause_a_warning(evaluator: Evaluator) -> None:
     comparison = compare(evaluator.run_round, SUBJECTS[:1], PLAN, seed=1)
     words = " ".join(as_text(comparison_table(with_arrivals(comparison, 50.0), "")).split())
     assert "only 5 arrived in a run: use a higher workload.speed or run.seconds" in words

@@ -71,7 +71,7 @@ def test_cache_that_can_be_dropped_is_not_used_memory(tmp_path: Path) -> None:
     assert group.left == 400
 
 
-def test_no_limit_where_nothing_is_told(tmp_path: Path) -> None:
+def test_without_files_there_is_no_limit(tmp_path: Path) -> None:
     assert processor_quota(tmp_path / "gone") is None
     assert memory_groups(tmp_path / "gone") == []
     proc = process(tmp_path, "0::/\n", UNIFIED)

@@ -137,7 +137,7 @@ def test_a_reference_slice_without_a_commit_is_measured_again(
         assert left[0] < 0
 
 
-def test_a_database_that_grew_is_loaded_anew(fake_engine: ModuleType) -> None:
+def test_a_grown_database_is_reloaded(fake_engine: ModuleType) -> None:
     evaluator = Evaluator({"name": "tpcc"}, 2, grown_bytes_max=2 << 20)
     sessions = set()
     for seed in range(9):
@@ -147,7 +147,7 @@ def test_a_database_that_grew_is_loaded_anew(fake_engine: ModuleType) -> None:
         assert evaluator._session.grown_bytes <= 3 << 20
 
 
-def test_a_database_that_does_not_fit_is_told_so(
+def test_a_database_that_does_not_fit_is_an_error(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def too_large(*arguments: Any) -> None:

@@ -54,7 +54,7 @@ def subjects() -> list[Subject]:
     return [static_silo(us, f"{us:g}") for us in (1.0, 4.0, 64.0)] + [NATIVE["silo"]]
 
 
-def test_both_machines_are_measured_beside_the_reference(
+def test_both_machines_are_measured_relative_to_the_reference(
     evaluator: Evaluator, virtual_evaluator: Evaluator, fake_engine: ModuleType
 ) -> None:
     rounds: list[str] = []

@@ -48,7 +48,7 @@ def test_it_is_serializable_and_counted(history: History) -> None:
     assert report["operations"] == len(history.operations)
 
 
-def test_a_version_nobody_committed_is_found(history: History) -> None:
+def test_an_uncommitted_version_is_found(history: History) -> None:
     operations = history.operations.copy()
     reads = np.flatnonzero(
         (operations["kind"] == 0)
@@ -222,7 +222,7 @@ def test_every_format_has_every_transaction_that_touched_a_row(name: str) -> Non
     assert text.count('"committed": true' if name == "dbcop" else ":type :ok") == count
 
 
-def test_a_trial_comes_back_from_its_file() -> None:
+def test_a_trial_survives_its_file() -> None:
     from envs import subject_of, untuned
 
     trial = Trial(GENERIC, 3, 7, {"kind": "virtual"}, subject_of("silo", None, untuned), 0.001)  # type: ignore[arg-type]

@@ -44,7 +44,7 @@ def test_a_switch_to_a_faster_table_without_a_dip() -> None:
     assert "until new is steady it has at least 0.1 K/s, 25.0% below its steady median" in words
 
 
-def test_a_new_table_that_is_slow_at_first_is_told_of_where_it_is_no_dip() -> None:
+def test_a_slow_start_without_a_dip_is_reported() -> None:
     found = only([100] * 4 + [170, 150, 200, 200], at=4.0)
     assert not found.dips
     assert (found.lowest, found.lowest_after) == (100, 150)
@@ -92,7 +92,7 @@ def test_several_switches_each_with_its_neighbours() -> None:
     assert up.as_dict()["dips"] is False
 
 
-def test_a_run_cut_short_tells_of_the_switches_it_had() -> None:
+def test_an_interrupted_run_reports_its_switches() -> None:
     result = run([100] * 4 + [200] * 4 + [100] * 2, [4.0, 8.0])
     found, other = judge_switches(result, "a", ["b", "c", "d"])
     assert isinstance(found, HotSwitch)

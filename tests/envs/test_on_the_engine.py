@@ -100,7 +100,7 @@ def test_a_trial_for_another_database_is_refused(
         engine_evaluator.run_trial(trial, patience_s=1.0)
 
 
-def test_candidates_are_measured_beside_the_reference(engine_evaluator: Evaluator) -> None:
+def test_candidates_are_measured_relative_to_the_reference(engine_evaluator: Evaluator) -> None:
     reference, *others = (
         subject_of(name, engine_evaluator.signature, untuned)
         for name in ("silo_tuned", "occ", "ic3")
@@ -177,7 +177,7 @@ def test_virtual_cores_give_the_same_result_in_every_process(virtual_engine: Eva
     assert json.loads(done.stdout.splitlines()[-1]) == json.loads(json.dumps(here[0]))
 
 
-def test_candidates_are_measured_beside_a_remembered_reference(virtual_engine: Evaluator) -> None:
+def test_the_reference_is_measured_once_on_virtual_cores(virtual_engine: Evaluator) -> None:
     occ = subject_of("occ", virtual_engine.signature, untuned)
     first, again = (
         virtual_engine.evaluate(
@@ -204,7 +204,7 @@ def test_what_is_no_machine_is_named(machine: dict[str, str], cores: int, messag
         Evaluator({"name": "micro"}, cores, machine=machine)
 
 
-def test_what_no_session_can_be_opened_on_is_told() -> None:
+def test_a_session_that_cannot_be_opened_is_an_error() -> None:
     with pytest.raises(MeasuringError, match="between 1 and 256"):
         Evaluator({"name": "micro"}, 300, machine=VIRTUAL).run(
             NATIVE["silo"], 0.01, warmup=0.0, seed=1

@@ -154,7 +154,7 @@ def test_a_bad_file_leaves_the_policy_as_it_is(
     assert session.taken == ["one", "two"]
 
 
-def test_a_policy_that_comes_while_nothing_runs_is_offered_again(
+def test_a_policy_between_two_runs_is_offered_again(
     watcher: PolicyWatcher,
     publish: Publish,
     session: Listening,
@@ -172,7 +172,7 @@ def test_a_policy_that_comes_while_nothing_runs_is_offered_again(
     assert switched_to(events) == session.taken == ["one"]
 
 
-def test_a_policy_that_the_session_refuses_is_told_and_not_kept(
+def test_a_policy_that_the_session_refuses_is_reported_and_not_kept(
     watcher: PolicyWatcher,
     publish: Publish,
     session: Listening,
@@ -188,11 +188,11 @@ def test_a_policy_that_the_session_refuses_is_told_and_not_kept(
     assert watcher.policy.name == "one"
 
 
-def test_a_fault_of_whoever_is_told_does_not_end_the_watching(
+def test_an_error_of_the_callback_does_not_end_the_thread(
     publish: Publish, path: Path, ycsb: Signature, session: Listening
 ) -> None:
     def fail(event: Event) -> None:
-        raise OSError(f"nobody hears {event}")
+        raise OSError(f"no listener for {event}")
 
     publish("one")
     with PolicyWatcher(path, ycsb, session, fail, interval_s=QUICK_S):
@@ -338,7 +338,7 @@ def test_a_policy_runs_under_its_own_backoff_on_inputs_of_every_runs_own(
     assert runs[1][0].backoff == "policy"
 
 
-def test_a_database_that_has_grown_is_loaded_anew(
+def test_a_grown_database_is_reloaded(
     path: Path, ycsb: Signature, monkeypatch: pytest.MonkeyPatch, evaluator: Evaluator
 ) -> None:
     monkeypatch.setattr(Evaluator, "grown_bytes", 5)

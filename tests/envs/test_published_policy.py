@@ -50,7 +50,7 @@ def test_a_policy_is_found_once_and_again_when_it_is_replaced(
     assert file.poll() is None
 
 
-def test_a_file_that_is_gone_is_told_once_and_found_when_it_is_back(
+def test_a_missing_file_is_reported_once_and_found_when_it_returns(
     file: PublishedFile, path: Path, ycsb: Signature
 ) -> None:
     assert file.poll() == Missing(path)
@@ -153,7 +153,7 @@ def test_a_file_written_in_place_at_one_size_and_time_is_read_again(
     assert named(file.poll()) == "two"
 
 
-def test_a_file_that_has_settled_is_not_read_at_every_look(
+def test_an_old_file_is_not_read_at_every_poll(
     file: PublishedFile, path: Path, ycsb: Signature, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from envs import published_policy

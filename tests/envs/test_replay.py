@@ -139,7 +139,7 @@ def test_histories_of_recorded_arrivals_are_serializable(
         ({"arrivals": "late"}, "option 'arrivals' is 'late'; allowed: one of closed, recorded"),
     ],
 )
-def test_wrong_arrivals_are_told(
+def test_wrong_arrivals_are_reported(
     workload: dict[str, str], options: dict[str, str], words: str
 ) -> None:
     with pytest.raises(ValueError, match=words):
@@ -167,7 +167,7 @@ def test_more_cores_than_sessions_are_refused(workload: dict[str, str]) -> None:
         ({"program": "a", "trace": "b"}, "leave out workload.trace"),
     ],
 )
-def test_mistakes_are_told(options: dict[str, str], words: str) -> None:
+def test_mistakes_are_reported(options: dict[str, str], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Evaluator({"name": "replay", **options}, CORES, machine=VIRTUAL)
 

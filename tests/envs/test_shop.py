@@ -89,6 +89,6 @@ def test_a_trace_of_something_else_is_refused(trace: Path) -> None:
         ({"program": "/nowhere"}, "/nowhere: can't be read"),
     ],
 )
-def test_mistakes_are_told(options: dict[str, str], words: str) -> None:
+def test_mistakes_are_reported(options: dict[str, str], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Evaluator({"name": "shop", **options}, CORES, machine=VIRTUAL)

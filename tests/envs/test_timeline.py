@@ -14,7 +14,7 @@ from policies import Signature
 TYPES = ("new_order", "payment", "delivery", "stock_level")
 
 
-def told(tpcc: Signature, *events: Sequence[Any]) -> Timeline:
+def described(tpcc: Signature, *events: Sequence[Any]) -> Timeline:
     raw = {
         "types": dict.fromkeys(TYPES),
         "machine": {"kind": "virtual", "cores": 4},
@@ -24,7 +24,7 @@ def told(tpcc: Signature, *events: Sequence[Any]) -> Timeline:
 
 
 def test_an_attempt_has_what_happened_in_it(tpcc: Signature) -> None:
-    timeline = told(
+    timeline = described(
         tpcc,
         (10.0, 0, "attempt", 0, 2),
         (11.0, 1, "attempt", 1, 0),
@@ -57,8 +57,8 @@ def test_an_attempt_has_what_happened_in_it(tpcc: Signature) -> None:
     assert timeline.end == 30.0
 
 
-def test_what_goes_on_at_the_end_ends_there(tpcc: Signature) -> None:
-    timeline = told(
+def test_attempts_in_progress_end_with_the_window(tpcc: Signature) -> None:
+    timeline = described(
         tpcc,
         (1.0, 0, "attempt", 1, 0),
         (2.0, 0, "access", -1, "scan", 1, 7),
@@ -75,7 +75,7 @@ def test_what_goes_on_at_the_end_ends_there(tpcc: Signature) -> None:
 
 
 def test_an_access_served_from_the_log_is_left_out(tpcc: Signature) -> None:
-    timeline = told(
+    timeline = described(
         tpcc,
         (1.0, 0, "attempt", 0, 0),
         (2.0, 0, "access", 0, "read", 0, 1),
@@ -101,11 +101,11 @@ def test_an_access_served_from_the_log_is_left_out(tpcc: Signature) -> None:
 
 def test_an_event_this_code_does_not_know_is_an_error(tpcc: Signature) -> None:
     with pytest.raises(ValueError, match="'teleported'"):
-        told(tpcc, (1.0, 0, "attempt", 0, 0), (2.0, 0, "teleported"))
+        described(tpcc, (1.0, 0, "attempt", 0, 0), (2.0, 0, "teleported"))
 
 
 @pytest.mark.parametrize("name", ["silo", "two_phase_locking", "occ", "ic3", "random:7"])
-def test_the_engine_tells_what_its_result_says(name: str) -> None:
+def test_the_timeline_agrees_with_the_result(name: str) -> None:
     evaluator = Evaluator({"name": "tpcc"}, 8, machine={"kind": "virtual"})
     subject = subject_of(name, evaluator.signature, untuned)
     result = evaluator.run(subject, 0.0005, warmup=0.0, seed=3)
@@ -130,7 +130,7 @@ def test_the_engine_tells_what_its_result_says(name: str) -> None:
 
 
 def test_attempts_between(tpcc: Signature) -> None:
-    timeline = told(
+    timeline = described(
         tpcc,
         (0.0, 0, "attempt", 0, 0),
         (10.0, 0, "end", "commit", "none", -1),

@@ -77,6 +77,6 @@ def test_other_parameters_are_left_alone() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "1,", "-1", "1.5", str(1 << 64)])
-def test_what_is_no_key_is_told(text: str) -> None:
+def test_a_parameter_that_is_no_key_is_an_error(text: str) -> None:
     with pytest.raises(TraceError, match="holds no key"):
         hints_of(column_of([[("look", text)]]), np.array([0]), SIGNATURE)

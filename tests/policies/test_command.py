@@ -110,7 +110,7 @@ def test_validate_says_what_is_valid(ic3: Path, tpcc: Signature) -> None:
     assert "two_phase_locking_star: valid" in result.stdout
 
 
-def test_validate_goes_on_after_a_bad_policy(tmp_path: Path, ic3: Path) -> None:
+def test_validate_continues_after_a_bad_policy(tmp_path: Path, ic3: Path) -> None:
     bad = tmp_path / "bad.json"
     document = json.loads(ic3.read_text())
     document["cc"][4]["wait"]["payment"] = 3
@@ -125,14 +125,14 @@ def test_validate_goes_on_after_a_bad_policy(tmp_path: Path, ic3: Path) -> None:
     assert "none.json" in messages[1]
 
 
-def test_validate_goes_on_after_a_name_that_is_too_long(ic3: Path) -> None:
+def test_validate_continues_after_a_name_that_is_too_long(ic3: Path) -> None:
     result = run("validate", "x" * 300, ic3)
     assert result.exit_code == 2
     assert "is too long" in result.stderr
     assert f"{ic3}: valid" in result.stdout
 
 
-def test_ctrl_c_is_told(ic3: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_is_reported(ic3: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 

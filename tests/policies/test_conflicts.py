@@ -87,7 +87,7 @@ def test_a_ring_of_three_types_merges() -> None:
     assert spans(analyse(ring)) == {"a": [(0, 1)], "b": [(2, 3)], "c": [(4, 5), (6, 6)]}
 
 
-def test_a_type_that_comes_back_to_a_table_merges_all_between() -> None:
+def test_a_type_that_returns_to_a_table_merges_all_accesses_between() -> None:
     analysis = analyse(workload(a=[("X", W), ("Y", R), ("X", R), ("Y", R)]))
     assert spans(analysis) == {"a": [(0, 2), (3, 3)]}
 

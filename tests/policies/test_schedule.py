@@ -24,7 +24,7 @@ SMF = {
 
 
 @given(data=st.data())
-def test_any_scheduled_vector_is_a_valid_policy_and_comes_back(
+def test_any_scheduled_vector_is_a_valid_policy_and_survives_decoding(
     signature: Signature, data: st.DataObject
 ) -> None:
     encoding = Encoding(signature, scheduled=True)
@@ -123,7 +123,9 @@ def test_the_engine_takes_texts_and_the_whole() -> None:
 
 
 @given(data=st.data())
-def test_a_settled_vector_comes_back_as_it_is(signature: Signature, data: st.DataObject) -> None:
+def test_a_canonical_vector_is_unchanged_by_decoding(
+    signature: Signature, data: st.DataObject
+) -> None:
     encoding = Encoding(signature, scheduled=True)
     draw = Random(data.draw(st.integers(0, 2**64 - 1)))
     vector = [draw.randrange(choices) for choices in encoding.nvec]
