@@ -94,7 +94,7 @@ class History:
         tables: names of the tables, by number.
         types: names of the transaction types, by number.
         reasons: names of the abort reasons, by number.
-        first_version: smallest version that the run wrote; lower ones existed before.
+        first_version: versions below this number existed before the run.
     """
 
     attempts: np.ndarray
