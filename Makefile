@@ -52,7 +52,7 @@ train: $(VENV)/.ready ## Train a policy for TPC-C on 48 virtual cores, compare i
 	@heddle train experiment=quick $(ARGS)
 
 contest: $(VENV)/.ready-policy-gradient ## Let the search methods compete, or go on with it; hours (ARGS=…)
-	@heddle train -m experiment=search_contest sweep=contest $(ARGS) && heddle contest sweep=contest
+	@heddle train -m experiment=search_contest sweep=contest $(ARGS) && heddle lab searches sweep=contest
 
 TEST_STAGES := test-release test-address test-thread test-python
 # What test-full sets: tests at ten times their length, and all workloads under the sanitizers, in

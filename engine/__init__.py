@@ -1,7 +1,7 @@
 """The engine: an in-memory database whose concurrency control is a table.
 
-The C++ sources lie beside this file; `engine._engine` is the compiled module, whose names are
-gathered here.
+The C++ sources are in this folder; `engine._engine` is the compiled module, whose names are
+exported here.
 """
 
 from engine._engine import (

@@ -1,4 +1,4 @@
-"""Measure the virtual machine's costs on this machine (`heddle calibrate`).
+"""Measure the virtual machine's costs on this machine (`heddle machine calibrate`).
 
 Probes of the hardware measure latencies. The costs of the engine's own instructions are fitted, so
 that one virtual core runs a range of workloads and protocols as fast as one real core does.

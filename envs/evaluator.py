@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from envs.engine_interface import EngineSession, load_engine
 from envs.errors import Interrupted, MeasuringError
@@ -21,7 +21,6 @@ from envs.memory import (
     reserve_bytes,
     total_memory,
 )
-from envs.recorded_trace import RecordedTrace
 from envs.result import Machine, Result
 from envs.round import Outcome, run_in_turns
 from envs.run_options import run_options
@@ -30,6 +29,9 @@ from envs.timeline import Timeline
 from envs.trial import Trial, Verdict
 from envs.workload import engine_workload
 from policies import Signature
+
+if TYPE_CHECKING:
+    from envs.recorded_trace import RecordedTrace
 
 GROWN_BYTES_MAX = 512 << 20
 """Growth in bytes after which a database is reloaded, because larger ones are up to 15 % slower."""
@@ -216,6 +218,9 @@ class Evaluator:
         """
         if self.repeatable:
             raise ValueError("a trace is recorded on real cores; use machine=threads")
+        # Arrow takes a fifth of a second to load, and only a recording needs it.
+        from envs.recorded_trace import RecordedTrace
+
         raw = self._measure(subject, seconds, 0.0, seed, trace_bytes=bytes_max)
         recorded = raw.pop("trace")
         return Result.from_dict(raw), RecordedTrace(recorded, self.signature, tuple(raw["types"]))

@@ -1,4 +1,4 @@
-"""Compare policies on virtual and real cores (`heddle fidelity`).
+"""Compare policies on virtual and real cores (`heddle machine compare`).
 
 A search on virtual cores is useful only if the order of policies is the same on real ones. Results
 from simulated cores have been contradicted before (Bang et al., The full story of 1000 cores, VLDB
@@ -71,7 +71,7 @@ class Fidelity:
     abort_error: float
 
     def as_dict(self, **more: Any) -> dict[str, Any]:
-        """Return the JSON document that `heddle fidelity` writes.
+        """Return the JSON document that `heddle machine compare` writes.
 
         Args:
             **more: further top-level fields.

@@ -105,7 +105,7 @@ class Column:
         return _ratio(self.comparison.row(name), self.best)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the column in the JSON document of `heddle transfer`."""
+        """Return the column in the JSON document of `heddle evaluate`."""
         names = [row.subject.name for row in self.comparison.rows]
         best = self.best
         return {
@@ -212,7 +212,7 @@ class Transfer:
         return [f"{c.place.label}: {c.failure}" for c in self.columns if c.failure]
 
     def as_dict(self, **more: Any) -> dict[str, Any]:
-        """Return the JSON document that `heddle transfer` writes.
+        """Return the JSON document that `heddle evaluate` writes.
 
         Args:
             **more: further top-level fields.

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from envs.engine_interface import load_engine
-from envs.history import History
 from envs.run_options import run_options
 from envs.subject import Subject
 from envs.workload import engine_workload
@@ -133,6 +132,8 @@ def run_trial(trial: Trial, *, history: Path | None = None) -> Verdict:
     switches = [engine.Policy(text, signature) for text in trial.switches]
     outcome = engine.run_trial(workload, trial.cores, trial.seed, trial.machine, options, switches)
     if history is not None and outcome["history"] is not None:
+        from envs.history import History  # loads Arrow, which other trials do not need
+
         History.from_engine(outcome["history"]).save(history)
     return Verdict.of(outcome)
 

@@ -1,4 +1,4 @@
-"""`heddle policy`: show, validate, compare and convert policies.
+"""The commands of `heddle policy` that need no more than a policy: show, validate, diff, convert.
 
 The exit code is 0 for success (or no difference), 1 if the policies differ, and 2 for bad input, as
 with diff(1). It is 1 if the disk is full or fails, and 130 after an interrupt.
@@ -22,13 +22,14 @@ from policies.resolve import open_policy, resolve
 from policies.seeds import is_seed
 from policies.signature import Signature, workload_signature
 from traces.errors import disk_failed
-from traces.lazy_group import HintingGroup
 from traces.output import print_table
 
 FAILED = 1
 BAD_INPUT = 2
 DIFFERENT = 1
 INTERRUPTED = 130
+
+HELP = {"help_option_names": ["-h", "--help"]}
 
 # Click keeps the line breaks of a paragraph that begins with \b.
 SHOW_EXAMPLES = """
@@ -103,18 +104,7 @@ def report_errors(command: Command) -> Command:
     return run  # type: ignore[return-value]
 
 
-@click.group("policy", cls=HintingGroup, context_settings={"help_option_names": ["-h", "--help"]})
-def policy() -> None:
-    """Show, validate, compare, convert, export and promote policies.
-
-    POLICY is one of: the path of a policy file; the name of a bundled table (heddle library list);
-    a seed policy (occ, two_phase_locking_star, ic3, random:SEED); registry:MODEL@ALIAS or
-    registry:MODEL/VERSION in MLflow's registry. A seed policy is built for one workload, by
-    default tpcc.
-    """
-
-
-@policy.command(epilog=SHOW_EXAMPLES)
+@click.command(epilog=SHOW_EXAMPLES, context_settings=HELP)
 @click.argument("policy_name", metavar="POLICY")
 @click.option("--json", "as_json", is_flag=True, help="Print the text of the policy file instead.")
 @click.option("--like", metavar="FILE", help="Use the workload of this policy file.")
@@ -143,7 +133,7 @@ def show(
         print_table(render(document))
 
 
-@policy.command(epilog=VALIDATE_EXAMPLES)
+@click.command(epilog=VALIDATE_EXAMPLES, context_settings=HELP)
 @click.argument("policies", metavar="POLICY...", nargs=-1, required=True)
 @workload_options(None)
 @report_errors
@@ -170,7 +160,7 @@ def validate(policies: tuple[str, ...], workload: str | None, options: tuple[str
         raise SystemExit(BAD_INPUT)
 
 
-@policy.command(epilog=DIFF_EXAMPLES)
+@click.command(epilog=DIFF_EXAMPLES, context_settings=HELP)
 @click.argument("one", metavar="A")
 @click.argument("other", metavar="B")
 @workload_options("tpcc")
@@ -191,7 +181,7 @@ def diff(
         raise SystemExit(DIFFERENT)
 
 
-@policy.command(epilog=CONVERT_EXAMPLES)
+@click.command(epilog=CONVERT_EXAMPLES, context_settings=HELP)
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
 @workload_options("tpcc")

@@ -65,7 +65,7 @@ def checked_path(policy: str) -> str:
     if not is_path and not _exists(policy):
         raise PolicyFileError(
             f"{policy!r} is neither a seed policy, nor a table of the library, nor a file; "
-            f"the seed policies are {', '.join(seed_names())}; heddle library list shows the tables"
+            f"the seed policies are {', '.join(seed_names())}; heddle policy list shows the tables"
         )
     return policy
 

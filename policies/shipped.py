@@ -1,6 +1,6 @@
 """The bundled policy library: tables with their provenance and scores.
 
-A table is named without path and extension. `heddle library add` adds one; docs/library.md
+A table is named without path and extension. `heddle policy add` adds one; docs/library.md
 describes what is stored.
 """
 

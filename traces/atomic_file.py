@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole or not at all."""
+"""Files that are replaced atomically."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pathlib import Path
 
 @contextmanager
 def replaced_atomically(path: Path) -> Iterator[Path]:
-    """A name beside `path` to write to; what was written takes its place if nothing went wrong.
+    """Yield a temporary path in the same directory; move the file there to `path` at the end.
 
-    A symbolic link is followed.
+    If the block raises, `path` stays unchanged. A symbolic link is followed.
 
     Raises:
-        OSError: it can't be written there.
+        OSError: the file can't be written.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():  # such as /dev/null
-        raise FileExistsError(errno.EEXIST, "is no regular file; name another", str(target))
+        raise FileExistsError(errno.EEXIST, "is not a regular file; name another", str(target))
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         yield beside

@@ -1,6 +1,6 @@
-"""`heddle trace`: make traces, look at them.
+"""`heddle trace`: import, generate, describe and replay traces.
 
-Exit codes: 0 fine, 1 the disk is full or fails, 2 bad input, 130 interrupted.
+Exit codes: 0 success, 1 the disk is full or fails, 2 bad input, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -19,27 +19,26 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 
 COMMANDS = {
-    "import": LazyCommand("traces.import_command:import_trace", "Make a trace out of a log."),
-    "show": LazyCommand("traces.show_command:show", "Say what a trace is, and how much there is."),
+    "import": LazyCommand("traces.import_command:import_trace", "Convert a log into a trace."),
+    "show": LazyCommand("traces.show_command:show", "Describe a trace: source, counts and types."),
     "stats": LazyCommand(
         "traces.statistics.command:stats",
-        "Requests by type, day by day, with each day's peak hour.",
+        "Count requests and conflicts; find and predict peak hours.",
     ),
-    "peaks": LazyCommand("traces.statistics.command:peaks", "The peak hour of each day."),
-    "predict": LazyCommand(
-        "traces.statistics.command:predict",
-        "How well a day's peak hour foretells the next day's.",
-    ),
-    "synth": LazyCommand("traces.synthesis.command:synth", "Make up the trace of a shop."),
-    "replay": LazyCommand(
-        "traces.replay.command:replay", "Make a part of a trace ready to be replayed."
-    ),
+    "synth": LazyCommand("traces.synthesis.command:synth", "Generate a synthetic trace of a shop."),
+    "replay": LazyCommand("traces.replay.command:replay", "Prepare a part of a trace for replay."),
     "record": LazyCommand(
         "trainer.command.record:record",
-        "Run a workload, and write a trace of what it did.",
+        "Run a workload and write its trace.",
     ),
 }
 """The commands below `heddle trace`, in the order of the help. To add one, name it here."""
+
+RENAMED = {
+    "peaks": "heddle trace stats --peaks",
+    "predict": "heddle trace stats --predict",
+}
+"""What replaces the commands that were renamed."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -48,17 +47,18 @@ Command = TypeVar("Command", bound=Callable[..., Any])
     "trace",
     cls=LazyGroup,
     lazy=COMMANDS,
+    renamed=RENAMED,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 def trace() -> None:
-    """Make traces of workloads and look at them.
+    """Import, generate and analyze traces of workloads.
 
-    A trace is a folder: trace.json, which says what it is, and a Parquet file or more a day.
+    A trace is a folder with a description, trace.json, and Parquet files for each day.
     """
 
 
 def one_message(command: Command) -> Command:
-    """Turn what people can get wrong into one message on stderr and exit code 2, or 1."""
+    """Report an error of the input in one line on standard error, and exit with 2, or 1."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Whether transactions are what their trace's manifest says of their types."""
+"""Checks transactions against the types that the manifest of their trace declares."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _UNKNOWN = -1
 
 
 class DeclaredAccesses:
-    """Holds accesses against those that the manifest declares.
+    """Checks accesses against those that the manifest declares.
 
     A type without a declared access may make any.
 
     Args:
-        types: as the manifest has them.
+        types: the types of the manifest.
     """
 
     def __init__(self, types: Sequence[TransactionType]) -> None:
@@ -33,7 +33,7 @@ class DeclaredAccesses:
         self._kind = np.array([ACCESS_KINDS.index(made.kind) for made in every], np.int64)
 
     def first_fault(self, batch: pa.RecordBatch) -> Fault | None:
-        """Look through a batch that has the columns `type` and `accesses`, both without a fault."""
+        """Return the first fault of a batch whose `type` and `accesses` are valid by themselves."""
         if not {"type", "accesses"} <= set(batch.schema.names) or not len(self._table):
             return None
         lists = batch["accesses"]
@@ -61,17 +61,17 @@ class DeclaredAccesses:
         if number >= len(declared.accesses):
             return (
                 f"{declared.name} has the accesses 0 to {len(declared.accesses) - 1}, "
-                f"this is {number}"
+                f"but this is access {number}"
             )
         wanted = declared.accesses[number]
         return (
             f"access {number} of {declared.name} must be {wanted.kind} {wanted.table}, "
-            f"is {made['kind']} {made['table']}"
+            f"but is {made['kind']} {made['table']}"
         )
 
 
 def word_numbers(values: pa.DictionaryArray, words: Sequence[str]) -> np.ndarray:
-    """Where each value is among the words; -1 where it is not."""
+    """Return the index of each value in `words`, or -1."""
     known = {word: number for number, word in enumerate(words)}
     meant = [known.get(word, _UNKNOWN) for word in values.dictionary.to_pylist()]
     if not meant:

@@ -1,4 +1,4 @@
-"""Names in pictures: any character may be in them, and none is a command to matplotlib."""
+"""Names in pictures: shown literally, not interpreted by matplotlib."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def names_as_they_are(figure: Figure) -> Iterator[None]:
-    """A context in which a figure is drawn: `$` begins no formula, control characters are text.
+    """Draw a figure in this context: `$` starts no formula, and control characters are escaped.
 
-    A letter that the font lacks is a box, without a warning for each.
+    A character that the font lacks becomes a box, without a warning for each.
     """
     import matplotlib
     from matplotlib.text import Text
@@ -26,12 +26,12 @@ def names_as_they_are(figure: Figure) -> Iterator[None]:
         assert isinstance(text, Text)
         text.set_parse_math(False)
         text.set_text("\n".join(map(visible, text.get_text().split("\n"))))
-    context: Any = matplotlib.rc_context  # whose annotation is a list of all its keys
+    context: Any = matplotlib.rc_context  # typed as a list of all keys
     with context({"text.parse_math": False}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
 
 
 def legend_label(name: str) -> str:
-    """A name as a legend shows it: one that begins with `_` would be left out."""
+    """Return a name for a legend, which would leave out names that begin with `_`."""
     return f" {visible(name)}" if name.startswith("_") else visible(name)

@@ -1,4 +1,4 @@
-"""Tables on narrow terminals: words are not broken, and no column is cut off."""
+"""Fits tables to narrow terminals without breaking words or cutting columns off."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from rich.text import Text
 
 WIDEST = 10_000
 LONG_WORD = 20
-"""A longer word, such as `new_order.update_district`, may be broken where it must."""
+"""Longer words, such as `new_order.update_district`, may be broken."""
 
 
 def fitted(what: RenderableType, console: Console) -> RenderableType:
-    """The same for the console's width.
+    """Return a table, or a group of them, fitted to the console's width.
 
-    A table that fits stays as it is; one that fits with its cells wrapped between words gets widths
-    for that; of any other each row becomes a paragraph, `header cell; header cell`.
+    A table that fits is unchanged. If it fits with its cells wrapped between words, its columns get
+    such widths. Otherwise each row becomes a paragraph, `header cell; header cell`.
     """
     if isinstance(what, Group):
         return Group(*(fitted(one, console) for one in what.renderables))
@@ -41,7 +41,7 @@ def fitted(what: RenderableType, console: Console) -> RenderableType:
 
 
 def _range(column: Column, console: Console) -> Measurement:
-    """How wide its cells must and may be."""
+    """Return the smallest and the largest useful width of a column."""
     wide = console.options.update_width(WIDEST)
     sizes = [Measurement.get(console, wide, one) for one in (column.header, *column.cells)]
     most = max(one.maximum for one in sizes)
@@ -50,14 +50,14 @@ def _range(column: Column, console: Console) -> Measurement:
 
 
 def _without_words(table: Table) -> Table:
-    """The table without a title and a caption, which wrap by themselves."""
+    """Return the table without its title and caption, which wrap by themselves."""
     bare = Table(box=table.box, padding=table.padding, show_edge=table.show_edge)
     bare.columns, bare.rows = table.columns, table.rows
     return bare
 
 
 def _widths(least: list[int], most: list[int], spare: int) -> list[int]:
-    """Widths that take `spare` in all: the widest columns give way first."""
+    """Return widths that sum to `spare`, taking from the widest columns first."""
     widths = list(most)
     while sum(widths) > spare:
         able = [at for at, width in enumerate(widths) if width > least[at]]
@@ -76,14 +76,14 @@ def _paragraphs(table: Table) -> Iterator[RenderableType]:
         ]
         text = Text("; ".join(parts), style=row.style or "")
         text.stylize("bold", 0, len(parts[0]) if parts else 0)
-        # Lines that go on are indented: where a row begins can be seen.
+        # Continued lines are indented, so that the start of each row is visible.
         yield Padding(_hanging(text), (0, 0, 1 if row.end_section else 0, 0))
     if table.caption:
         yield Text(_one_line(table.caption), "italic")
 
 
 def _hanging(text: Text) -> Table:
-    """A text whose lines after the first are indented."""
+    """Return a text with a hanging indent."""
     grid = Table.grid(padding=0)
     grid.add_column(width=2)
     grid.add_column(overflow="fold")

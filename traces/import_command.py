@@ -1,4 +1,4 @@
-"""`heddle trace import`: a trace out of a log."""
+"""`heddle trace import`: convert a log into a trace."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ Examples:
 
 
 class ImportCommand(click.Command):
-    """Has, besides its own options, those of the format that is named."""
+    """A command that has its own options and those of the format that the arguments name."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """Look for the format before the options are known."""
+        """Find the format first, because it determines the options."""
         context.meta[FORMAT] = next(
             (name for name in _named_formats(args) if name in FORMATS), None
         )
         return super().parse_args(context, args)
 
     def get_params(self, context: click.Context) -> list[click.Parameter]:
-        """The options, those of the format last."""
+        """The options; those of the format come last."""
         name = context.meta.get(FORMAT)
         own = find_format(name).options if name in FORMATS else ()
         return [*super().get_params(context), *own]
 
 
 TYPES_SHOWN = 20
-"""Rows of the table of types at most; `heddle trace show` has all."""
+"""Rows of the table of types at most; `heddle trace show` prints all types."""
 
 FORMAT = "traces.format"
-"""Where the context has the name of the format."""
+"""The key of the format's name in the context."""
 
 
 @click.command("import", cls=ImportCommand, epilog=EXAMPLES)
@@ -60,11 +60,11 @@ FORMAT = "traces.format"
     required=True,
     multiple=True,
     type=click.Choice([*FORMATS, TABLE, JSON]),
-    help="What the log is; add json to print JSON. With --help: that format's options too.",
+    help="Name the log's format; add json to print JSON.",
 )
-@click.option("--name", help="The trace's name.  [default: that of its folder]")
-@click.option("--strict", is_flag=True, help="Stop at the first row left out or guessed.")
-@click.option("--replace", is_flag=True, help="Replace OUT if it is a trace already.")
+@click.option("--name", help="Name the trace.  [default: name of its folder]")
+@click.option("--strict", is_flag=True, help="Fail at the first row left out or guessed.")
+@click.option("--replace", is_flag=True, help="Replace OUT if it is a trace.")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, type=click.Path(path_type=Path))
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
 @one_message
@@ -77,11 +77,10 @@ def import_trace(
     out: Path,
     **options: Any,
 ) -> None:
-    """Make a trace, the folder OUT, out of a log.
+    """Convert a log into a trace, the folder OUT.
 
-    OUT is there in the end as a whole or not at all. Rows that are left out, and what is guessed of
-    others, are counted by reason, and the first of them named. With --format json as well, the
-    summary is printed as JSON.
+    If the import fails, OUT stays unchanged. Rows that are left out, or imported with a guess, are
+    counted by reason, with examples. Name a format together with --help to list its options too.
     """
     format_name, form = _log_and_form(names)
     try:
@@ -101,19 +100,19 @@ def import_trace(
 
 
 def _log_and_form(names: tuple[str, ...]) -> tuple[str, str]:
-    """What the log is, and what is printed."""
+    """Return the format of the log and the format of the summary."""
     logs = list(dict.fromkeys(name for name in names if name in FORMATS))
     forms = list(dict.fromkeys(name for name in names if name not in FORMATS))
     if not logs:
-        raise click.UsageError(f"--format: name what the log is: {', '.join(FORMATS)}")
+        raise click.UsageError(f"--format: name the log's format: {', '.join(FORMATS)}")
     for named in (logs, forms):
         if len(named) > 1:
-            raise click.UsageError(f"--format: name one of {' and '.join(named)}")
+            raise click.UsageError(f"--format: give one of {' and '.join(named)}")
     return logs[0], forms[0] if forms else TABLE
 
 
 def _document(out: Path, made: Imported) -> dict[str, Any]:
-    """For programs: what `heddle trace show` prints, with examples of bad rows."""
+    """Return what `heddle trace show` prints as JSON, with examples of bad rows."""
     manifest = asdict(made.trace.manifest) | made.tally.as_dict()
     return manifest | {"trace": str(out), "examples": made.left_out.named}
 
@@ -128,13 +127,13 @@ def _report(out: Path, made: Imported) -> None:
 def _name_bad_rows(left_out: LeftOut) -> None:
     for reason, examples in left_out.named.items():
         count = left_out.counts[reason] + left_out.guessed[reason]
-        click.echo(f"{reason}, {counted(count, 'row')}, such as", err=True)
+        click.echo(f"{reason}, {counted(count, 'row')}, for example", err=True)
         for example in examples:
             click.echo(f"  {example}", err=True)
 
 
 def _named_formats(args: list[str]) -> Iterator[str]:
-    """The formats among what was typed."""
+    """Yield the values of `--format` among the arguments."""
     for number, arg in enumerate(args):
         if arg in ("-f", "--format") and number + 1 < len(args):
             yield args[number + 1]

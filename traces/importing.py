@@ -1,4 +1,4 @@
-"""Making a trace out of a log, from Python; `heddle trace import` is the same from a shell."""
+"""Imports a log as a trace from Python, as `heddle trace import` does from a shell."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from traces.writer import TraceWriter
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of a log.
+    """The result of an import.
 
     Attributes:
-        trace: the trace that was made.
-        tally: how much is in it, by type.
-        left_out: rows that made no transaction, and those that were guessed, by reason.
+        trace: the new trace.
+        tally: its transactions and accesses by type.
+        left_out: the rows left out or guessed, by reason.
     """
 
     trace: Trace
@@ -35,16 +35,16 @@ class Imported:
 
 
 class NothingImportedError(TraceError):
-    """No row of a log made a transaction.
+    """No row of a log became a transaction.
 
     Attributes:
-        left_out: why.
+        left_out: the rows left out, by reason.
     """
 
     def __init__(self, left_out: LeftOut) -> None:
         counts = (f"{reason}: {count:,}" for reason, count in left_out.counts.most_common())
         why = f"all rows were left out: {', '.join(counts)}" if left_out.counts else ""
-        super().__init__(f"there is nothing to make a trace of; {why or 'the log has no row'}")
+        super().__init__(f"nothing to import: {why or 'the log has no rows'}")
         self.left_out = left_out
 
 
@@ -58,23 +58,23 @@ def import_log(
     replace: bool = False,
     **options: Any,
 ) -> Imported:
-    """Make a trace, the folder `out`, out of a log; in the end it is there as a whole or not.
+    """Convert a log into a trace, the folder `out`, which is created completely or not at all.
 
     Args:
-        format_name: what the log is, of `traces.importers.registry.FORMATS`.
+        format_name: the log's format, one of `traces.importers.registry.FORMATS`.
         sources: the log's files.
         out: the trace's folder.
-        name: the trace's; None: its folder's.
-        strict: whether the first bad row is an error; else they are counted.
-        replace: whether a trace that is there is replaced.
-        options: of the format, such as `mapping=FILE` of `access-log`.
+        name: the trace's name; None: the name of its folder.
+        strict: whether the first bad row is an error; otherwise bad rows are counted.
+        replace: whether an existing trace is replaced.
+        options: options of the format, such as `mapping=FILE` of `access-log`.
 
     Raises:
-        NothingImportedError: no row made a transaction.
-        TraceError: a file can't be read or written, an option is wrong, or there is no such format.
+        NothingImportedError: no row became a transaction.
+        TraceError: a file can't be read or written, or an option or the format is unknown.
     """
     if format_name not in FORMATS:
-        raise TraceError(f"{format_name}: no such format; there are {', '.join(FORMATS)}")
+        raise TraceError(f"{format_name}: unknown format; choose one of {', '.join(FORMATS)}")
     out, paths = Path(out), tuple(Path(one) for one in sources)
     refuse_existing(out, replace)
     left_out = LeftOut(strict)

@@ -1,4 +1,4 @@
-"""The integer that stands for a row's key, a session or a user in a trace."""
+"""The integers that represent keys, sessions and users in a trace."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import pyarrow.compute as pc
 
 HASH_BITS = 63
 _INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
-"""Integers as they are written down; of those with 19 digits not all fit."""
+"""Integers in canonical form; some with 19 digits do not fit into 64 bits."""
 _LARGEST = {19: b"9223372036854775807", 20: b"-9223372036854775808"}
-"""The integers that are furthest from 0, by the length of their texts."""
+"""The integers furthest from 0, by the length of their text."""
 _BETWEEN = "\x1f"
-"""Stands between the parts of a key of several columns: ASCII's unit separator."""
+"""Separates the parts of a key of several columns: ASCII's unit separator."""
 _NULL = "\x00"
 
 
 def keys_of(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """One 64-bit integer for each value; null stays null.
+    """Return a 64-bit integer for each value; null stays null.
 
-    An integer stays as it is, and so does a text that is one (`"12"`, not `"012"`): a log that
-    quotes its numbers gives the same keys as one that does not. Any other value becomes the first
-    63 bits of the BLAKE2b hash of its text: the same in every process and on every machine.
+    Integers stay unchanged, and a text that is one (`"12"`, not `"012"`) becomes that integer, so a
+    log that quotes its numbers gives the same keys. Any other value becomes the first 63 bits of
+    the BLAKE2b hash of its text, which is the same in every process and on every machine.
 
     Args:
-        column: of any type that can be written as text.
+        column: values of any type that can be cast to text.
     """
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -38,12 +38,12 @@ def keys_of(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def combined_keys(columns: list[pa.Array | pa.ChunkedArray]) -> pa.Array:
-    """As `keys_of`, for keys of several columns; null where all of them are null."""
+    """Return `keys_of` for keys of several columns; null where all of them are null."""
     if len(columns) == 1:
         return keys_of(columns[0])
     texts = [_as_bytes(column) for column in columns]
     between, null = (pa.scalar(one.encode(), pa.binary()) for one in (_BETWEEN, _NULL))
-    # Nulls are replaced here: pyarrow takes the replacement of bytes for text.
+    # Nulls are replaced here, because pyarrow takes the replacement of bytes for text.
     joined = pc.binary_join_element_wise(*[text.fill_null(null) for text in texts], between)
     unknown = texts[0].is_null()
     for text in texts[1:]:
@@ -52,7 +52,7 @@ def combined_keys(columns: list[pa.Array | pa.ChunkedArray]) -> pa.Array:
 
 
 def _as_bytes(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """The text of each value, which may be in no known encoding."""
+    """Return each value's text as bytes, whose encoding may be unknown."""
     text = column if pa.types.is_binary(column.type) else column.cast(pa.string())
     return text.cast(pa.binary())
 
@@ -61,16 +61,20 @@ def _text_keys(text: pa.Array) -> pa.Array:
     try:
         return _all_integers(text)
     except pa.ArrowInvalid:
-        # Most values come again and again: each is looked at once.
+        # Values repeat, so each distinct one is hashed once.
         encoded = text.dictionary_encode()
         return _mixed_keys(encoded.dictionary).take(encoded.indices)
 
 
 def _all_integers(text: pa.Array) -> pa.Array:
-    """The integers of texts that all are some; else an `ArrowInvalid`."""
+    """Convert texts that are all integers.
+
+    Raises:
+        pa.ArrowInvalid: one of them is not.
+    """
     integers = text.cast(pa.string()).cast(pa.int64())
     if pc.any(pc.not_equal(integers.cast(pa.string()).cast(pa.binary()), text)).as_py():
-        raise pa.ArrowInvalid("written otherwise, such as 007")
+        raise pa.ArrowInvalid("not in canonical form, such as 007")
     return integers
 
 

@@ -1,4 +1,4 @@
-"""What a trace says about itself: `trace.json`."""
+"""The manifest of a trace, `trace.json`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from traces.schema import ACCESS_KINDS, SCHEMA_VERSION
 FILE_NAME = "trace.json"
 
 RECORDER = "heddle trace record"
-"""The source of a trace that the engine wrote."""
+"""The importer of a trace that the engine recorded."""
 
 
 def _heddle_version() -> str:
@@ -44,7 +44,7 @@ class Access:
 
 @dataclass(frozen=True)
 class TransactionType:
-    """A kind of transaction; no accesses where they are not known."""
+    """A transaction type; its accesses are empty where they are unknown."""
 
     name: str
     accesses: tuple[Access, ...] = ()
@@ -52,13 +52,13 @@ class TransactionType:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a trace came from.
+    """The origin of a trace.
 
     Attributes:
-        importer: the format's name; a generator's name where the trace is synthetic.
-        files: base names of what was read; paths are nobody's business.
-        left_out: what was not taken over: how many, by reason.
-        guessed: what was taken over with something that is not certain: how many, by reason.
+        importer: the format's name, or the generator's if the trace is synthetic.
+        files: base names of the sources; their directories are private.
+        left_out: rows left out, by reason.
+        guessed: rows imported with something that is uncertain, by reason.
     """
 
     importer: str
@@ -69,16 +69,16 @@ class Source:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a trace is.
+    """The description of a trace.
 
     Attributes:
-        name: for people; by default its folder's.
-        source: where it came from.
-        types: its transaction types, with their accesses where these are known: what a
-            workload's signature is made of.
-        synthetic: whether it was made up.
-        heddle_version: of the Heddle that wrote it.
-        schema_version: of its Parquet files, see `traces.schema`.
+        name: a name for display; by default the name of its folder.
+        source: the origin.
+        types: the transaction types, with their accesses where these are known; a workload's
+            signature is derived from them.
+        synthetic: whether the trace was generated.
+        heddle_version: the version of Heddle that wrote it.
+        schema_version: the version of its Parquet files, see `traces.schema`.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Manifest:
     schema_version: int = SCHEMA_VERSION
 
     def to_json(self) -> str:
-        """As the text of `trace.json`."""
+        """Return the text of `trace.json`."""
         return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -97,31 +97,31 @@ def read_manifest(folder: Path) -> Manifest:
     """Read the `trace.json` of a trace.
 
     Raises:
-        TraceError: there is none, it can't be read, or a key of it is at fault.
+        TraceError: the file is missing or unreadable, or one of its keys is invalid.
     """
     path = folder / FILE_NAME
     if path.exists() and not path.is_file():
-        raise TraceError(f"{path}: is not a regular file; import the trace anew")
+        raise TraceError(f"{path}: is not a regular file; import the trace again")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise TraceError(
-            f"{folder}: is no trace: it has no {FILE_NAME}; make one with heddle trace import"
+            f"{folder}: is not a trace: it has no {FILE_NAME}; create one with heddle trace import"
         ) from None
     except OSError as error:
         raise TraceError(f"{path}: can't be read: {why(error)}") from None
     except UnicodeDecodeError:
-        raise TraceError(f"{path}: is not UTF-8 text; import the trace anew") from None
+        raise TraceError(f"{path}: is not UTF-8 text; import the trace again") from None
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise TraceError(f"{path}: is not JSON: {error}; import the trace anew") from None
+        raise TraceError(f"{path}: is not JSON: {error}; import the trace again") from None
     return _manifest(_Place(path, "", document))
 
 
 @dataclass(frozen=True)
 class _Place:
-    """A value in the document, and the way to it."""
+    """A value in the document and its path."""
 
     path: Path
     key: str
@@ -129,7 +129,7 @@ class _Place:
 
     def wrong(self, wanted: str) -> TraceError:
         where = f"{self.key}: " if self.key else ""
-        return TraceError(f"{self.path}: {where}must be {wanted}, is {shown(self.value)}")
+        return TraceError(f"{self.path}: {where}must be {wanted}, not {shown(self.value)}")
 
     def at(self, key: str) -> _Place:
         if not isinstance(self.value, dict):
@@ -145,12 +145,12 @@ class _Place:
 
     def text(self) -> str:
         if not isinstance(self.value, str) or not self.value:
-            raise self.wrong("a text that is not empty")
+            raise self.wrong("a string that is not empty")
         return self.value
 
     def whole(self) -> int:
         if not isinstance(self.value, int) or isinstance(self.value, bool) or self.value < 0:
-            raise self.wrong("a whole number, 0 or more")
+            raise self.wrong("an integer, 0 or more")
         return self.value
 
     def flag(self) -> bool:
@@ -166,8 +166,8 @@ def _manifest(place: _Place) -> Manifest:
     version_place = place.at("schema_version")
     if version_place.value != SCHEMA_VERSION:
         raise TraceError(
-            f"{place.path}: schema_version: {shown(version_place.value)} is unknown to this "
-            f"Heddle, which reads {SCHEMA_VERSION}; use the Heddle that wrote it"
+            f"{place.path}: schema_version: {shown(version_place.value)} is not supported; this "
+            f"Heddle reads version {SCHEMA_VERSION}; use the Heddle that wrote the trace"
         )
     return Manifest(
         name=place.at("name").text(),
@@ -179,7 +179,7 @@ def _manifest(place: _Place) -> Manifest:
 
 
 def _source(place: _Place) -> Source:
-    # Traces that were made before guesses were counted have none.
+    # Traces of earlier versions do not count guesses.
     importer = place.at("importer").text()
     has_guesses = "guessed" in place.value
     return Source(
@@ -206,7 +206,7 @@ def _type(place: _Place) -> TransactionType:
 
 def _access(place: _Place, number: int) -> Access:
     if place.at("access").whole() != number:
-        raise place.at("access").wrong(f"{number}: accesses are numbered in their order")
+        raise place.at("access").wrong(f"{number}, because accesses are numbered in order")
     kind = place.at("kind")
     if kind.value not in ACCESS_KINDS:
         raise kind.wrong(f"one of {', '.join(ACCESS_KINDS)}")
@@ -218,6 +218,6 @@ def _named_once(place: _Place) -> list[_Place]:
     for one in place.items():
         name = one.at("name")
         if name.text() in seen:
-            raise name.wrong("a name that no other has")
+            raise name.wrong("unique")
         seen.add(name.value)
     return place.items()

@@ -1,4 +1,4 @@
-"""The folder of a trace, which comes to be as a whole or not at all."""
+"""Creates the folder of a trace, completely or not at all."""
 
 from __future__ import annotations
 
@@ -14,42 +14,43 @@ from traces.manifest import FILE_NAME
 
 
 def refuse_existing(folder: Path, replace: bool) -> None:
-    """Before hours of work, not after.
+    """Check that a folder can be created, before the work that fills it.
 
     Raises:
-        TraceError: the folder can't be made there, or is there and is not to be replaced.
+        TraceError: its parent is missing, or it exists and must not be replaced.
     """
     refuse_bad_name(folder)
     if not folder.parent.is_dir():
-        raise TraceError(f"{folder}: there is no directory {folder.parent}; make it first")
+        raise TraceError(f"{folder}: there is no directory {folder.parent}; create it first")
     if not (folder.exists() or folder.is_symlink()):
         return
     if not replace:
-        raise TraceError(f"{folder}: exists already; name another folder, or say --replace")
+        raise TraceError(f"{folder}: already exists; name another folder, or give --replace")
     if not (folder / FILE_NAME).is_file():
-        raise TraceError(f"{folder}: is no trace, so it is not replaced; name another folder")
+        raise TraceError(f"{folder}: is not a trace and is not replaced; name another folder")
 
 
 def refuse_bad_name(folder: Path) -> None:
-    """Parquet's library opens names that are UTF-8 only.
+    """Check that a name is UTF-8, which Parquet's library requires.
 
     Raises:
-        TraceError: the folder's is not.
+        TraceError: it is not.
     """
     try:
         str(folder.absolute()).encode()
     except UnicodeEncodeError:
-        raise TraceError(f"{folder}: its name is not UTF-8; choose another") from None
+        raise TraceError(f"{folder}: its name is not UTF-8; name another") from None
 
 
 @contextmanager
 def made_whole(folder: Path, replace: bool = False) -> Iterator[Path]:
-    """A folder beside `folder` to write to; it takes its place if nothing went wrong.
+    """Yield a temporary folder next to `folder`, and rename it to `folder` at the end.
 
-    What a killed process left beside it is removed.
+    If the block raises, `folder` stays unchanged. Temporary folders of killed processes are
+    removed.
 
     Raises:
-        TraceError: it can't be made there.
+        TraceError: the folder can't be created.
     """
     refuse_existing(folder, replace)
     folder = folder.absolute()

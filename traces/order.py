@@ -9,13 +9,13 @@ import pyarrow as pa
 
 
 def begins_of(table: pa.Table | pa.RecordBatch) -> np.ndarray:
-    """When transactions began: int64, microseconds since 1970 (UTC)."""
+    """Return when transactions began: int64, microseconds since 1970 (UTC)."""
     column = table.column("begin")
     return column.cast(pa.int64()).to_numpy()
 
 
 def in_order(table: pa.Table) -> pa.Table:
-    """The same transactions in the order of `begin`; those that began as one stay as they are."""
+    """Sort transactions by `begin`; the sort is stable."""
     begins = begins_of(table)
     if (np.diff(begins) >= 0).all():
         return table
@@ -23,14 +23,14 @@ def in_order(table: pa.Table) -> pa.Table:
 
 
 def merged(streams: list[Iterator[pa.Table]]) -> Iterator[pa.Table]:
-    """One ordered stream out of several.
+    """Merge ordered streams into one.
 
     Args:
-        streams: of tables, each stream in the order of `begin` throughout.
+        streams: streams of tables, each ordered by `begin`.
     """
     heads = [(stream, head) for stream in streams if (head := next(stream, None)) is not None]
     while heads:
-        # What comes later in any stream began no earlier than this.
+        # No later row of any stream began before this time.
         known = min(begins_of(head)[-1] for _, head in heads)
         ready, rest = [], []
         for stream, head in heads:

@@ -1,4 +1,4 @@
-"""Printing for people: tables, and a bar while they wait."""
+"""Output for people: tables and progress bars."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WIDEST = 1000
 
 
 def print_table(table: RenderableType) -> None:
-    """Print a table, fitted to a terminal's width; in a pipe it is as wide as it wants to be."""
+    """Print a table, fitted to the terminal's width; in a pipe it is as wide as its content."""
     console = PlainConsole(file=sys.stdout)
     if console.is_terminal:
         console.print(fitted(table, console))
@@ -27,7 +27,7 @@ def print_table(table: RenderableType) -> None:
 
 
 def as_text(table: RenderableType) -> str:
-    """A table as plain text, as wide as it wants to be."""
+    """Return a table as plain text, as wide as its content."""
     width = max(PIPE_WIDTH, PlainConsole(width=WIDEST).measure(table).maximum)
     console = PlainConsole(width=width, color_system=None)
     with console.capture() as capture:
@@ -36,7 +36,7 @@ def as_text(table: RenderableType) -> str:
 
 
 def counts_table(title: str, *columns: str) -> Table:
-    """An empty table whose first column is words and whose others are numbers."""
+    """Return an empty table whose first column is text and whose others are numbers."""
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column(columns[0])
     for column in columns[1:]:
@@ -45,14 +45,14 @@ def counts_table(title: str, *columns: str) -> Table:
 
 
 def print_reasons(left_out: Mapping[str, int], guessed: Mapping[str, int]) -> None:
-    """Print what of a log is not in its trace, and what is guessed in it: rows by reason."""
+    """Print the rows left out of a trace, and those with a guess, by reason."""
     for title, counts in (("left out", left_out), ("guessed", guessed)):
         if counts:
             print_table(reasons_table(title, counts))
 
 
 def reasons_table(title: str, counts: Mapping[str, int]) -> Table:
-    """Rows by reason, the most first."""
+    """Return a table of rows by reason, the most frequent first."""
     table = counts_table("", title, "rows")
     for reason, count in sorted(counts.items(), key=lambda one: -one[1]):
         table.add_row(reason, f"{count:,}")
@@ -60,25 +60,25 @@ def reasons_table(title: str, counts: Mapping[str, int]) -> Table:
 
 
 def counted(number: int, what: str) -> str:
-    """A number of things, such as `1 row` or `2,000 rows`."""
+    """Return a number with its noun, such as `1 row` or `2,000 rows`."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 class Bar:
-    """What a person sees while a command works: on a terminal only."""
+    """A progress bar, which only a terminal shows."""
 
     def __init__(self, progress: Progress, words: str, total: float | None) -> None:
         self._progress = progress
         self._task = progress.add_task(words, total=total, words="")
 
     def update(self, done: float, words: str) -> None:
-        """So much is done, in the unit of the total; `words` say what matters now."""
+        """Show that `done` units of the total are done, followed by `words`."""
         self._progress.update(self._task, completed=done, words=words)
 
 
 @contextmanager
 def bar(words: str, total: float | None) -> Iterator[Bar]:
-    """Show a bar on standard error while the block runs; `total` is None if it is not known."""
+    """Show a bar on standard error while the block runs; `total` is None if it is unknown."""
     console = PlainConsole(file=sys.stderr)
     with Progress(
         TextColumn("{task.description}", markup=False),

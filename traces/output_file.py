@@ -1,4 +1,4 @@
-"""The files that the commands write besides traces."""
+"""Result files of the commands."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from traces.result_file import file_text
 
 
 def refuse_bad_output(path: Path | None, option: str) -> None:
-    """Before minutes of work, not after.
+    """Check that a file can be written, before the work that fills it.
 
     Args:
-        path: where something is to be written; None for nowhere.
-        option: that named it, for the message.
+        path: the file; None: no file.
+        option: the option that names it, for the message.
 
     Raises:
-        TraceError: it can't be written there.
+        TraceError: the file can't be written.
     """
     if path is None:
         return
@@ -29,7 +29,7 @@ def refuse_bad_output(path: Path | None, option: str) -> None:
     if path.exists() and not path.is_file():  # such as /dev/null
         raise TraceError(f"{option} {path}: is a device or a pipe; name a file")
     if not path.parent.is_dir():
-        raise TraceError(f"{option} {path}: there is no directory {path.parent}; make it first")
+        raise TraceError(f"{option} {path}: there is no directory {path.parent}; create it first")
     try:
         with TemporaryFile(dir=path.parent):
             pass
@@ -42,10 +42,10 @@ def refuse_bad_output(path: Path | None, option: str) -> None:
 def write_results(
     path: Path, document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Write results, whole or not at all; see `file_text`.
+    """Write results atomically; see `file_text`.
 
     Raises:
-        TraceError: it can't be written.
+        TraceError: the file can't be written.
     """
     try:
         with replaced_atomically(path) as beside:

@@ -1,4 +1,4 @@
-"""A console that prints names as they are: no markup in them, and nothing that a terminal obeys."""
+"""A console that prints names literally: no markup, and no control characters."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from traces.spelling import visible
 
 
 class PlainConsole(Console):
-    """Rich's console for text that comes from files; its arguments are Rich's."""
+    """Rich's console for text from files; it takes the arguments of Rich's."""
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **arguments)
 
     def render_str(self, text: str, **arguments: Any) -> Text:
-        """A text as Rich draws it: its line breaks stay, other control characters are written."""
+        """Return a text for display; its line breaks stay, other control characters are escaped."""
         return super().render_str("\n".join(map(visible, text.split("\n"))), **arguments)

@@ -1,4 +1,4 @@
-"""Opening a trace and streaming its transactions."""
+"""Opens a trace and streams its transactions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from traces.trace_files import day_folders, parts_of
 from traces.trace_part import TracePart
 
 NEEDED = ("transaction", "begin")
-"""Columns that are read whatever is asked for: the rows' order and identity are checked."""
+"""Columns that are always read, to check the order and the identity of rows."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Trace:
     """A trace on disk.
 
     Attributes:
-        folder: where it lies.
-        manifest: what it says about itself.
+            folder: its folder.
+            manifest: its manifest.
     """
 
     folder: Path
@@ -36,11 +36,11 @@ class Trace:
 
     @cached_property
     def days(self) -> tuple[date, ...]:
-        """The days (UTC) that it has transactions of, in order."""
+        """The days (UTC) that have transactions, in order."""
         return tuple(self._folders)
 
     def files(self, day: date) -> tuple[Path, ...]:
-        """The Parquet files of a day.
+        """Return the Parquet files of a day.
 
         Raises:
             TraceError: the trace has no such day.
@@ -50,33 +50,33 @@ class Trace:
         return parts_of(self._folders[day])
 
     def transactions(self, day: date) -> int:
-        """How many transactions a day has, from the files' own counts.
+        """Return the number of transactions of a day, from the metadata of its files.
 
         Raises:
-            TraceError: there is no such day, or a file of it can't be read.
+            TraceError: the day is missing, or one of its files can't be read.
         """
         return sum(part.rows for part in self._parts(day))
 
     def batches(
         self, columns: Sequence[str] | None = None, days: Collection[date] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Stream transactions in the order of `begin`, validated.
+        """Stream validated transactions in the order of `begin`.
 
-        Holds a row group's worth of each part of one day at a time.
+        Memory holds one row group of each part of one day at a time.
 
         Args:
-            columns: of `traces.schema.TRANSACTION`; all by default. The fewer, the faster.
-            days: which days, in any order; all by default.
+            columns: columns of `traces.schema.TRANSACTION`, by default all; fewer are faster.
+            days: days in any order, by default all.
 
         Raises:
-            TraceError: a file is damaged or not of a trace, or a value may not be there; the
-                message names the file, the row group, the row in it and the column.
+            TraceError: a file is damaged or not part of a trace, or a value is invalid; the message
+                names the file, the row group, the row in it and the column.
         """
         wanted = list(TRANSACTION.names) if columns is None else list(columns)
         for column in wanted:
             if column not in TRANSACTION.names:
                 raise TraceError(
-                    f"{column}: is no column of a trace; they are {', '.join(TRANSACTION.names)}"
+                    f"{column}: unknown column; choose from {', '.join(TRANSACTION.names)}"
                 )
         read = [name for name in TRANSACTION.names if name in (*wanted, *NEEDED)]
         for day in sorted(set(days)) if days is not None else self.days:
@@ -93,13 +93,13 @@ class Trace:
     def _span(self) -> str:
         if not self.days:
             return "it is empty"
-        return f"its days go from {self.days[0]} to {self.days[-1]}"
+        return f"its days are from {self.days[0]} to {self.days[-1]}"
 
     def _parts(self, day: date) -> list[TracePart]:
         return [TracePart(path, day, self.manifest.types) for path in self.files(day)]
 
     def _tables(self, day: date, columns: list[str]) -> Iterator[pa.Table]:
-        """A day in order: parts that follow one another one by one, others merged."""
+        """Yield a day in order: parts that do not overlap one by one, and others merged."""
         parts = sorted(self._parts(day), key=lambda part: part.span)
         together: list[TracePart] = []
         for part in parts:
@@ -115,11 +115,12 @@ def open_trace(folder: Path | str) -> Trace:
     """Open a trace.
 
     Raises:
-        TraceError: it is none, or one of another version, or its name is not UTF-8.
+        TraceError: the folder is not a trace, has another schema version, or a name that is not
+            UTF-8.
     """
     folder = Path(folder)
     refuse_bad_name(folder)
     if not folder.is_dir():
-        known = "is no folder" if folder.exists() else "there is no such folder"
-        raise TraceError(f"{folder}: {known}; make a trace with heddle trace import")
+        known = "is not a folder" if folder.exists() else "there is no such folder"
+        raise TraceError(f"{folder}: {known}; create a trace with heddle trace import")
     return Trace(folder, read_manifest(folder))

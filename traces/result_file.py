@@ -1,4 +1,4 @@
-"""One way to have results: `output=FILE`, CSV by its ending, and `--format json` on the screen."""
+"""Results for programs: `output=FILE` (CSV or JSON by its ending) and `--format json`."""
 
 from __future__ import annotations
 
@@ -25,59 +25,59 @@ with_format = click.option(
     type=click.Choice((TABLE, JSON)),
     default=TABLE,
     show_default=True,
-    help="What is printed: a table, or everything as JSON.",
+    help="Print a table, or all results as JSON.",
 )
 
 
 def with_output(command: Command) -> Command:
-    """`output=FILE` and the option `--output` for it, as `words` and `output`."""
+    """Add `output=FILE` and its option `--output`, as the parameters `words` and `output`."""
     option = click.option(
         "--output",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="Write everything there: CSV if it ends in .csv, else JSON.",
+        help="Write all results: CSV if it ends in .csv, else JSON.",
     )
     return click.argument("words", nargs=-1, metavar="[output=FILE]")(option(command))
 
 
 def named_output(words: Sequence[str], *options: Path | None) -> Path | None:
-    """The file that was named, by whichever way.
+    """Return the output file that the arguments name.
 
     Args:
-        words: what was typed beside options.
+        words: the arguments that are no options.
         options: the values of the options that name it.
 
     Raises:
-        TraceError: something else was typed, or two files.
+        TraceError: an argument has another form, or two files are named.
     """
     for word in words:
         if not word.startswith(OUTPUT) or word == OUTPUT:
-            raise TraceError(f"{word}: write output=FILE, or an option; --help has them")
+            raise TraceError(f"{word}: is not output=FILE or an option; see --help")
     named = [Path(word.removeprefix(OUTPUT)) for word in words]
     named += [option for option in options if option is not None]
     if len(named) > 1:
-        raise TraceError(f"output={named[1]}: {named[0]} is named already; name one file")
+        raise TraceError(f"output={named[1]}: the output is already {named[0]}; name one file")
     return named[0] if named else None
 
 
 def file_text(path: Path, document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
-    """What a file holds: of a `.csv` the rows, else the document.
+    """Return the content of a result file: the rows for `.csv`, otherwise the document as JSON.
 
     Args:
         path: the file.
-        document: everything.
-        rows: its main list.
+        document: all results.
+        rows: their main list.
     """
     if path.suffix.lower() == CSV:
         text = csv_text(rows)
     else:
         text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-    # The name of a file need not be text: what is none has the same form in JSON.
+    # File names need not be valid text; JSON escapes such bytes in the same way.
     return text.encode(errors="backslashreplace").decode()
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as CSV with a header; what is within a field is `field.part`, but for lists of rows."""
+    """Return rows as CSV; nested values become columns `field.part`, lists of rows are omitted."""
     flat = [dict(_flat(row)) for row in rows]
     columns = dict.fromkeys(key for row in flat for key in row)
     text = io.StringIO()
@@ -88,7 +88,7 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def print_json(document: Mapping[str, Any]) -> None:
-    """Print a document for programs."""
+    """Print a document as JSON."""
     click.echo(json.dumps(document, indent=1))
 
 

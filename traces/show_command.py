@@ -1,4 +1,4 @@
-"""`heddle trace show`: what a trace is."""
+"""`heddle trace show`: describe a trace."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Example:
 @with_format
 @one_message
 def show(folder: str, form: str) -> None:
-    """Say what a trace is: where it came from, how much there is, its types and their accesses.
+    """Describe a trace: its source, its counts by type, and the accesses of each type.
 
-    Reads all of it, and so finds what is damaged.
+    The command reads the complete trace, and so detects damaged files.
     """
     trace = open_trace(folder)
     tally = _count(trace)

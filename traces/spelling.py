@@ -1,4 +1,4 @@
-"""How text is written where not every character can be: terminals, encodings, lines of a table."""
+"""Replacements for characters that a terminal, an encoding or a table's line can't show."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import unicodedata
 
 ERRORS = "heddle.spelled"
-"""The name of `spelled` among Python's handlers of encoding errors."""
+"""The name of `spelled` as an error handler of encodings."""
 
 SPELLINGS = {
     "×": "x",
@@ -28,25 +28,26 @@ SPELLINGS = {
     "”": '"',
     "’": "'",
 }
-"""How Heddle's own signs are written in an encoding that lacks them."""
+"""Replacements of Heddle's own symbols in encodings that lack them."""
 
 _UNPRINTABLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029"  # control characters and line breaks of every kind
-    "\u200e\u200f\u202a-\u202e\u2066-\u2069"  # what turns the direction of writing round
-    "\ud800-\udfff]"  # half characters, of names that are no UTF-8
+    "\u200e\u200f\u202a-\u202e\u2066-\u2069"  # controls of the writing direction
+    "\ud800-\udfff]"  # surrogates, in names that are not UTF-8
 )
 
 
 def visible(name: str) -> str:
-    """A name on one line, with control characters as Python writes them.
+    """Return a name on one line, with control characters escaped.
 
-    Names come from files and may hold anything; a terminal, a page and a picture must not obey it.
+    Names come from files and may contain anything, which terminals, pages and pictures must not
+    interpret.
     """
     return _UNPRINTABLE.sub(lambda found: escaped(found[0]), name)
 
 
 def escaped(text: str) -> str:
-    """Characters by their numbers, as Python writes them; a half character by that of its byte."""
+    """Escape characters as Python does; a surrogate is escaped as the byte that it stands for."""
     return "".join(
         f"\\x{ord(one) - 0xDC00:02x}"
         if "\udc80" <= one <= "\udcff"
@@ -56,10 +57,10 @@ def escaped(text: str) -> str:
 
 
 def spelled(error: UnicodeError) -> tuple[str, int]:
-    """Other signs for those that an encoding lacks, as a handler of encoding errors.
+    """Replace characters that an encoding lacks, as an error handler of encodings.
 
-    Heddle's own signs have a spelling, lines of tables become `-`, `|` and `+`; of any other
-    character there is its number, so that a name is not taken for another name.
+    Heddle's own symbols have replacements, and table lines become `-`, `|` and `+`. Any other
+    character is escaped, so that different names stay different.
     """
     if not isinstance(error, UnicodeEncodeError):
         raise error
@@ -75,7 +76,7 @@ def _spelling(one: str) -> str:
         upright = any(part in words for part in ("VERTICAL", "UP", "DOWN"))
         level = any(part in words for part in ("HORIZONTAL", "LEFT", "RIGHT"))
         return "+" if upright and level else "|" if upright else "-"
-    if words.startswith("BRAILLE PATTERN"):  # what turns in front of a bar
+    if words.startswith("BRAILLE PATTERN"):  # the spinner of a progress bar
         return "*"
     return escaped(one)
 

@@ -1,4 +1,4 @@
-"""How much there is in a trace, by type."""
+"""Counts the transactions and accesses of a trace by type."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from traces.spelling import visible
 from traces.trace_files import DAY_US, day_of
 
 COLUMNS = ("begin", "type", "accesses")
-"""What is counted."""
+"""The columns that are needed for counting."""
 
 
 class Tally:
-    """Counts transactions and accesses while they pass by.
+    """Counts of transactions and accesses.
 
     Attributes:
-        transactions: by type.
-        accesses: by type, where they are known.
-        days: transactions by day, counted from 1970-01-01.
+        transactions: transactions by type.
+        accesses: known accesses by type.
+        days: transactions by day, numbered from 1970-01-01.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Tally:
         self.days: Counter[int] = Counter()
 
     def add(self, rows: pa.Table | pa.RecordBatch) -> None:
-        """Count transactions; the columns `COLUMNS` are needed."""
+        """Count transactions; the table needs the columns `COLUMNS`."""
         if not rows.num_rows:
             return
         days, counts = np.unique(begins_of(rows) // DAY_US, return_counts=True)
@@ -51,7 +51,7 @@ class Tally:
             self.accesses[name] += int(accesses)
 
     def as_dict(self) -> dict[str, Any]:
-        """For programs: transactions in all, by day (UTC), and by type with their accesses."""
+        """Return the counts for JSON: in total, by day (UTC), and by type."""
         return {
             "transactions": self.transactions.total(),
             "accesses": self.accesses.total(),
@@ -64,7 +64,7 @@ class Tally:
         }
 
     def transactions_text(self) -> str:
-        """How many transactions, and on which days (UTC), for people."""
+        """Return the number of transactions and their days (UTC) for people."""
         count = counted(self.transactions.total(), "transaction")
         if not self.days:
             return count
@@ -74,10 +74,10 @@ class Tally:
         return f"{count} on {len(self.days)} days from {first} to {last} (UTC)"
 
     def table(self, most: int | None = None) -> Table:
-        """A row a type, and one for all.
+        """Return a table with a row for each type and one for the total.
 
         Args:
-            most: rows for types; with more types, those that are least frequent share one.
+            most: the maximum number of rows for types; the least frequent types share the last.
         """
         table = counts_table("", "type", "transactions", "accesses", "accesses each")
         types = [(name, count) for name, count in self.transactions.most_common() if count]

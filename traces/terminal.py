@@ -1,8 +1,7 @@
-"""Standard output and standard error, as a command writes them.
+"""Standard output and standard error of a command.
 
-Whatever they are, what was measured is not lost to them: characters that they lack are written
-otherwise, control characters are written as text, and an output that is full or closed ends the
-command with one line.
+Characters that the encoding lacks are replaced, control characters are escaped, and a full or
+closed output ends the command with a message of one line. No results are lost to such failures.
 """
 
 from __future__ import annotations
@@ -20,22 +19,22 @@ from traces.spelling import ERRORS, escaped
 _STYLES = r"\x1b\[[0-9;]*m"
 _CONTROLS = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 _PLAIN = re.compile(rf"({_STYLES})|{_CONTROLS}|\r(?!\n)")
-"""What is written as text; colours pass."""
+"""Characters that are escaped; color sequences pass."""
 _MOVING = re.compile(rf"({_STYLES}|\x1b\[[0-9;?]*[A-Za-z])|{_CONTROLS}")
-"""The same where a bar moves the cursor."""
+"""The same for an output in which a progress bar moves the cursor."""
 
 
 class OutputError(OSError):
-    """Standard output can't be written; the message says why."""
+    """Standard output can't be written; the message names the reason."""
 
 
 class Terminal(io.TextIOWrapper):
     """One of the two outputs of a command.
 
     Args:
-        stream: what Python opened; not to be used any more.
-        moving: whether the cursor may be moved, as a bar does.
-        needed: whether the command fails if it can't be written; else what is written is dropped.
+        stream: the stream that Python opened; it must not be used afterwards.
+        moving: whether sequences that move the cursor pass, as a progress bar needs.
+        needed: whether a failing write ends the command; otherwise the text is dropped.
     """
 
     def __init__(self, stream: io.TextIOWrapper, *, moving: bool, needed: bool) -> None:
@@ -53,15 +52,15 @@ class Terminal(io.TextIOWrapper):
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
-        """What libraries are told: every character can be written, some in another spelling."""
+        """The encoding that libraries see: every character can be written, perhaps replaced."""
         return "utf-8"
 
     def write(self, text: str, /) -> int:
         """Write a text.
 
         Raises:
-            BrokenPipeError: nobody reads it any more, and it is needed.
-            OutputError: it can't be written, for the first time; later what is written is dropped.
+            BrokenPipeError: the reader of a needed output is gone.
+            OutputError: the first write failed; later text is dropped.
         """
         if self.lost:
             return len(text)
@@ -72,7 +71,7 @@ class Terminal(io.TextIOWrapper):
         return len(text)
 
     def flush(self) -> None:
-        """Write what waits; see `write`."""
+        """Write buffered text; see `write`."""
         if self.lost or self.closed:
             return
         try:
@@ -90,7 +89,7 @@ class Terminal(io.TextIOWrapper):
 
 
 def open_terminals() -> tuple[Terminal, Terminal]:
-    """Put a `Terminal` in the place of both outputs, also where they are closed.
+    """Replace both outputs by a `Terminal` each, even if they are closed.
 
     Returns:
         Standard output and standard error.
@@ -99,16 +98,16 @@ def open_terminals() -> tuple[Terminal, Terminal]:
     moving = sys.stderr is not None and sys.stderr.isatty()
     err = Terminal(_of_its_own(_opened(sys.stderr, 2)), moving=moving, needed=False)
     sys.stdout, sys.stderr = out, err
-    # Python closes these at its end; what they had has another owner now.
+    # Python closes these at exit, but their buffers now belong to the new streams.
     sys.__stdout__, sys.__stderr__ = out, err  # type: ignore[misc]
     sys.unraisablehook = tell_unraisable
     return out, err
 
 
 def tell_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
-    """Python's report of an error that nobody can catch, but for files that a full disk cut off.
+    """Report an exception that can't be raised, unless a full disk caused it.
 
-    A library's file tries once more when it is collected; the command has told of it by then.
+    A library's file object writes again when it is collected; the command has reported the error.
     """
     error = unraisable.exc_value
     if not (isinstance(error, OSError) and error.errno in NO_ROOM):
@@ -116,9 +115,9 @@ def tell_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
 
 
 def _opened(stream: TextIO | None, number: int) -> io.TextIOWrapper:
-    """A stream; for one that is closed, one that can't be written.
+    """Return a stream, or one that can't be written in place of a closed one.
 
-    Its number is taken, or the next file to be opened would get what the engine prints.
+    The descriptor is occupied, because the next open file would otherwise get the engine's output.
     """
     if isinstance(stream, io.TextIOWrapper):
         return stream
@@ -132,15 +131,15 @@ def _opened(stream: TextIO | None, number: int) -> io.TextIOWrapper:
 
 
 def _of_its_own(stream: io.TextIOWrapper) -> io.TextIOWrapper:
-    """The same output under a descriptor of its own.
+    """Return the same output with a descriptor of its own.
 
-    So what native code writes to standard error can be put elsewhere for a while, and messages of
-    the command are shown meanwhile (`trainer.evaluation.ray_log`).
+    Native code's standard error can then be redirected for a while, and messages of the command
+    still appear (`trainer.evaluation.ray_log`).
     """
     try:
         number = os.dup(stream.fileno())
     except OSError:
-        return stream  # it has no descriptor, or can't get another one
+        return stream  # no descriptor, or the limit is reached
     stream.flush()
     return io.TextIOWrapper(
         io.BufferedWriter(io.FileIO(number, "w")),
@@ -150,7 +149,7 @@ def _of_its_own(stream: io.TextIOWrapper) -> io.TextIOWrapper:
 
 
 class _Closed(io.RawIOBase):
-    """What takes no byte, as a closed output does."""
+    """Rejects every byte, as a closed output does."""
 
     def writable(self) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""One Parquet file of a trace: opened with suspicion, read row group by row group."""
+"""Reads and validates one Parquet file of a trace, row group by row group."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from traces.trace_files import DAY_US, start_of, time_text
 from traces.validation import first_fault
 
 BATCH_ROWS = 1 << 16
-"""At most so many rows are decoded at a time."""
+"""The maximum number of rows that are decoded at a time."""
 
-AGAIN = "copy it anew from where it came, or import the trace anew"
+AGAIN = "copy it again from its source, or import the trace again"
 
 
 class TracePart:
@@ -34,7 +34,7 @@ class TracePart:
         types: the trace's transaction types, as its manifest declares them.
 
     Raises:
-        TraceError: it can't be read, is damaged, or is not of a trace of this version.
+        TraceError: the file can't be read, is damaged, or is of another schema version.
     """
 
     def __init__(self, path: Path, day: date, types: Sequence[TransactionType]) -> None:
@@ -47,12 +47,12 @@ class TracePart:
 
     @property
     def rows(self) -> int:
-        """How many transactions it has."""
+        """The number of transactions."""
         return int(self._file.metadata.num_rows)
 
     @cached_property
     def span(self) -> tuple[int, int]:
-        """Between which times its transactions began, as far as that is known without reading."""
+        """The bounds of `begin`, from the metadata; the whole day if the metadata lacks them."""
         metadata = self._file.metadata
         column = TRANSACTION.names.index("begin")
         bounds = []
@@ -64,10 +64,10 @@ class TracePart:
         return (min(bounds), max(bounds)) if bounds else (self._first, self._first)
 
     def tables(self, columns: list[str]) -> Iterator[pa.Table]:
-        """Its transactions, validated.
+        """Yield the validated transactions.
 
         Args:
-            columns: of `TRANSACTION`, `transaction` and `begin` among them.
+            columns: columns of `TRANSACTION`, including `transaction` and `begin`.
 
         Raises:
             TraceError: see `traces.reader.Trace.batches`.
@@ -90,7 +90,7 @@ class TracePart:
     @cached_property
     def _file(self) -> pq.ParquetFile:
         if not self.path.is_file():
-            raise TraceError(f"{self.path}: is no file")
+            raise TraceError(f"{self.path}: is not a file")
         try:
             file = pq.ParquetFile(self.path, page_checksum_verification=True, pre_buffer=False)
             schema = file.schema_arrow
@@ -107,23 +107,23 @@ class TracePart:
         version = (schema.metadata or {}).get(VERSION_KEY)
         if version is None:
             raise TraceError(
-                f"{self.path}: is not of a trace: its metadata has no {VERSION_KEY.decode()}; "
-                "traces are made with heddle trace import"
+                f"{self.path}: is not part of a trace: its metadata has no {VERSION_KEY.decode()}; "
+                "create a trace with heddle trace import"
             )
         if version != str(SCHEMA_VERSION).encode():
             raise TraceError(
-                f"{self.path}: has version {shown(version.decode(errors='replace'))} of the trace "
-                f"schema, this Heddle reads {SCHEMA_VERSION}; use the Heddle that wrote it"
+                f"{self.path}: has schema version {shown(version.decode(errors='replace'))}; this "
+                f"Heddle reads version {SCHEMA_VERSION}; use the Heddle that wrote the trace"
             )
         for number, wanted in enumerate(TRANSACTION):
             if number >= len(schema) or not schema.field(number).equals(wanted):
                 found = schema.field(number) if number < len(schema) else "nothing"
                 raise TraceError(
-                    f"{self.path}: column {number}: must be {wanted}, is {found}; {AGAIN}"
+                    f"{self.path}: column {number}: must be {wanted}, not {found}; {AGAIN}"
                 )
         if len(schema) > len(TRANSACTION):
             raise TraceError(
-                f"{self.path}: has columns that a trace has not: "
+                f"{self.path}: has unknown columns: "
                 f"{', '.join(schema.names[len(TRANSACTION) :])}; {AGAIN}"
             )
 
@@ -138,13 +138,14 @@ class TracePart:
             ) from None
 
     def _check_ids(self, ids: np.ndarray, highest: int | None) -> int | None:
-        """Check that no transaction comes twice.
+        """Check that no transaction occurs twice.
 
-        Ids that rise, as they mostly do, take no memory; others are read again, all of the file.
+        Increasing ids, the usual case, need no memory. Otherwise all ids of the file are read
+        again.
 
         Args:
-            ids: of a batch.
-            highest: of those before; None after all of them were checked.
+            ids: the ids of a batch.
+            highest: the largest id before it; None after all ids were checked.
         """
         if self._ids_checked or not len(ids):
             return highest
@@ -162,7 +163,9 @@ class TracePart:
         again = order[1:][np.diff(ids[order]) == 0]
         if len(again):
             row = int(again.min())
-            raise self._place_of(row).wrong(0, "transaction", f"{ids[row]} comes twice in the file")
+            raise self._place_of(row).wrong(
+                0, "transaction", f"{ids[row]} occurs twice in the file"
+            )
         return None
 
     def _place_of(self, row: int) -> _Place:
@@ -173,24 +176,26 @@ class TracePart:
         return _Place(self.path, group, row)
 
     def _check_begins(self, begins: np.ndarray, last: int, place: _Place) -> int:
-        """Check the times of a batch; `last` is the one before it."""
+        """Check the times of a batch that follows a row of the time `last`."""
         outside = (begins < self._first) | (begins >= self._first + DAY_US)
         if outside.any():
             row = int(outside.argmax())
             raise place.wrong(
-                row, "begin", f"must lie on {self._day} (UTC), is {time_text(int(begins[row]))}"
+                row, "begin", f"must be on {self._day} (UTC), not {time_text(int(begins[row]))}"
             )
         early = np.diff(begins, prepend=last) < 0
         if early.any():
             row = int(early.argmax())
             raise place.wrong(
-                row, "begin", f"{time_text(int(begins[row]))} comes before the row above it"
+                row,
+                "begin",
+                f"{time_text(int(begins[row]))} is before the time of the previous row",
             )
         return int(begins[-1]) if len(begins) else last
 
 
 class _Place:
-    """Where a batch begins in a file."""
+    """The position of a batch in a file."""
 
     def __init__(self, path: Path, group: int, before: int) -> None:
         self.path = path

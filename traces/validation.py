@@ -1,4 +1,4 @@
-"""What the values of a trace must be, beyond their types."""
+"""Checks the values of a trace beyond their types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from traces.schema import ACCESS_KINDS, OUTCOMES, TRANSACTION
 
 @dataclass(frozen=True)
 class Fault:
-    """A value that may not be there: its row, its column, and what is wrong with it."""
+    """An invalid value: its row, its column, and what is wrong with it."""
 
     row: int
     column: str
@@ -23,11 +23,11 @@ class Fault:
 
 
 def first_fault(batch: pa.RecordBatch, types: Collection[str] | None = None) -> Fault | None:
-    """Look through some columns of the schema.
+    """Return the first fault of a batch.
 
     Args:
         batch: any columns of `TRANSACTION`.
-        types: the names that a transaction type may have; None: any.
+        types: the permitted names of transaction types; None: any.
     """
     for column in batch.schema.names:
         values = batch.column(column)
@@ -58,7 +58,7 @@ def _fault_in_accesses(lists: pa.ListArray) -> Fault | None:
 
 
 def rows_of_items(lists: pa.ListArray) -> np.ndarray:
-    """The row of each of the items that `lists.flatten()` gives."""
+    """Return the row of each item of `lists.flatten()`."""
     lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
     return np.repeat(np.arange(len(lists)), lengths)
 
@@ -73,7 +73,7 @@ def _fault_of_item(items: pa.StructArray) -> Fault | None:
     negative = pc.less(items.field("access"), 0)
     if pc.any(negative).as_py():
         row = _first(negative)
-        return Fault(row, "access", f"must be 0 or more, is {items.field('access')[row]}")
+        return Fault(row, "access", f"must be 0 or more, not {items.field('access')[row]}")
     return _unknown_word(items.field("kind"), ACCESS_KINDS, "kind")
 
 
@@ -86,7 +86,9 @@ def _unknown_word(values: pa.DictionaryArray, known: Collection[str], column: st
     if not pc.any(used).as_py():
         return None
     row = _first(used)
-    return Fault(row, column, f"must be one of {', '.join(known)}, is {shown(values[row].as_py())}")
+    return Fault(
+        row, column, f"must be one of {', '.join(known)}, not {shown(values[row].as_py())}"
+    )
 
 
 def _first(mask: pa.Array) -> int:

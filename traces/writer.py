@@ -1,4 +1,4 @@
-"""Writing a trace, batch by batch."""
+"""Writes a trace batch by batch."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from traces.trace_files import DAY_US, day_of, part_path, time_text
 from traces.validation import first_fault
 
 ROW_GROUP_ROWS = 1 << 17
-"""At most so many rows in a row group: some megabytes, which a reader holds at a time."""
+"""The maximum rows of a row group: some megabytes, which a reader holds in memory."""
 
 PART_ROWS = 1 << 24
-"""At most so many rows in a file, about: a reader may have to hold their ids."""
+"""The approximate maximum rows of a file: a reader may have to hold their ids."""
 
 BUFFERED_BYTES = 128 << 20
-"""So much is gathered before it is put into order and written."""
+"""The size of the buffer that is sorted and written at a time."""
 
 FEW_VALUES = [
     "type",
@@ -36,35 +36,34 @@ FEW_VALUES = [
     "accesses.list.element.table",
     "accesses.list.element.kind",
 ]
-"""The columns that a dictionary makes smaller; of the others it would be as long as the column."""
+"""The columns that a dictionary compresses; in the others most values are distinct."""
 
 RISING = {"transaction": "DELTA_BINARY_PACKED", "begin": "DELTA_BINARY_PACKED"}
-"""The columns that are best written as differences."""
+"""The columns that are stored as differences."""
 
 OPEN_DAYS_MAX = 64
-"""So many files are written at a time; a day that is come back to later gets another part."""
+"""The maximum number of files open at a time; a day that continues later gets another part."""
 
 
 class TraceWriter:
-    """Writes a trace: a context manager, at whose end the trace is there as a whole.
+    """Writes a trace: a context manager that creates the trace at its end.
 
-    Until then, and if the block is left by an error, there is nothing at `folder`, or what was
-    there before. Transactions may come in any order: what is gathered at a time is put into the
-    order of `begin`, and where it does not continue a day's file, the day gets another part.
+    If the block raises, `folder` stays unchanged. Transactions may come in any order: each buffer
+    is sorted by `begin`, and if it does not continue a day's file, the day gets another part.
 
     Example:
         >>> with TraceWriter(Path("shop"), manifest) as writer:
         ...     writer.write(pa.table(columns, schema=TRANSACTION))
 
     Args:
-        folder: the trace's, which must not exist.
-        manifest: what the trace is; the attribute `manifest` may be set anew until the end, for
-            what was left out is known only then.
-        replace: whether an existing folder is replaced, at the end.
-        buffered_bytes: how much is gathered in memory.
+        folder: the trace's folder, which must not exist.
+        manifest: the trace's manifest. You can assign the attribute `manifest` until the end, for
+            example when the rows left out are known.
+        replace: whether an existing trace is replaced, at the end.
+        buffered_bytes: the size of the buffer in memory.
 
     Raises:
-        TraceError: the folder exists, or can't be written.
+        TraceError: the folder exists or can't be written.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class TraceWriter:
         self._stack = ExitStack()
 
     def __enter__(self) -> TraceWriter:
-        """Make the folder that is to become the trace."""
+        """Create the temporary folder of the trace."""
         self._beside = self._stack.enter_context(made_whole(self.folder, self._replace))
         self._stack.push(self._finish)
         return self
@@ -96,22 +95,21 @@ class TraceWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
-        """Write what is left and put the trace in its place; on an error, remove all of it."""
+        """Write the buffer and rename the folder; after an error, remove it."""
         return self._stack.__exit__(kind, error, trace)
 
     def write(self, table: pa.Table) -> None:
-        """Take over transactions, in any order, of any days.
+        """Add transactions, in any order and of any days.
 
         Args:
-            table: of the schema `traces.schema.TRANSACTION`.
+            table: transactions of the schema `traces.schema.TRANSACTION`.
 
         Raises:
-            TraceError: a value may not be there, see `traces.validation`, or the folder can't be
-                written.
+            TraceError: a value is invalid, see `traces.validation`, or the folder can't be written.
             ValueError: the table has another schema.
         """
         if not table.schema.equals(TRANSACTION):
-            raise ValueError(f"the table must have the schema of a trace, has {table.schema}")
+            raise ValueError(f"the table must have the schema of a trace, but has {table.schema}")
         for batch in table.to_batches():
             fault = first_fault(batch)
             if fault is not None:
@@ -154,11 +152,11 @@ class TraceWriter:
             for day in self._days.values():
                 day.close()
             (self._beside / FILE_NAME).write_text(self.manifest.to_json(), encoding="utf-8")
-        read_manifest(self._beside)  # what could not be read is not put in its place
+        read_manifest(self._beside)  # an unreadable manifest must not be published
 
 
 class _Day:
-    """The files of one day, and what is gathered for them."""
+    """The files and the buffer of one day."""
 
     def __init__(self, folder: Path, number: int) -> None:
         self._folder = folder
@@ -197,7 +195,7 @@ class _Day:
             self._file = None
 
     def abandon(self) -> None:
-        """Let go of a file that is to be removed; pyarrow would try to finish it, and complain."""
+        """Discard a file that will be removed; pyarrow would complete it and report errors."""
         if self._file is not None:
             self._file.is_open = False
             self._file = None
@@ -220,7 +218,7 @@ class _Day:
 
 
 def _by_day(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-    """The days of an ordered table, each with its transactions."""
+    """Yield the day number and the transactions of each day of an ordered table."""
     if not table.num_rows:
         return
     begins = begins_of(table)
@@ -230,7 +228,8 @@ def _by_day(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
             day_of(number)
         except OverflowError:
             raise TraceError(
-                f"begin: must lie between the years 1 and 9999, is {time_text(int(begins[first]))}"
+                "begin: must be between the years 1 and 9999, but is "
+                f"{time_text(int(begins[first]))}"
             ) from None
         yield number, table.slice(first, end - first)
 

@@ -10,8 +10,9 @@
 #include "check/checker.h"
 #include "check/synthetic_history.h"
 
-/// How long histories take to check. HEDDLE_CHECK_TRANSACTIONS=10000000 for long ones; the peak of
-/// memory is that of the process, so to tell it run one alone (--benchmark_filter).
+/// Measures how long histories take to check. HEDDLE_CHECK_TRANSACTIONS=10000000 for long ones. The
+/// memory peak is that of the process, so run one benchmark alone to measure it
+/// (--benchmark_filter).
 namespace heddle::check {
 namespace {
 

@@ -13,7 +13,7 @@
 #include "schedule/admission/operation.h"
 #include "schedule/admission/predictor.h"
 
-/// What it costs a transaction to have its hot keys predicted (`ns`).
+/// Measures the cost per transaction of predicting its hot keys (`ns`).
 namespace heddle {
 namespace {
 
@@ -28,7 +28,7 @@ Signature signature() {
                     {"batch", {{"update_row", "ROW", AccessKind::update, true}}}}};
 }
 
-/// A row and a cluster for each district of so many warehouses.
+/// A row and a cluster for each district of the given number of warehouses.
 classifier::Classifier of_districts(std::uint64_t warehouses, int neighbours) {
   classifier::Classifier made{.neighbours = neighbours, .hot_keys = {}, .types = {}};
   classifier::Classifier::Type type{.type = 0, .rows = {}, .labels = {}, .clusters = {}};
@@ -82,7 +82,7 @@ void predict(benchmark::State& state, const classifier::Classifier& made, std::s
   }
 }
 
-/// @param cold how many of the warehouses named are not known, of each hundred
+/// @param cold percentage of the warehouses named that are not known
 std::vector<Hints> orders(std::uint64_t warehouses, std::uint64_t cold) {
   Random random(1);
   std::vector<Hints> all(4096);

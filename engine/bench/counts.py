@@ -1,17 +1,17 @@
-"""What a transaction costs one worker, counted by valgrind: instructions, or misses of caches.
+"""Counts what a transaction costs one worker under valgrind: instructions, or cache misses.
 
     make instructions
     make memory
 
-Each workload runs twice, once loading the database only and once running transactions as well; the
-difference, divided by the commits, is what a transaction costs, input generation included.
+Each workload runs twice, once loading the database only and once running transactions as well. The
+difference, divided by the commits, is the cost of a transaction, input generation included.
 
-Counts are steady where times are not. Instructions say how much work there is. Most of the time is
-waiting for memory, which the misses tell of: caches are those of a server core (48 KiB first, 2 MiB
-second level), and a TLB is simulated as a cache whose lines are pages (64 entries first and 2048
-second level for small pages, 32 and 512 for huge ones). All memory counts as being on pages of the
-one size; what is true lies between. What is fetched ahead counts as a miss, too: it is the same
-traffic, though nobody waits for it.
+Counts are reproducible where times are not. Instructions measure the work. Most of the time is
+spent waiting for memory, which the misses measure. Caches are those of a server core (48 KiB first,
+2 MiB second level). A TLB is simulated as a cache whose lines are pages (64 entries first and 2048
+second level for small pages, 32 and 512 for huge ones). All memory counts as being on pages of one
+size; the true number lies between the two. A prefetch counts as a miss, too: it causes the same
+traffic, although no instruction waits for it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ YCSB = ["operations=16", "read=50", "rmw=50", "theta=0.99", "records=1000000", "
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool of valgrind with its options, and what is read from its report, by column."""
+    """A valgrind tool with its options, and the numbers read from its report, by column."""
 
     options: list[str]
     columns: dict[str, str]
@@ -61,14 +61,14 @@ TOOLS: dict[str, list[Tool]] = {
 
 @dataclass(frozen=True)
 class Counted:
-    """What one run counted, in the order of its tool's columns, and how much it committed."""
+    """The counts of one run, in the order of its tool's columns, and its number of commits."""
 
     numbers: list[int]
     commits: int
 
 
 def count(binary: Path, workload: list[str], run: list[str], tool: Tool) -> Counted:
-    """Returns what one run under the tool counts; SystemExit with its words if it fails."""
+    """Returns the counts of one run under the tool. SystemExit with its output if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         name = tool.options[0].removeprefix("--tool=")
         command = ["valgrind", *tool.options, f"--{name}-out-file={folder}/out"]
@@ -84,7 +84,7 @@ def count(binary: Path, workload: list[str], run: list[str], tool: Tool) -> Coun
 def per_transaction(
     arguments: argparse.Namespace, workload: list[str], tool: Tool
 ) -> Sequence[float]:
-    """Returns what the tool counts for one transaction, in the order of its columns."""
+    """Returns the tool's counts for one transaction, in the order of its columns."""
     run = [f"protocol={arguments.protocol}", "backoff=none", "workers=1"]
     loading = count(arguments.binary, workload, [*run, "seconds=0"], tool)
     running = count(arguments.binary, workload, [*run, f"seconds={arguments.seconds}"], tool)
@@ -95,7 +95,7 @@ def per_transaction(
 
 
 def main() -> None:
-    """Counts, prints the table and leaves."""
+    """Counts and prints the table."""
     parser = argparse.ArgumentParser(description="Counts what a transaction costs one worker.")
     parser.add_argument("what", choices=TOOLS)
     parser.add_argument("binary", type=Path, help="heddle_run_workload")

@@ -1,5 +1,5 @@
-// What recording a run costs on real cores: TPC-C's read-write mix under Silo on one of them,
-// without, with its history and with a trace, in turns on one database.
+// Measures the cost of recording a run on real cores: TPC-C's read-write mix under Silo on one
+// core, without recording, with its history and with a trace, in turns on one database.
 //
 //   make bench ARGS="--benchmark_filter=recording --benchmark_repetitions=60
 //                    --benchmark_enable_random_interleaving=true"
@@ -7,9 +7,9 @@
 // Compare the medians of items_per_second (transactions committed): the spread is the machine's.
 //
 // The database grows by some 300 MiB a second, and a page that the system has to clear, or the
-// hypervisor to find, costs more than a transaction. A log takes pages as well and gives them back
-// to the next run. So each run, with a log and without, finds enough of them ready; else the one
-// would pay for the other's.
+// hypervisor to find, costs more than a transaction. A log takes pages as well and returns them to
+// the next run. So enough pages are prepared before each run, with a log and without; otherwise one
+// run would pay for the other's.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace {
 
 enum What : std::uint8_t { kNothing, kHistory, kTrace };
 
-/// One database for all: it grows, but under all alike.
+/// One database for all: it grows, but in the same way under each.
 heddle::Session& session() {
   static const std::unique_ptr<heddle::Session> open =
       heddle::open_session({{"name", "tpcc"}, {"mix", "read_write"}}, 1, 1,
@@ -36,7 +36,7 @@ heddle::Session& session() {
 
 constexpr std::size_t kLogBytes = std::size_t{32} << 20;
 
-/// Leaves that many bytes of pages, in memory that is there, for who asks for some next.
+/// Leaves `bytes` of prepared pages for the next allocations.
 void make_pages_ready(std::size_t bytes) {
   std::vector<heddle::Pages> pages;
   for (std::size_t made = 0; made < bytes; made += heddle::Pages::kHugePage) {

@@ -1,12 +1,12 @@
-// Runs a workload once and prints its result as JSON: for profilers and instruction counts, where
-// Python would be in the way.
+// Runs a workload once and prints its result as JSON: for profilers and instruction counts, which
+// Python would disturb.
 //
 //   heddle_run_workload name=tpcc warehouses=1 mix=full -- protocol=silo workers=1 seconds=1
 //
 // Before `--`: the workload's options. After it: machine, protocol, backoff, backoff_us, workers,
 // seconds, warmup, seed, policy (a policy file), history_mib or trace_mib (to record),
-// schedule.policy and its like, and the machine's own options (skew_ns=0). seconds=0 loads the
-// database and runs nothing.
+// schedule.policy and the other schedule options, and the machine's own options (skew_ns=0).
+// seconds=0 loads the database and runs nothing.
 
 #include <cstdio>
 #include <exception>

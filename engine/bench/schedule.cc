@@ -11,7 +11,7 @@
 #include "schedule/smf.h"
 #include "workload/zipf.h"
 
-/// What scheduling costs a transaction (`ns`): it must not grow with their number.
+/// Measures the cost of scheduling per transaction (`ns`): it must not grow with their number.
 namespace heddle::schedule {
 namespace {
 
@@ -40,7 +40,7 @@ Batch tpcc(std::size_t size) {
   return batch;
 }
 
-/// Sixteen operations a transaction, 5 % of them writes, on so many keys.
+/// Sixteen operations per transaction, 5 % of them writes, on the given number of keys.
 Batch ycsb(std::size_t size, std::uint64_t keys) {
   Random random(1);
   const Zipf zipf(keys, 0.9);
@@ -85,7 +85,7 @@ void composite_ycsb(benchmark::State& state) {
         [](const Problem& problem) { return composite_dispatching(problem, 48, {}, 1); });
 }
 
-/// As hot as it gets: nearly every operation meets another.
+/// Very hot keys: nearly every operation conflicts with another.
 void composite_hot_ycsb(benchmark::State& state) {
   order(state, ycsb(static_cast<std::size_t>(state.range(0)), 1'000),
         [](const Problem& problem) { return composite_dispatching(problem, 48, {}, 1); });

@@ -38,7 +38,7 @@ else:  # a script imports from its own folder, without the compiled engine
     from peers import catalog, definition, tsc
 
 YCSB = ["name=ycsb", "operations=16", "read=50", "rmw=50", "records=1000000", "record_bytes=100"]
-PEER_TRANSACTIONS = 200_000  # a second asked, of peers that run a number of transactions
+PEER_TRANSACTIONS = 200_000  # per second, for peers that run a number of transactions
 LAST_LINES = 5
 
 
@@ -57,7 +57,7 @@ class Cell:
 
     @property
     def warehouses(self) -> str:
-        """Returns how many warehouses it has; 0 where there are none."""
+        """Returns the number of warehouses; 0 if it has none."""
         return self.options.get("warehouses", "0")
 
 
@@ -88,7 +88,7 @@ CELLS: list[Cell] = [
 
 @dataclass(frozen=True)
 class Run:
-    """How every engine is run."""
+    """The options of a run, for every engine."""
 
     seconds: float
     protocol: str
@@ -96,7 +96,7 @@ class Run:
     tsc_mhz: float | None
 
     def measured_mhz(self, name: str) -> float:
-        """Returns the TSC's frequency. SystemExit that names the engine which needs it."""
+        """Returns the TSC's frequency. SystemExit naming the engine that needs it."""
         try:
             return self.tsc_mhz or tsc.measured_mhz()
         except tsc.NoTscError as error:
@@ -104,7 +104,7 @@ class Run:
 
 
 class Engine(Protocol):
-    """What is run."""
+    """An engine under measurement."""
 
     @property
     def name(self) -> str:
@@ -114,7 +114,7 @@ class Engine(Protocol):
         """Returns why it doesn't run a cell; empty if it does."""
 
     def throughput(self, cell: Cell, run: Run) -> float:
-        """Returns the transactions a second of one run. SystemExit that says why it failed."""
+        """Returns the transactions per second of one run. SystemExit if it fails."""
 
 
 def _last_lines(output: str) -> str:
@@ -176,7 +176,7 @@ class Build:
         return ""
 
     def throughput(self, cell: Cell, run: Run) -> float:
-        """Returns the transactions a second of one run."""
+        """Returns the transactions per second of one run."""
         options = [f"protocol={run.protocol}", f"workers={cell.threads}", f"seconds={run.seconds}"]
         words = [self.binary, *cell.workload, "--", *options, "warmup=0.1"]
         stdout, _ = _run(self.name, words, run)
@@ -207,11 +207,11 @@ class Command:
             raise SystemExit(f"{self.name}: what can be filled in is {names}") from None
 
     def lacks(self, cell: Cell) -> str:
-        """Returns why it doesn't run a cell: its user chooses the cells by --only."""
+        """Returns why it doesn't run a cell: the user selects its cells with --only."""
         return ""
 
     def throughput(self, cell: Cell, run: Run) -> float:
-        """Returns the transactions a second of one run."""
+        """Returns the transactions per second of one run."""
         words = shlex.split(self._filled_in(cell, run.seconds))
         output = "".join(_run(self.name, words, run))
         found = re.search(self.pattern, output)
@@ -224,7 +224,7 @@ class Command:
 
 
 class _Values(dict[str, object]):
-    """What a peer's arguments can name; the TSC is measured only where one does."""
+    """The values that a peer's arguments can name; the TSC is measured only if one does."""
 
     def __init__(self, given: catalog.GivenPeer, cell: Cell, run: Run) -> None:
         super().__init__(cell.options)
@@ -258,7 +258,7 @@ class PeerEngine:
         return "" if self.given.benchmark(cell.options) else self.given.why_not(cell.options)
 
     def throughput(self, cell: Cell, run: Run) -> float:
-        """Returns the transactions a second of one run."""
+        """Returns the transactions per second of one run."""
         chosen = self.given.benchmark(cell.options)
         if chosen is None:
             raise SystemExit(f"{self.name}: {self.lacks(cell)}")
@@ -380,7 +380,7 @@ def _report(cell: Cell, engines: Sequence[Engine], rounds: int, run: Run) -> lis
 
 
 def main() -> None:
-    """Measures cell after cell, and prints a row for each engine and the notes on peers."""
+    """Measures every cell, and prints a row for each engine and the notes on peers."""
     arguments = _arguments()
     if "list" in arguments.peer:
         print("\n".join(catalog.listing()).rstrip())

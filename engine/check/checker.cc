@@ -20,17 +20,17 @@ namespace {
 
 constexpr std::uint32_t kNone = Transactions::kNone;
 
-/// The part of the clock in which a reader of the past saw what it saw.
+/// The interval of the clock in which a snapshot reader saw its state.
 struct Window {
   std::uint64_t from = 0;
   std::uint64_t to = Life::kForever;
 };
 
-/// The contents a version was seen with: each by how many bytes of it were seen. What its writer
-/// wrote and what all its readers read must be one.
+/// The contents that a version was seen with: each by the number of its bytes that were seen. The
+/// write and all reads must agree.
 class Content {
  public:
-  /// False: those bytes were seen to be something else.
+  /// Returns false if those bytes were seen with other content.
   bool agrees(std::uint16_t bytes, std::uint32_t digest) {
     if (bytes == 0) return true;
     for (Seen& seen : seen_) {
@@ -39,7 +39,7 @@ class Content {
       seen = {digest, bytes};
       return true;
     }
-    return true;  // of more lengths than are kept
+    return true;  // more lengths than are kept
   }
 
  private:
@@ -62,14 +62,14 @@ struct Version {
   [[nodiscard]] auto order() const { return std::tuple(place, number, node); }
 };
 
-/// What was in a record before the run.
+/// The content of a record before the run.
 struct Initial {
   std::uint64_t place;
   std::uint64_t number;
   Content content;
 };
 
-/// Whether two versions were left by one transaction; they may differ in how often it wrote.
+/// Whether two versions were left by one transaction; they may differ in its number of writes.
 constexpr bool of_one_commit(std::uint64_t one, std::uint64_t other) {
   constexpr int kBitsWithin = 7;
   return one >> kBitsWithin == other >> kBitsWithin;
@@ -77,19 +77,19 @@ constexpr bool of_one_commit(std::uint64_t one, std::uint64_t other) {
 
 constexpr std::uint64_t kAnyPlace = ~std::uint64_t{0};
 
-/// How many writers ahead memory is asked for them.
+/// The prefetch distance, in writers.
 constexpr std::size_t kAhead = 12;
 
-/// A row of a range that counts for itself. Of several for one row the first applies.
+/// A row of a range that is treated separately. Of several for one row the first applies.
 struct Stop {
   std::uint64_t word;
-  std::uint32_t rank;  ///< 0: the range was given it; else by which operation it was changed
+  std::uint32_t rank;  ///< 0: returned; else the operation that changed it
   bool then_changed;   ///< it was missed, and then overwritten or deleted
 
   auto operator<=>(const Stop&) const = default;
 };
 
-/// A read of the row that is being looked at.
+/// A read of the row under examination.
 struct Read {
   Operation operation;
   Place at;
@@ -211,7 +211,7 @@ class Check {
                       {before.node, version.node});
       } else if (version.inserted != before.removed) {
         findings_.add("impossible",
-                      row(key) + (version.inserted ? " was inserted where it was already"
+                      row(key) + (version.inserted ? " was inserted although it existed"
                                                    : " was overwritten after it was deleted"),
                       {before.node, version.node});
       }
@@ -243,12 +243,12 @@ class Check {
       const Version& version = versions_[near];
       if (version.place != read.place || !of_one_commit(version.number, read.version)) continue;
       findings_.add("G1b (intermediate read)",
-                    findings_.words().operation(read) + ", which is not what its writer left",
+                    findings_.words().operation(read) + ", which is not its writer's last version",
                     {at.node(), version.node});
       return;
     }
     findings_.add("G1a (aborted read)",
-                  findings_.words().operation(read) + ", which nobody committed", {at.node()});
+                  findings_.words().operation(read) + ", which was never committed", {at.node()});
   }
 
   /// @param next the first version of the record in the run, if it has one
@@ -266,7 +266,8 @@ class Check {
     if (!initial->content.agrees(read.bytes, read.digest)) report_content(key, at, kNone);
     if (next == versions_.size() || versions_[next].place != read.place) return;
     if (follows(next) || versions_[next].inserted) {
-      findings_.add("impossible", row(key) + " was read as it was before the run, and was not then",
+      findings_.add("impossible",
+                    row(key) + " was read as it was before the run, when it did not exist",
                     {at.node(), versions_[next].node});
     }
     add_overwrite(at.node(), versions_[next].node);
@@ -312,14 +313,14 @@ class Check {
         index < versions_.size() && writes_of(versions_[index].number) == dirty.writes;
     if (!last) {
       findings_.add("G1b (intermediate read)",
-                    findings_.words().operation(read) + ", which is not what it left",
+                    findings_.words().operation(read) + ", which is not its last version",
                     {at.node(), writer});
       return;
     }
     add_read_of(key, it, index);
   }
 
-  /// Whom an uncommitted version came from; kNone, and a finding, if it did not commit.
+  /// The writer of an uncommitted version; kNone, and a finding, if it did not commit.
   std::uint32_t committed_writer(const Place& at) {
     const Operation& read = operation(at);
     const auto writer = transactions_.writer_of(Dirty::unpack(read.version));
@@ -333,7 +334,7 @@ class Check {
     return kNone;
   }
 
-  /// Which of the row's versions a transaction left in this record; kAnyPlace: or in any.
+  /// The version of the row that a transaction left in this record; kAnyPlace: in any record.
   std::size_t version_by(std::uint32_t node, std::uint64_t place) {
     if (by_node_.empty()) {
       for (std::size_t at = 0; at < versions_.size(); ++at)
@@ -350,12 +351,12 @@ class Check {
 
   void report_content(std::uint32_t key, const Place& at, std::uint32_t writer) {
     findings_.add("torn or mistaken read",
-                  row(key) + ": what was read as " + findings_.words().operation(operation(at)) +
+                  row(key) + ": the content read as " + findings_.words().operation(operation(at)) +
                       " is not the content of that version",
                   {at.node(), writer});
   }
 
-  // ---- rows that come and go -------------------------------------------------------------------
+  // ---- inserts and deletes of rows -------------------------------------------------------------
 
   void place_misses(std::uint32_t key) {
     for (const Place& at : keys_.operations(key)) {
@@ -372,7 +373,7 @@ class Check {
       }
       const Miss found{at.node(), key,         miss.version, transactions_.attempt(at.node()).ended,
                        false,     then_changed};
-      // When a reader of the past looked is known when all it read has been looked at.
+      // The time of a snapshot reader's state is known when all its reads have been examined.
       if (of_the_past(at.node())) {
         misses_.push_back(found);
       } else {
@@ -381,7 +382,7 @@ class Check {
     }
   }
 
-  /// It took another's word for it that the row was deleted, before that had committed.
+  /// It relied on another's uncommitted delete of the row.
   void add_dirty_miss(std::uint32_t key, const Place& at) {
     const std::uint32_t writer = committed_writer(at);
     if (writer == kNone) return;
@@ -430,7 +431,7 @@ class Check {
       const Attempt& writer = transactions_.attempt(version.node);
       if (!follows(at)) alive = false;
       if (!alive) {
-        // Of a record's first version only: after a delete it cannot have been there before.
+        // Only for a record's first version: after a delete it cannot have existed before.
         const bool was_there = !version.inserted && !follows(at);
         found_.push_back({{was_there ? kNone : version.node, kNone, was_there ? 0 : writer.ended,
                            Life::kForever},
@@ -450,7 +451,7 @@ class Check {
     lives_.add(key, found_);
   }
 
-  /// Of a row that was only ever overwritten: it was there all the time, once in each record.
+  /// For a row that was only overwritten: it existed all the time, once in each record.
   void find_one_life(std::uint32_t key) {
     for (std::size_t at = 0; at < versions_.size(); ++at) {
       if (follows(at)) continue;
@@ -459,7 +460,7 @@ class Check {
     lives_.add(key, found_);
   }
 
-  /// Of a reader of the past.
+  /// For a snapshot reader.
   void narrow(Miss& miss) const {
     if (!of_the_past(miss.node)) return;
     miss.from = windows_[miss.node].from;
@@ -487,7 +488,7 @@ class Check {
     for (const Place& at : keys_.ranges()) look_at_range(at, trees[operation(at).table]);
   }
 
-  /// Rows of a range that it was given, and those that the transaction changed itself.
+  /// The rows of a range that it returned, and those that the transaction changed itself.
   void find_stops(const Place& at) {
     const Operation& range = operation(at);
     const std::uint32_t count = transactions_.attempt(at.node()).operations;
@@ -517,7 +518,7 @@ class Check {
     std::size_t next = table.find(range.key, 0);
     std::uint64_t before = range.key;
     for (const Stop& stop : stops_) {
-      if (stop.word < before || stop.word > range.place) continue;  // or seen to already
+      if (stop.word < before || stop.word > range.place) continue;  // or handled already
       const std::size_t row = table.find(stop.word, next);
       table.place(miss, next, row);
       next = row;
@@ -541,9 +542,9 @@ class Check {
   Findings findings_;
   Serialization serialization_;
   Lives lives_;
-  std::vector<Window> windows_;  ///< by transaction; only where some read the past
-  std::vector<Miss> misses_;     ///< of readers of the past
-  // Of the row that is being looked at.
+  std::vector<Window> windows_;  ///< by transaction; only if there are snapshot readers
+  std::vector<Miss> misses_;     ///< of snapshot readers
+  // Of the row under examination.
   bool comes_and_goes_ = false;
   std::vector<Read> reads_;
   std::vector<Version> versions_;

@@ -5,18 +5,21 @@
 
 namespace heddle::check {
 
-/// Decides whether a history could have been made by running its transactions one after the other.
+/// Decides whether a history could have been produced by running its transactions one after the
+/// other.
 ///
-/// From the order of each row's versions it draws the direct serialization graph (Adya, 1999, §4):
-/// ww to whoever overwrote a version, wr to whoever read it, rw from there to whoever overwrote it,
-/// and, for rows that are not there, from whoever missed them to whoever inserted them. A cycle is
-/// an anomaly. So is, without one, a read of what was never committed (G1a) or was not its writer's
-/// last word (G1b), a version made twice, or content that is not its version's.
+/// From the order of each row's versions it derives the direct serialization graph (Adya, 1999,
+/// §4). The edges of a version are ww to the transaction that overwrote it, wr to those that read
+/// it, and rw from these to the transaction that overwrote it. For rows that do not exist there are
+/// edges from the transactions that missed them to those that inserted them. A cycle is an anomaly.
+/// Without a cycle, anomalies are a read of a version that was never committed (G1a) or was not its
+/// writer's last (G1b), a version created twice, and content that is not its version's.
 ///
-/// Time and memory are linear in operations, but for the choices where neither versions nor the
-/// clock tell in what order a row came and went: each of those costs a bounded search.
+/// Time and memory are linear in operations, except for choices: where neither versions nor the
+/// clock give the order in which a row was inserted and deleted, each choice costs a bounded
+/// search.
 ///
-/// It knows nothing of how the engine validates, and shares no code with it.
+/// It does not depend on how the engine validates, and shares no code with it.
 /// @throws std::invalid_argument if the history is too long
 [[nodiscard]] Report check_history(const History& history);
 

@@ -9,7 +9,7 @@ namespace heddle::check {
 
 namespace {
 
-/// Looks through one worker's log.
+/// Checks one worker's log.
 class Contradictions {
  public:
   Contradictions(const History& history, std::uint32_t worker, Findings& findings)
@@ -41,7 +41,7 @@ class Contradictions {
     if (attempt_.ended < attempt_.began) report("ended before it began");
     if (attempt_.ended < latest_) report("ended before an earlier one of its worker began");
     if (attempt_.end == End::aborted && attempt_.operations != 0) {
-      report("was aborted, and has operations that were kept");
+      report("was aborted, but its operations were kept");
     }
   }
 
@@ -53,7 +53,7 @@ class Contradictions {
       look_at_range(one);
     }
     if (one.is(flag::kOfRange) && (one.kind != Kind::read || !is_in_range(one))) {
-      report(one, "of a range that is not before it, or not around it");
+      report(one, "of a range that does not precede it, or does not contain it");
     }
     if (one.is(flag::kUncommitted) && one.kind != Kind::read && one.kind != Kind::miss) {
       report(one, "which can't be of an uncommitted version");
@@ -65,7 +65,8 @@ class Contradictions {
   }
 
   void look_at_write(const Operation& one) {
-    if (attempt_.of_the_past) report(one, "though it read the past, where nobody writes");
+    if (attempt_.of_the_past)
+      report(one, "although it read a snapshot, where no transaction writes");
     const bool taken_back = one.is(flag::kOwn);
     if (!taken_back && attempt_.end == End::rolled_back) {
       report(one, "which a rollback takes back");
@@ -88,7 +89,7 @@ class Contradictions {
     }
   }
 
-  /// Whether an operation stands behind a range that has its table and key.
+  /// Whether an operation follows a range that has its table and key.
   [[nodiscard]] bool is_in_range(const Operation& one) const {
     for (std::uint32_t at = at_; at-- > 0;) {
       const Operation& before = operation(at);
@@ -107,7 +108,7 @@ class Contradictions {
   std::size_t number_ = 0;
   Attempt attempt_;
   std::uint32_t at_ = 0;
-  std::uint64_t latest_ = 0;  ///< when the attempts before it began
+  std::uint64_t latest_ = 0;  ///< the latest begin of the attempts before it
 };
 
 }  // namespace

@@ -5,9 +5,9 @@
 
 namespace heddle::check {
 
-/// Finds what no run can have written down, whatever its protocol did: attempts that end before
-/// they begin, operations of aborted ones, writes of a rollback that were not taken back, ranges
-/// without the rows they were given. The checker would read such a history as another one.
+/// Finds records that no run can produce, under any protocol: attempts that end before they begin,
+/// operations of aborted ones, writes of a rollback that were not taken back, ranges without their
+/// rows. The checker would misinterpret such a history.
 void find_contradictions(const History& history, Findings& findings);
 
 }  // namespace heddle::check

@@ -15,7 +15,7 @@ std::string check_on_copy(Session& session, const RunOptions& options, double fi
                [&progress] { (void)progress.finish(); })
         .to_json();
   };
-  // Virtual seconds say nothing about how long one step takes a busy machine.
+  // Virtual seconds do not bound the real duration of one step on a busy machine.
   const CopyPatience patience{.step_s = finish_s, .finish_s = finish_s};
   try {
     return in_copy_of_process(run, patience, interrupted);

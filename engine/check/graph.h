@@ -9,12 +9,12 @@
 
 namespace heddle::check {
 
-/// Why one transaction must come before another (Adya, 1999, §3.2).
+/// The reason why one transaction must come before another (Adya, 1999, §3.2).
 enum class Why : std::uint8_t {
   ww,         ///< the other overwrote its version
   wr,         ///< the other read its version
   rw,         ///< the other overwrote what it read
-  predicate,  ///< the other inserted or deleted what a range of its held or did not
+  predicate,  ///< the other inserted or deleted a row that a range of its contained or missed
 };
 
 /// An edge of the direct serialization graph, in eight bytes: histories have hundreds of millions.
@@ -37,11 +37,12 @@ class Edge {
   std::uint32_t to_ = 0;
 };
 
-/// A directed graph, built once from its edges: where each node's edges begin, and where they lead.
+/// A directed graph, built once from its edges: for each node the start of its edges, and their
+/// targets.
 class Graph {
  public:
   Graph(std::size_t nodes, const std::vector<Edge>& edges) : first_(nodes + 1, 0) {
-    // Nodes come in no order: memory is asked for them ahead of time.
+    // Nodes are accessed in random order, so they are prefetched.
     constexpr std::size_t kAhead = 16;
     for (std::size_t at = 0; at < edges.size(); ++at) {
       if (at + kAhead < edges.size()) __builtin_prefetch(&first_[edges[at + kAhead].from()], 1);
@@ -67,7 +68,7 @@ class Graph {
   [[nodiscard]] std::uint64_t end(std::uint32_t node) const {
     return first_[std::size_t{node} + 1];
   }
-  /// Where the edge at this place leads, and why.
+  /// The target and the reason of the edge at this position.
   [[nodiscard]] std::uint32_t to(std::uint64_t at) const {
     return to_[at] & (Edge::kMostNodes - 1);
   }
@@ -82,7 +83,7 @@ class Graph {
 /// and edges.
 class Components {
  public:
-  /// @param most edges for reasons beyond this one are not there
+  /// @param most edges for reasons beyond this one are ignored
   explicit Components(const Graph& graph, Why most = Why::predicate)
       : graph_(graph), most_(most), marks_(graph.nodes()) {
     for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
@@ -94,7 +95,7 @@ class Components {
 
   /// Components are numbered against the direction of the edges between them.
   [[nodiscard]] std::uint32_t of(std::uint32_t node) const { return marks_[node].component; }
-  /// Those of more than one node.
+  /// Components of more than one node.
   [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& cyclic() const { return cyclic_; }
 
  private:
@@ -110,7 +111,7 @@ class Components {
   };
 
   void open(std::uint32_t node) {
-    // Where its edges lead is looked at soon.
+    // The targets of its edges are needed soon.
     constexpr std::uint64_t kAtOnce = 8;
     const std::uint64_t begin = graph_.begin(node);
     const std::uint64_t end = std::min(graph_.end(node), begin + kAtOnce);
@@ -171,7 +172,7 @@ class Components {
   std::uint32_t count_ = 0;
 };
 
-/// A shortest path by breadth-first search over the edges that `admit(from, to, why)` lets pass,
+/// A shortest path by breadth-first search over the edges that `admit(from, to, why)` accepts,
 /// giving up after `budget` nodes. Empty: none found. Serves many searches of one graph.
 class PathFinder {
  public:
@@ -197,7 +198,7 @@ class PathFinder {
     return {};
   }
 
-  /// Nodes, by all searches so far.
+  /// Nodes visited by all searches so far.
   [[nodiscard]] std::size_t visited() const { return visited_; }
 
  private:

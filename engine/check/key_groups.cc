@@ -7,7 +7,7 @@ namespace heddle::check {
 
 namespace {
 
-/// How many operations ahead memory is asked for what they will need.
+/// The prefetch distance, in operations.
 constexpr std::size_t kAhead = 16;
 
 bool is_of_a_key(const Operation& operation) {
@@ -95,10 +95,10 @@ KeyGroups::KeyGroups(const Transactions& transactions) {
   first_.front() = 0;
 }
 
-/// Numbers the keys, and says of each operation, in order, which it is about.
+/// Numbers the keys, and determines for each operation, in order, its key.
 void KeyGroups::number(const Transactions& transactions) {
   Numbering numbering(keys_);
-  // Keys whose slots are on their way from memory.
+  // Keys whose slots are being prefetched.
   std::array<Key, kAhead> coming{};
   std::uint64_t begun = 0;
   std::uint64_t done = 0;

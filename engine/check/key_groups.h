@@ -9,7 +9,7 @@
 
 namespace heddle::check {
 
-/// The operations of a history by the row they are about, and the ranges it looked at.
+/// The operations of a history by their row, and the ranges it scanned.
 class KeyGroups {
  public:
   explicit KeyGroups(const Transactions& transactions);
@@ -29,13 +29,13 @@ class KeyGroups {
   [[nodiscard]] const std::vector<Place>& broken() const { return broken_; }
   [[nodiscard]] std::uint64_t operations() const { return operations_; }
 
-  /// Asks memory for an operation of this key or the next, so far ahead of its use that it is there
-  /// in time. To be called for each operation, key by key.
+  /// Prefetches an operation of this key or the next, far enough ahead of its use. To be called for
+  /// each operation, key by key.
   void prefetch_after(const Transactions& transactions, const Place& now) const {
     const auto at = static_cast<std::size_t>(&now - places_.data()) + kFar;
     if (at < places_.size()) __builtin_prefetch(&transactions.operation(places_[at]));
   }
-  /// Forgets which operations are of which key.
+  /// Frees the operations by key.
   void forget_operations() {
     places_ = {};
     first_ = {};
@@ -50,7 +50,7 @@ class KeyGroups {
   void number(const Transactions& transactions);
 
   std::vector<Key> keys_;
-  std::vector<std::uint32_t> numbers_;  ///< while it is made
+  std::vector<std::uint32_t> numbers_;  ///< during construction
   std::vector<std::uint64_t> first_;
   std::vector<Place> places_;
   std::vector<Place> ranges_;

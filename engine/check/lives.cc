@@ -6,12 +6,12 @@ namespace heddle::check {
 
 namespace {
 
-/// Lives in doubt that are looked at for one miss or one other life.
+/// The limit on doubtful lives examined for one miss or one other life.
 constexpr std::size_t kMostDoubts = 64;
 
 constexpr std::uint32_t kNone = Transactions::kNone;
 
-/// kNone has no place in an edge; nothing will come of it there.
+/// kNone has no place in an edge; the edge will have no effect.
 Edge edge_or_none(std::uint32_t from, std::uint32_t to, Why why) {
   return from == kNone || to == kNone ? Edge(0, 0, why) : Edge(from, to, why);
 }
@@ -39,13 +39,12 @@ void Lives::add(std::uint32_t key, std::vector<LifeInRecord>& lives) {
   order(key, lives);
 }
 
-/// One life after the other. It need not be settled for each pair: what comes after a life that
-/// comes after this one, comes after this one.
+/// Orders a row's lives. Not every pair needs an edge: the order is transitive.
 void Lives::order(std::uint32_t key, const std::vector<LifeInRecord>& told) {
   const auto placed = of(key);
   for (std::size_t at = 0; at + 1 < placed.size(); ++at) {
     const Life& one = placed[at].life;
-    std::uint64_t next_began_by = 0;  // 0: none yet that surely is next
+    std::uint64_t next_began_by = 0;  // 0: no definite successor yet
     const std::size_t end = std::min(placed.size(), at + 1 + kMostDoubts);
     for (std::size_t later = at + 1; later < end; ++later) {
       if (next_began_by != 0 && placed[later].none_ended_before >= next_began_by &&
@@ -56,10 +55,10 @@ void Lives::order(std::uint32_t key, const std::vector<LifeInRecord>& told) {
       const bool one_first = one.may_precede(two);
       const bool two_first = two.may_precede(one);
       if (told[at].place == told[later].place) {
-        // Their versions have settled it.
+        // Their versions have decided it.
         if (told[at].number > told[later].number) continue;
       } else if (!one_first && !two_first) {
-        report(key, "inserted where it was already", {one.first, one.last, two.first, two.last});
+        report(key, "inserted although it existed", {one.first, one.last, two.first, two.last});
       } else {
         choose(one_first, edge_or_none(one.last, two.first, Why::ww), two_first,
                edge_or_none(two.last, one.first, Why::ww));
@@ -70,7 +69,8 @@ void Lives::order(std::uint32_t key, const std::vector<LifeInRecord>& told) {
   }
 }
 
-/// Of the lives that the clock puts before the miss, and after it, those next to it are enough.
+/// Of the lives that the clock puts before the miss, and of those after it, the ones next to it are
+/// enough.
 void Lives::place(const Miss& miss) {
   const auto lives = of(miss.key);
   if (lives.empty()) return;
@@ -102,7 +102,7 @@ void Lives::place(const Miss& miss) {
 
 void Lives::place_beside(const Miss& miss, const Life& life) {
   const bool deleted = miss.node == life.last;
-  // It missed the row and so inserted it, or deleted it before it looked.
+  // It missed the row and then inserted it, or deleted it before it read.
   if (miss.node == life.first || (deleted && !miss.then_changed)) return;
   const Why before = miss.by_range ? Why::predicate : Why::rw;
   const bool may_precede = life.first != kNone && miss.from < life.began_by;
@@ -111,11 +111,11 @@ void Lives::place_beside(const Miss& miss, const Life& life) {
     choose(may_precede, edge_or_none(miss.node, life.first, before), may_follow,
            edge_or_none(life.last, miss.node, Why::wr));
   } else {
-    report(miss.key, "missed though it was there all the time", {miss.node, life.first, life.last});
+    report(miss.key, "missed although it existed all the time", {miss.node, life.first, life.last});
   }
 }
 
-/// Adds the edge the clock allows; both: keeps the choice.
+/// Adds the edge that the clock allows; if it allows both, keeps the choice.
 void Lives::choose(bool one_may, const Edge& one, bool other_may, const Edge& other) {
   if (one_may && other_may) {
     if (one.from() == one.to() || other.from() == other.to()) return;

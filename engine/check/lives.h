@@ -12,12 +12,12 @@
 
 namespace heddle::check {
 
-/// When a row existed: from its insert to its delete.
+/// The existence of a row: from its insert to its delete.
 struct Life {
-  std::uint32_t first;       ///< who inserted it; kNone: it was there before the run
-  std::uint32_t last;        ///< who deleted it; kNone: nobody
-  std::uint64_t began_by;    ///< the clock when it began at the latest,
-  std::uint64_t ended_from;  ///< and ended at the earliest; kForever: it never did
+  std::uint32_t first;       ///< the inserting transaction; kNone: the row existed before the run
+  std::uint32_t last;        ///< the deleting transaction; kNone: it was not deleted
+  std::uint64_t began_by;    ///< the latest clock time at which it began
+  std::uint64_t ended_from;  ///< the earliest at which it ended; kForever: it never did
 
   static constexpr std::uint64_t kForever = ~std::uint64_t{0} / 4;
   [[nodiscard]] std::uint64_t middle() const { return began_by + ended_from; }
@@ -25,29 +25,28 @@ struct Life {
   [[nodiscard]] bool may_precede(const Life& other) const { return ended_from < other.began_by; }
 };
 
-/// A life and where it is in its record.
+/// A life and its place in its record.
 struct LifeInRecord {
   Life life;
   std::uint64_t place;
-  std::uint64_t number;  ///< the record's versions tell which of its lives was first
+  std::uint64_t number;  ///< the record's versions order its lives
 };
 
-/// A transaction that was told that there is no such row.
+/// A transaction that found no such row.
 struct Miss {
   std::uint32_t node;
   std::uint32_t key;  ///< its number
   std::uint64_t from;
   std::uint64_t to;
   bool by_range;
-  /// It overwrote or deleted the row later on: it was there then, and must not have been before.
+  /// It overwrote or deleted the row later: the row existed then, and must not have before.
   bool then_changed;
 };
 
-/// Places the lives of rows one after the other, and the transactions that missed a row between
-/// them.
+/// Orders the lives of each row, and the transactions that missed a row relative to them.
 ///
-/// Rows that are not there have no versions that could tell their order. It comes from the clock
-/// where it decides; where it does not, one of two edges holds. Both are kept as a choice.
+/// Missing rows have no versions that could give their order. Where the clock decides, the order is
+/// the clock's; elsewhere one of two edges holds, and both are kept as a choice.
 class Lives {
  public:
   Lives(const KeyGroups& keys, Serialization& serialization, Findings& findings)
@@ -56,7 +55,7 @@ class Lives {
         findings_(findings),
         first_(std::size_t{keys.size()} + 1, 0) {}
 
-  /// The lives of the next key, in any order. To be called for every key, in order.
+  /// Adds the lives of the next key, in any order. To be called for every key, in order.
   void add(std::uint32_t key, std::vector<LifeInRecord>& lives);
   [[nodiscard]] bool any(std::uint32_t key) const { return !of(key).empty(); }
 
@@ -71,7 +70,7 @@ class Lives {
   [[nodiscard]] std::uint64_t choices() const { return choices_; }
 
  private:
-  /// A life among those of its row, which are in order of their middles.
+  /// A life among those of its row, which are ordered by their midpoints.
   struct Placed {
     Life life;
     std::uint64_t all_begun_by;       ///< it and those before it

@@ -5,7 +5,7 @@
 
 namespace heddle::check {
 
-/// A name as messages show it, on one line: control characters as C++ writes them.
+/// A name as messages show it, on one line: control characters are escaped as in C++.
 [[nodiscard]] inline std::string printable(std::string_view name) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;

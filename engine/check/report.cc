@@ -14,9 +14,9 @@ std::string_view name_of(Fault fault) {
   switch (fault) {
     case Fault::foreign_row: return "found another key's row under";
     case Fault::out_of_order: return "scan out of order, or twice, at";
-    case Fault::out_of_range: return "scan gave a key outside its bounds:";
-    case Fault::own_write: return "did not find what it had itself just written to";
-    case Fault::lost_write: return "committed without what it had written to";
+    case Fault::out_of_range: return "scan returned a key outside its bounds:";
+    case Fault::own_write: return "did not read its own write of";
+    case Fault::lost_write: return "committed without its write of";
     case Fault::count_: break;
   }
   return "unknown fault at";
@@ -51,7 +51,8 @@ std::string Words::row(std::uint8_t table, std::uint64_t key) const {
 
 std::string Words::version(const Operation& operation) const {
   if (!operation.is(flag::kUncommitted)) {
-    if (operation.version < transactions_.history().first_version) return "what was there before";
+    if (operation.version < transactions_.history().first_version)
+      return "the version before the run";
     return "version " + std::to_string(operation.version >> 32) + "." +
            std::to_string((operation.version & 0xffff'ffff) >> 3);
   }
@@ -92,7 +93,7 @@ std::string Words::transaction(std::uint32_t node) const {
   text +=
       attempt.type < types.size() ? printable(types[attempt.type]) : std::to_string(attempt.type);
   text += attempt.end == End::committed ? "" : ", rolled back";
-  text += attempt.of_the_past ? ", reads the past" : "";
+  text += attempt.of_the_past ? ", reads a snapshot" : "";
   text += "; from " + std::to_string(attempt.began) + " to " + std::to_string(attempt.ended) + "):";
   const std::uint32_t shown = std::min(attempt.operations, kMost);
   for (std::uint32_t offset = 0; offset < shown; ++offset) {
@@ -104,7 +105,7 @@ std::string Words::transaction(std::uint32_t node) const {
   return text;
 }
 
-/// Edges don't carry the row they are about: it is found again in the two transactions.
+/// Edges don't contain their row: it is found again in the two transactions.
 const Operation* Words::reason_of(const Edge& edge) const {
   const auto count = [this](std::uint32_t node) { return transactions_.attempt(node).operations; };
   const Operation* found = nullptr;
@@ -124,8 +125,8 @@ const Operation* Words::reason_of(const Edge& edge) const {
   return found;
 }
 
-/// How far the versions of two operations are apart, one of which makes the other come after it;
-/// kNoReason: they don't.
+/// The distance between the versions of two operations, one of which makes the other come after it;
+/// kNoReason: it does not.
 std::uint64_t Words::distance_between(const Edge& edge, const Operation& one,
                                       const Operation& other) const {
   const auto covers = [](const Operation& range, const Operation& row) {
@@ -185,7 +186,8 @@ std::string Words::name_of_cycle(const std::vector<Edge>& edges) const {
   return is_lost_update(edges) ? "G-single (lost update)" : "G-single (read skew)";
 }
 
-/// What one has read the other has overwritten, and the one has overwritten that.
+/// Whether the cycle is a lost update: one transaction overwrote the row that the other had read,
+/// and the other overwrote that version.
 bool Words::is_lost_update(const std::vector<Edge>& edges) const {
   if (edges.size() != 2) return false;
   const bool first = edges[0].why() == Why::ww;

@@ -10,43 +10,43 @@
 
 namespace heddle::check {
 
-/// Something that no serial order explains.
+/// An observation that no serial order explains.
 struct Anomaly {
-  std::string name;  ///< Adya's where it has one: "G1a (aborted read)"
-  std::string text;  ///< what happened, and the transactions it happened to; several lines
+  std::string name;  ///< Adya's name if it has one: "G1a (aborted read)"
+  std::string text;  ///< description with its transactions; several lines
 };
 
-/// What came of checking a history.
+/// The result of checking a history.
 struct Report {
-  std::uint64_t transactions = 0;  ///< committed, or rolled back by their own wish
+  std::uint64_t transactions = 0;  ///< committed or rolled back
   std::uint64_t committed = 0;
   std::uint64_t aborted = 0;  ///< attempts
   std::uint64_t operations = 0;
   std::uint64_t keys = 0;
   std::uint64_t edges = 0;
-  /// Pairs of edges one of which must hold, where the clock does not tell which, and how many of
-  /// them nothing has told.
+  /// Pairs of edges one of which must hold, where the clock does not decide which, and the number
+  /// of them that remain undecided.
   std::uint64_t choices = 0;
   std::uint64_t open_choices = 0;
   std::vector<std::uint64_t> committed_by_type;
-  std::vector<Anomaly> anomalies;  ///< the first few; empty: it is serializable
+  std::vector<Anomaly> anomalies;  ///< the first few; empty: the history is serializable
 
   [[nodiscard]] std::string to_json() const;
 };
 
-/// Puts transactions and cycles into words.
+/// Describes transactions and cycles in text.
 class Words {
  public:
   explicit Words(const Transactions& transactions) : transactions_(transactions) {}
 
-  /// "w3:120": the worker, and which of its attempts.
+  /// "w3:120": the worker and the number of its attempt.
   [[nodiscard]] std::string name(std::uint32_t node) const;
   /// "ORDER/17".
   [[nodiscard]] std::string row(std::uint8_t table, std::uint64_t key) const;
   [[nodiscard]] std::string operation(const Operation& operation) const;
-  /// The transaction and what it did; of a long one, what concerns these rows and some more.
+  /// The transaction and its operations; of a long one, those on these rows and some more.
   [[nodiscard]] std::string transaction(std::uint32_t node) const;
-  /// An edge each line: who, why, on account of which row, whom.
+  /// One edge per line: the transaction, the reason, the row, the other transaction.
   [[nodiscard]] std::string cycle(const std::vector<Edge>& edges) const;
   /// Adya's name for a cycle of these edges.
   [[nodiscard]] std::string name_of_cycle(const std::vector<Edge>& edges) const;
@@ -62,14 +62,14 @@ class Words {
   const Transactions& transactions_;
 };
 
-/// Collects what is found, up to some number: the first few tell the story.
+/// Collects findings up to some number: the first few are enough to diagnose an error.
 class Findings {
  public:
   static constexpr std::size_t kMost = 8;
 
   explicit Findings(const Transactions& transactions) : words_(transactions) {}
 
-  /// @param nodes whom it happened to; kNone: nobody in particular
+  /// @param nodes the transactions concerned; kNone: none in particular
   void add(const std::string& name, const std::string& what,
            const std::vector<std::uint32_t>& nodes);
 

@@ -48,7 +48,7 @@ std::size_t RowTree::rows_of(std::size_t level) {
   return rows;
 }
 
-/// From the left, each time the largest block that begins there, lies within and is decided.
+/// From the left, takes each time the largest block that begins there, lies within and is decided.
 void RowTree::place(Miss miss, std::size_t begin, std::size_t end) {
   while (begin < end) {
     std::size_t level = 0;
@@ -64,7 +64,7 @@ void RowTree::place(Miss miss, std::size_t begin, std::size_t end) {
       }
     }
     if (placed) continue;
-    // Row by row to where a block may begin again.
+    // Row by row up to the next possible start of a block.
     const std::size_t stop = std::min(end, (begin / kRows + 1) * kRows);
     for (; begin < stop; ++begin) {
       miss.key = rows_[begin].key;
@@ -99,7 +99,7 @@ void RowTree::each_part(std::size_t level, std::size_t number, OfBlock of_block,
   for (std::size_t part = number * kBlocks; part < end; ++part) of_block(part);
 }
 
-// The edges within are of reads: on a cycle they count for nothing beside the one at its end.
+// The inner edges count as reads: on a cycle they have no weight next to the edge at its end.
 
 // NOLINTNEXTLINE(misc-no-recursion): as deep as there are levels
 std::uint32_t RowTree::node_after(std::size_t level, std::size_t number) {

@@ -12,13 +12,13 @@ namespace heddle::check {
 
 namespace {
 
-/// Rounds of making choices: each may force others.
+/// Rounds of deciding choices: each may force others.
 constexpr int kRounds = 8;
-/// How far a search for the path that a choice would close goes before it gives up.
+/// The number of nodes after which a search for the path that a choice would close gives up.
 constexpr std::size_t kSearchBudget = 400;
-/// Through how many of a component's edges its shortest cycle is looked for,
+/// The number of a component's edges through which its shortest cycle is searched for,
 constexpr std::ptrdiff_t kStarts = 200;
-/// and how many nodes are visited for it, once a cycle is found.
+/// and the number of nodes visited for it, once a cycle is found.
 constexpr std::size_t kMostVisited = 20'000'000;
 
 }  // namespace
@@ -32,7 +32,7 @@ std::uint32_t Serialization::add_node() {
 }
 
 void Serialization::find_reversed() {
-  // Nodes come in no order: memory is asked for them ahead of time.
+  // Nodes are accessed in random order, so they are prefetched.
   constexpr std::size_t kAhead = 12;
   const auto is_one = [this](std::uint32_t node) { return node < transactions_.size(); };
   for (std::size_t at = 0; at < edges_.size() && !findings_.full(); ++at) {
@@ -52,7 +52,7 @@ void Serialization::find_reversed() {
       continue;
     const Words& words = findings_.words();
     findings_.add("contradiction",
-                  words.name(edge.to()) + " rests on " + words.name(edge.from()) +
+                  words.name(edge.to()) + " depends on " + words.name(edge.from()) +
                       ", which began when it had ended\n" + words.cycle({edge}),
                   {edge.from(), edge.to()});
   }
@@ -67,7 +67,7 @@ void Serialization::find_cycles() {
   }
 }
 
-/// Adds every edge whose alternative would close a cycle. False: there was none.
+/// Adds every edge whose alternative would close a cycle. Returns false if there was none.
 bool Serialization::make_choices(const Graph& graph, const Components& components) {
   PathFinder paths(graph);
   const auto back = [&](const Edge& edge) -> std::vector<Edge> {
@@ -100,7 +100,7 @@ bool Serialization::make_choices(const Graph& graph, const Components& component
   return choices_.size() < before;
 }
 
-/// One cycle of each component, of the gravest kind it has.
+/// Reports one cycle of each component, of its most serious kind.
 void Serialization::report_cycles(const Graph& graph, const Components& components) {
   PathFinder paths(graph);
   std::vector<std::uint32_t> told;  // components
@@ -130,8 +130,8 @@ void Serialization::report_cycles(const Graph& graph, const Components& componen
   }
 }
 
-/// The edges of a component that lead furthest back in time. Every cycle has one that does, and
-/// where it does by much, it is likely what went wrong.
+/// The edges of a component that lead furthest back in time. Every cycle has such an edge, and one
+/// that leads back far is probably the error.
 std::vector<Edge> Serialization::backward_edges(const Graph& graph, const Components& components,
                                                 const std::vector<std::uint32_t>& members,
                                                 Why least, Why most) const {
@@ -150,7 +150,7 @@ std::vector<Edge> Serialization::backward_edges(const Graph& graph, const Compon
       const std::uint32_t to = graph.to(at);
       const Why why = graph.why(at);
       if (why < least || why > most || components.of(to) != component) continue;
-      // What leads to or from a node that is no transaction leads on in time.
+      // An edge to or from a node that is no transaction counts as leading forward in time.
       const std::int64_t back = is_one(from) && is_one(to)
                                     ? static_cast<std::int64_t>(transactions_.attempt(from).began -
                                                                 transactions_.attempt(to).ended)
@@ -168,7 +168,7 @@ std::vector<Edge> Serialization::backward_edges(const Graph& graph, const Compon
   return furthest;
 }
 
-/// The shortest of those that close one of these edges, by edges up to `most`. Empty: none found.
+/// The shortest cycle that closes one of these edges, by edges up to `most`. Empty: none found.
 std::vector<Edge> Serialization::shortest_cycle(PathFinder& paths, const Components& components,
                                                 const std::vector<Edge>& through, Why most) const {
   std::vector<Edge> shortest;
@@ -190,8 +190,8 @@ std::vector<Edge> Serialization::shortest_cycle(PathFinder& paths, const Compone
   return shortest;
 }
 
-/// Of a component each cycle of which has an anti-dependency: G-single, if one closes with nothing
-/// but dependencies; else G2.
+/// For a component in which each cycle has an anti-dependency: G-single, if one closes with
+/// dependencies only; else G2.
 std::vector<Edge> Serialization::plainest_cycle(PathFinder& paths, const Graph& graph,
                                                 const Components& components,
                                                 const std::vector<std::uint32_t>& members) const {
@@ -213,7 +213,7 @@ void Serialization::report_cycle(const std::vector<Edge>& found, const std::stri
                 "cycle" + note + "\n" + findings_.words().cycle(cycle), members);
 }
 
-/// Paths through nodes that are no transactions become edges. Their first edge says why.
+/// Replaces paths through nodes that are no transactions by edges. The first edge gives the reason.
 std::vector<Edge> Serialization::of_transactions(std::vector<Edge> cycle) const {
   const auto real = [this](const Edge& edge) { return edge.from() < transactions_.size(); };
   std::rotate(cycle.begin(), std::find_if(cycle.begin(), cycle.end(), real), cycle.end());

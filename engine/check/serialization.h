@@ -9,34 +9,33 @@
 
 namespace heddle::check {
 
-/// The direct serialization graph while it is put together (Adya, 1999, §4.1), and the cycles in
-/// it.
+/// The direct serialization graph under construction (Adya, 1999, §4.1), and its cycles.
 class Serialization {
  public:
   Serialization(const Transactions& transactions, Findings& findings)
       : transactions_(transactions), findings_(findings), nodes_(transactions.size()) {}
 
-  /// A node that is no transaction, but stands between some: what comes before it comes before
-  /// what comes after it.
+  /// Adds a node that is no transaction but orders others: its predecessors come before its
+  /// successors.
   /// @throws std::invalid_argument if there are more than a graph can hold
   std::uint32_t add_node();
 
-  /// `from` comes before `to`. Nothing where either is kNone, or they are one.
+  /// `from` comes before `to`. Does nothing if either is kNone, or they are equal.
   void add(std::uint32_t from, std::uint32_t to, Why why) {
     if (from == to || from == Transactions::kNone || to == Transactions::kNone) return;
     edges_.emplace_back(from, to, why);
   }
   void reserve(std::size_t edges) { edges_.reserve(edges); }
 
-  /// One of the two holds, and nothing so far tells which.
+  /// One of the two edges holds, and it is not known which.
   void add_choice(const Edge& one, const Edge& other) { choices_.push_back({one, other}); }
 
-  /// Finds dependencies on what came later: on a version whose writer began when the transaction
+  /// Finds dependencies on later transactions: on a version whose writer began when the transaction
   /// that read or overwrote it had ended. An order may explain them, but no run.
   void find_reversed();
 
-  /// Finds the cycles. A choice is made when its alternative would close one; so no order is
-  /// refused that is possible, and what is refused comes with its cycles.
+  /// Finds the cycles. A choice is decided when its alternative would close one: no possible order
+  /// is rejected, and every rejection comes with its cycles.
   void find_cycles();
 
   [[nodiscard]] std::size_t edges() const { return edges_.size(); }

@@ -10,7 +10,7 @@
 
 namespace heddle::check {
 
-/// An operation: its transaction, and where it is in the history.
+/// An operation: its transaction, and its place in the history.
 class Place {
  public:
   static constexpr std::uint64_t kMostOperations = std::uint64_t{1} << 34;
@@ -26,7 +26,7 @@ class Place {
   std::uint64_t word_ = 0;
 };
 
-/// The transactions of a history that ended by their own wish, numbered: the nodes of its graph.
+/// The committed and rolled-back transactions of a history, numbered: the nodes of its graph.
 class Transactions {
  public:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
@@ -39,33 +39,33 @@ class Transactions {
   [[nodiscard]] const Attempt& attempt(std::uint32_t node) const {
     return log(node).attempts[nodes_[node].attempt];
   }
-  /// For loops that know whose attempts they will look at: the first brings in what the second
+  /// For loops that know the attempts they will read: the first call prefetches what the second
   /// needs.
   void prefetch_node(std::uint32_t node) const { __builtin_prefetch(&nodes_[node]); }
   void prefetch_attempt(std::uint32_t node) const { __builtin_prefetch(&attempt(node)); }
 
   [[nodiscard]] std::uint32_t worker(std::uint32_t node) const { return nodes_[node].worker; }
-  /// Which of its worker's attempts it was, from 0.
+  /// The number of its attempt among its worker's, from 0.
   [[nodiscard]] std::uint32_t number(std::uint32_t node) const { return nodes_[node].attempt; }
   [[nodiscard]] const Operation& operation(std::uint32_t node, std::uint32_t offset) const {
     return at(nodes_[node].first + offset);
   }
 
-  /// Places are found without a look at their transactions.
+  /// Determines a place without reading its transaction.
   [[nodiscard]] Place place(std::uint32_t node, std::uint32_t offset) const {
     return {node, nodes_[node].first + offset};
   }
   [[nodiscard]] const Operation& operation(const Place& place) const { return at(place.where()); }
-  /// How many operations of its transaction are before it.
+  /// The number of operations of its transaction before it.
   [[nodiscard]] std::uint32_t offset(const Place& place) const {
     return static_cast<std::uint32_t>(place.where() - nodes_[place.node()].first);
   }
 
-  /// What became of whom an uncommitted version came from.
+  /// The outcome of the writer of an uncommitted version.
   struct Writer {
     std::uint32_t node = kNone;  ///< kNone: it is not among the transactions
     std::uint32_t attempt = kNone;
-    bool known = false;  ///< else it had not ended when the run did, or never was
+    bool known = false;  ///< else it had not ended when the run did, or never existed
   };
   [[nodiscard]] Writer writer_of(const Dirty& dirty) const;
 

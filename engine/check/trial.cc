@@ -11,10 +11,10 @@ namespace heddle {
 
 namespace {
 
-/// A type that has not ended once among so many transactions for each type is starved.
+/// A type without an end among this many transactions per type is starved.
 constexpr std::uint64_t kEnoughForEachType = 2'000;
 
-/// No type may be put off for good, whatever the policy.
+/// No type may be starved, whatever the policy.
 void look_for_starved(const Verdict& verdict, std::vector<std::string>& findings) {
   const auto& types = verdict.result.types;
   if (verdict.report.transactions < kEnoughForEachType * types.size()) return;
@@ -25,7 +25,7 @@ void look_for_starved(const Verdict& verdict, std::vector<std::string>& findings
   }
 }
 
-/// What was measured and what was recorded are two accounts of one run.
+/// The measurements and the history are independent accounts of one run.
 void compare_counts(const Verdict& verdict, std::vector<std::string>& findings) {
   std::uint64_t commits = 0;
   std::uint64_t aborts = 0;
@@ -33,7 +33,7 @@ void compare_counts(const Verdict& verdict, std::vector<std::string>& findings) 
     commits += type.commits;
     aborts += type.aborts;
   }
-  // The attempts that the end of the run cut off: recorded, and not counted.
+  // The attempts that the end of the run cut off: recorded, but not counted.
   const auto cut_off = static_cast<std::uint64_t>(verdict.result.cores);
   const bool add_up = commits == verdict.report.transactions && aborts <= verdict.report.aborted &&
                       verdict.report.aborted <= aborts + cut_off;
@@ -77,7 +77,7 @@ Verdict run_checked(Session& session, const RunOptions& options, const std::func
   for (const check::Anomaly& anomaly : verdict.report.anomalies) {
     verdict.findings.push_back(anomaly.text);
   }
-  // The check reclaims what the run has left behind.
+  // The check reclaims what the run has left.
   for (const std::string& violation : session.check()) {
     verdict.findings.push_back("inconsistent: " + violation + "\n");
   }

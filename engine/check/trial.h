@@ -16,42 +16,42 @@
 
 namespace heddle {
 
-/// A run that is recorded and then looked at for anything wrong.
+/// A run that is recorded and then checked for errors.
 struct Trial {
   OptionMap workload;
   int workers = 4;
-  std::uint64_t seed = 1;  ///< of what is loaded and of the transactions' inputs
+  std::uint64_t seed = 1;  ///< for the data loaded and the transactions' inputs
   MachineOptions machine = {};
-  RunOptions run = {};  ///< `seed` and `history_bytes` are the trial's
-  /// Given to the running policy executor one after the other, as often as the run is watched.
+  RunOptions run = {};  ///< the trial sets `seed` and `history_bytes`
+  /// Given to the running policy executor one after the other, one at each poll of the run.
   std::vector<std::shared_ptr<const CompiledPolicy>> switches = {};
-  /// At most so much history, in bytes; a run that has made it ends.
+  /// The most history, in bytes; a run that reaches it ends.
   std::size_t history_bytes = std::size_t{256} << 20;
 };
 
-/// What came of a trial.
+/// The result of a trial.
 struct Verdict {
   check::Report report;
-  /// Everything wrong, in words: anomalies, workers that were stuck, conditions of the workload
+  /// A description of every error: anomalies, stuck workers, consistency conditions of the workload
   /// that do not hold, transaction types that never ended, counts that do not add up.
   std::vector<std::string> findings;
   Result result;  ///< with the history
-  /// Bytes by which the database has grown, once everything that can be reclaimed was.
+  /// Bytes by which the database has grown, after everything that can be reclaimed was.
   std::int64_t grown_bytes = 0;
   bool interrupted = false;
 
-  /// Of a run that made no progress, and of one that took its process with it.
+  /// The verdict on a run that made no progress, or whose process ended.
   [[nodiscard]] static Verdict stuck(const std::string& how);
   [[nodiscard]] static Verdict crashed(const std::string& how);
   /// The findings, the report and the growth.
   [[nodiscard]] std::string to_json() const;
 };
 
-/// Makes a run that records its history (`history_bytes`) on a database that nothing has run on
-/// yet, and checks it.
-/// @param watch asked every few milliseconds; once true, the run ends
-/// @param on_end called once the run is over, before it is checked
-/// @throws std::invalid_argument for options that make no sense
+/// Runs a database that no run has used before, records its history (`history_bytes`), and checks
+/// it.
+/// @param watch called every few milliseconds; once it returns true, the run ends
+/// @param on_end called after the run has ended, before it is checked
+/// @throws std::invalid_argument for inconsistent options
 [[nodiscard]] Verdict run_checked(
     Session& session, const RunOptions& options, const std::function<bool()>& watch,
     const std::function<void()>& on_end = [] {});
@@ -60,8 +60,8 @@ using OpenSession = std::function<std::unique_ptr<Session>(
     const OptionMap& workload, int workers, std::uint64_t seed, const MachineOptions& machine)>;
 
 /// Opens a database, runs the trial there and checks it (run_checked()).
-/// @param open how databases are opened
-/// @throws std::invalid_argument for a trial that makes no sense
+/// @param open opens a database
+/// @throws std::invalid_argument for an inconsistent trial
 [[nodiscard]] Verdict run_trial(const Trial& trial, const std::function<bool()>& interrupted,
                                 const OpenSession& open = open_session);
 

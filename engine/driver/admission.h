@@ -25,30 +25,29 @@ namespace heddle {
 
 /// Decides which of one worker's transactions in flight starts next (SMF, VLDB 2024, §4.1).
 ///
-/// In the paper clients leave their transactions in one queue, and whoever schedules takes from it.
-/// Here a worker is its own client, and a queue of all would be a line that every core writes for
-/// every transaction. So the queue lies split among the workers: each holds a window of
-/// transactions that it has drawn and not begun, and takes the next from it. What it has to know of
-/// the others is what the paper's scheduler knows of its schedule: for each hot key, until when the
-/// latest transactions scheduled there need it (KeyTimes), which all share and nobody waits for.
-/// `k` samples of a queue of n · window transactions and k of a window differ little, as all
-/// windows are drawn from the same mix.
+/// In the paper clients put their transactions into one queue, and the scheduler takes from it.
+/// Here a worker is its own client, and one queue would be a cache line that every core writes for
+/// every transaction. The queue is therefore split among the workers: each holds a window of
+/// transactions that it has drawn and not begun, and takes the next one from it. Of the other
+/// workers it needs to know only what the paper's scheduler knows of its schedule: for each hot
+/// key, until when the latest transactions scheduled there need it (KeyTimes), which all workers
+/// share without locking. `k` samples of a queue of n · window transactions differ little from k
+/// samples of a window, because all windows are drawn from the same mix.
 ///
-/// - Which hot keys a transaction will touch is predicted from its hints (Predictor); one without
-///   any is cold, and passes straight through.
-/// - So does one of a type that is not to be scheduled (Options::unscheduled).
-/// - None is dropped for an easier one: once `barrier` others have overtaken it, a transaction goes
-///   as soon as the worker is free. That is the paper's barrier (§5.1), placed
-///   behind each transaction instead of behind every so many.
-/// - Where that does not pay, transactions begin as they are drawn, and nobody is held for longer
-///   than it was tried (Probe). `partition` is not put to the test: it does not delay transactions
-///   but moves them.
-/// - Latency counts from the drawing, or the arrival, so what a transaction waits in a window is
-///   seen.
-/// - How long a transaction takes is what the worker's own of its type have taken (Durations) while
-///   they were scheduled: of those that begin as they are drawn nothing is noted.
-/// - One that is aborted keeps its worker, is scheduled again behind those that were meanwhile, and
-///   starts when they let it, after its backoff.
+/// - The hot keys that a transaction will access are predicted from its hints (Predictor); a
+///   transaction without any is cold, and starts without being scheduled.
+/// - So does a transaction of a type that is not to be scheduled (Options::unscheduled).
+/// - No transaction is starved: once `barrier` others have overtaken it, it starts as soon as the
+///   worker is free. That is the paper's barrier (§5.1), placed after each transaction instead of
+///   after every fixed number of transactions.
+/// - Where scheduling does not pay, transactions begin in the order in which they are drawn, and
+///   delays end with the test of scheduling (Probe). `partition` is not tested: it does not delay
+///   transactions but moves them.
+/// - Latency counts from the draw, or the arrival, so it includes the time in a window.
+/// - The expected duration of a transaction is that of the worker's own of its type (Durations)
+///   while they were scheduled; transactions that begin as they are drawn are not measured.
+/// - An aborted transaction stays with its worker, is scheduled again after those scheduled
+///   meanwhile, and starts at its new time, after its backoff.
 template <class M>
 class Admission {
  public:
@@ -60,9 +59,9 @@ class Admission {
     std::byte* input = nullptr;
     int type = 0;
     Ticks arrived = 0;
-    Ticks start = 0;        ///< not before then
-    int overtaken = 0;      ///< by how many that were drawn later
-    std::size_t keys = 0;   ///< how many it names; 0: none, or nobody has asked
+    Ticks start = 0;        ///< the earliest start
+    int overtaken = 0;      ///< the number of later-drawn transactions that overtook it
+    std::size_t keys = 0;   ///< the number of keys it names; 0: none, or not yet determined
     bool mistaken = false;  ///< for another, `hinting`, whose hints it passes
     std::byte* hinting = nullptr;
   };
@@ -76,8 +75,7 @@ class Admission {
         routes_(!state.mailboxes.empty()),
         predictor_(state.make_predictor()),
         mistakes_(Random::stream(seed, 2 * kStream + static_cast<std::uint64_t>(worker))),
-        // Not the stream of the inputs: which transactions are drawn is the same under every
-        // policy.
+        // Not the stream of the inputs: the same transactions are drawn under every policy.
         policy_(admission::make_policy<M>(
             state.options, state.times,
             Random::stream(seed, kStream + static_cast<std::uint64_t>(worker)))),
@@ -96,26 +94,28 @@ class Admission {
 
   [[nodiscard]] const admission::HintedStates& states() const { return state_.states; }
 
-  /// Whether what goes next is drawn, and begun at once: `next` is not to be asked then, and it
-  /// costs what it would if nothing were ever scheduled.
+  /// Whether the next transaction is drawn and begun at once. `next` must not be called then, and
+  /// the cost is that of a run without scheduling.
   [[nodiscard]] bool passes(Ticks now) {
     if (routes_ || probe_.schedules(now)) return false;
-    return waiting_.empty() || probe_.measures();  // what waits goes first, unless it would count
+    return waiting_.empty() || probe_.measures();  // waiting transactions go first, unless that
+                                                   // would distort the measurement
   }
 
-  /// Whether some have been drawn that wait, of which `next` then gives one.
+  /// Whether drawn transactions wait, so that `next` returns one of them.
   [[nodiscard]] bool holds_some() const { return !waiting_.empty(); }
 
-  /// One that passes begins.
+  /// Counts a transaction that begins unscheduled.
   void pass(AdmissionCounts& counts) {
     release();
     probe_.began();
     ++counts.cold;
   }
 
-  /// The transaction that goes next; nullptr: there is none yet. It stays until the next call.
+  /// The transaction that starts next; nullptr: there is none yet. Valid until the next call.
   ///
-  /// @param draw draws one if one has arrived: bool(std::byte* input, int& type, Ticks& arrived)
+  /// @param draw draws a transaction if one has arrived: bool(std::byte* input, int& type, Ticks&
+  ///        arrived)
   template <class Draw>
   Entry* next(Draw draw, Ticks now, AdmissionCounts& counts) {
     release();
@@ -128,13 +128,13 @@ class Admission {
     return current_;
   }
 
-  /// When the transaction that `next` gave, and that was aborted, may start again.
+  /// The time at which the transaction that `next` returned may start again after an abort.
   [[nodiscard]] Ticks start_again(Ticks now) {
     if (current_ == nullptr || current_->operations.empty()) return now;
     return std::min(policy_->again(*current_, now), std::max(now, probe_.waits_until()));
   }
 
-  /// Which rows the transaction that `next` gave is expected to touch.
+  /// The rows that the transaction that `next` returned is expected to access.
   /// @param rows empty
   void expect(Hints& rows) {
     hints_.clear();
@@ -142,9 +142,9 @@ class Admission {
     predictor_->expect(static_cast<std::size_t>(current_->type), hints_, rows);
   }
 
-  /// @param took in the attempt that committed, without waiting for others
+  /// @param took duration of the attempt that committed, without waits for others
   void ended(int type, Ticks took) {
-    if (current_ == nullptr) return;  // it passed
+    if (current_ == nullptr) return;  // it was not scheduled
     if (current_->keys == 0) {
       hints_.clear();
       hint(*current_);
@@ -169,9 +169,9 @@ class Admission {
 
   static constexpr std::uint64_t kStream = std::uint64_t{1} << 32;
 
-  /// Nothing is scheduled any more: those that wait in the window go, the oldest first.
+  /// While nothing is scheduled: returns the transactions waiting in the window, the oldest first.
   Entry* next_put_off(AdmissionCounts& counts) {
-    assert(!waiting_.empty());  // or the transaction would have passed
+    assert(!waiting_.empty());  // otherwise the transaction would have begun unscheduled
     Entry* entry = waiting_.front();
     waiting_.erase(waiting_.begin());
     candidates_.erase(candidates_.begin());
@@ -209,8 +209,8 @@ class Admission {
     return chosen;
   }
 
-  /// What others have left for this worker goes first; what it draws for others it leaves with
-  /// them, and where there is no room it draws no more until there is.
+  /// Transactions that others have left for this worker go first. Those that it draws for others
+  /// are left with them; if a mailbox is full, it draws no more until there is space.
   template <class Draw>
   Entry* next_routed(Draw draw, AdmissionCounts& counts) {
     Entry* entry = take_free();
@@ -248,7 +248,7 @@ class Admission {
     }
   }
 
-  /// Draws a transaction, and says which of its keys are hot.
+  /// Draws a transaction and predicts which of its keys are hot.
   template <class Draw>
   Entry* drawn(Draw draw) {
     Entry* entry = fresh(draw);
@@ -271,13 +271,13 @@ class Admission {
     return entry;
   }
 
-  /// Whether the oldest must go. Whoever overtakes another overtakes it, too: nobody has been
-  /// overtaken more often.
+  /// Whether the oldest must start now. A transaction that overtakes any other overtakes the oldest
+  /// too, so no other has been overtaken more often.
   [[nodiscard]] bool is_forced() const {
     return !waiting_.empty() && waiting_.front()->overtaken >= state_.options.barrier;
   }
 
-  /// One goes before the oldest `count`.
+  /// Counts that a transaction goes before the oldest `count`.
   void overtake(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) ++waiting_[i]->overtaken;
   }
@@ -293,14 +293,14 @@ class Admission {
     predictor_->predict(static_cast<std::size_t>(entry.type), hints_, entry.operations);
   }
 
-  /// Takes some transactions for another of their type, of any worker.
+  /// Mistakes some transactions for another one of their type, of any worker.
   void mistake(Entry& entry) {
     const bool found = state_.recent.exchange(static_cast<std::size_t>(entry.type), entry.input,
                                               mistakes_, entry.hinting);
     entry.mistaken = found && mistakes_.unit() < state_.options.wrong_hints;
   }
 
-  /// What a transaction says of itself, right or wrong.
+  /// The hints of a transaction, or those of the one it is mistaken for.
   void hint(const Entry& entry) {
     inputs_.hints(entry.mistaken ? entry.hinting : entry.input, hints_);
   }
@@ -336,12 +336,12 @@ class Admission {
   admission::Probe<M> probe_;
   admission::Durations<Ticks> durations_;
   std::vector<Entry> entries_;
-  InputArray memory_;  ///< two inputs an entry, and one more
+  InputArray memory_;  ///< two inputs per entry, and one more
   std::vector<Entry*> free_;
   std::vector<Entry*> waiting_;                             ///< the oldest first
   std::vector<const admission::Candidate<M>*> candidates_;  ///< the same
   Entry* current_ = nullptr;
-  Entry* outgoing_ = nullptr;  ///< whose owner has no room for it
+  Entry* outgoing_ = nullptr;  ///< its owner's mailbox is full
   Hints hints_;
 };
 

@@ -27,10 +27,10 @@
 
 namespace heddle {
 
-/// What the workers of one run share to schedule their transactions.
+/// The state that the workers of one run share to schedule their transactions.
 template <class M>
 struct AdmissionState {
-  /// A transaction on its way to the worker whose key it needs; its input is the tail.
+  /// A transaction passed to the worker that owns its key; its input is the tail.
   struct Parcel {
     admission::Operations operations;
     typename M::Ticks arrived;
@@ -60,20 +60,21 @@ struct AdmissionState {
     return at >= scheduled.size() || scheduled[at];
   }
 
-  /// A worker's own.
+  /// A predictor for one worker.
   [[nodiscard]] std::unique_ptr<admission::Predictor> make_predictor() const {
     if (ready_classifier != nullptr) return admission::by_classifier(ready_classifier);
     return admission::by_counting(states, options.hot);
   }
 
-  /// The options as a result records them, a classifier by its size: it may be long.
+  /// The options as a result records them; a classifier, which may be long, is recorded by its
+  /// size.
   [[nodiscard]] OptionMap recorded_options() const {
     OptionMap recorded = options.to_map();
     recorded["classifier"] = classifier_summary;
     return recorded;
   }
 
-  /// What came of it.
+  /// The scheduling results of a run.
   [[nodiscard]] ScheduleResult result(const std::vector<Measurements<M>>& workers) const {
     ScheduleResult result{.options = recorded_options()};
     for (const Measurements<M>& worker : workers) {
@@ -97,12 +98,12 @@ struct AdmissionState {
   std::string classifier_summary;
   admission::KeyTimes<M> times;
   admission::ProbeCounts<M> probe;
-  RecentInputs recent;                       ///< where mistakes are made
-  std::deque<Mailbox<M, Parcel>> mailboxes;  ///< one a worker, where the policy routes
+  RecentInputs recent;                       ///< for deliberate mistakes
+  std::deque<Mailbox<M, Parcel>> mailboxes;  ///< one per worker, if the policy routes
 };
 
-/// What the workers of a run share to schedule; nullptr: the options say `fifo`.
-/// @throws std::invalid_argument naming the option at fault and what is valid
+/// The state that the workers of a run share for scheduling; nullptr: the options say `fifo`.
+/// @throws std::invalid_argument naming the invalid option and the valid values
 template <class M>
 [[nodiscard]] std::unique_ptr<AdmissionState<M>> make_admission_state(const OptionMap& schedule,
                                                                       std::string_view protocol,

@@ -15,14 +15,14 @@ namespace heddle {
 enum class BackoffKind : std::uint8_t {
   none,         ///< not at all
   exponential,  ///< as Silo's code does: doubles on abort, halves on commit
-  constant,     ///< always the same time, tuned for the workload ("static" to the user)
+  constant,     ///< a fixed time, tuned for the workload (the option's value "static")
   policy,       ///< the policy's backoff table (Polyjuice §4.5)
 };
 
-/// One worker's backoff times, one a transaction type.
+/// One worker's backoff times, one per transaction type.
 class Backoff {
  public:
-  /// No table makes a transaction wait longer, or shorter, than it may begin with.
+  /// The longest backoff of any table; the initial values are bounded in the same way.
   static constexpr double kLongestUs = kBackoffInitialsUs.back();
   static constexpr double kShortestUs = kBackoffInitialsUs.front();
 
@@ -66,7 +66,7 @@ class Backoff {
   /// Silo's first backoff is 100 pauses, about half a microsecond when it was written.
   static constexpr double kExponentialUs = 0.5;
 
-  /// Another policy, taken up in the middle of a run, starts from its own initial values.
+  /// A policy adopted in the middle of a run starts from its own initial values.
   void follow(const CompiledPolicy* policy) {
     if (policy == policy_) [[likely]]
       return;

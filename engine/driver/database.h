@@ -14,7 +14,7 @@
 
 namespace heddle {
 
-/// A workload's database and procedures on a machine, for those who are compiled once a machine.
+/// A workload's database and procedures on a machine, for code that is compiled once per machine.
 /// WorkloadDatabase implements it.
 template <class M>
 class Database : public Inputs, public StoredProcedures<M> {
@@ -26,7 +26,7 @@ class Database : public Inputs, public StoredProcedures<M> {
 
   [[nodiscard]] virtual std::string_view workload() const = 0;
   [[nodiscard]] virtual const Signature& signature() const = 0;
-  /// The types: those of the signature, and behind them those that read snapshots.
+  /// The types: those of the signature, followed by those that read snapshots.
   [[nodiscard]] virtual const std::vector<std::string>& type_names() const = 0;
   [[nodiscard]] int type_count() const { return static_cast<int>(type_names().size()); }
 
@@ -36,15 +36,15 @@ class Database : public Inputs, public StoredProcedures<M> {
   [[nodiscard]] virtual std::vector<std::string> check() = 0;
 
   /// Starts a protocol: one of protocol/registry.h, or one that the database is compiled for.
-  /// @throws std::invalid_argument for another, and for options that it does not have
+  /// @throws std::invalid_argument for any other, and for options that it does not have
   [[nodiscard]] virtual std::unique_ptr<ProtocolRun<M>> start(std::string_view protocol,
                                                               const RunSetup<M>& setup) = 0;
 
   /// Whether a run under a protocol may be unobserved. A sanitized build is not compiled for all.
   [[nodiscard]] virtual bool runs_unobserved(std::string_view protocol) const = 0;
 
-  /// A worker's attempts in a run that nobody observes.
-  /// @param protocol the name of what runs
+  /// A worker's attempts in an unobserved run.
+  /// @param protocol the name of the running protocol
   [[nodiscard]] virtual std::unique_ptr<Attempts<M>> attempts(std::string_view protocol,
                                                               ProtocolRun<M>& run, int worker) = 0;
 

@@ -7,8 +7,8 @@
 
 namespace heddle {
 
-/// Counts of durations in log-linear buckets: 32 to each power of two, so a quantile is off by at
-/// most 1/32 of its value. Adding is a few instructions; merging is a loop.
+/// Counts durations in log-linear buckets: 32 per power of two, so a quantile is off by at most
+/// 1/32 of its value. Adding takes a few instructions; merging is a loop.
 class Histogram {
  public:
   void add(std::uint64_t value) {
@@ -35,7 +35,7 @@ class Histogram {
     return count_ == 0 ? 0.0 : static_cast<double>(sum_) / static_cast<double>(count_);
   }
 
-  /// The value below which a share `q` of the additions lie; 0 if there are none.
+  /// The value below which a share `q` of the added durations lie; 0 if there are none.
   [[nodiscard]] double quantile(double q) const {
     if (count_ == 0) return 0.0;
     const double rank = q * static_cast<double>(count_);

@@ -8,7 +8,7 @@
 
 namespace heddle {
 
-/// Memory for some inputs of a workload, each made and ready to be drawn into.
+/// Memory for several inputs of a workload, each constructed and ready to be drawn into.
 class InputArray {
  public:
   InputArray(const Inputs& inputs, std::size_t count)

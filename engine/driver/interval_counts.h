@@ -6,12 +6,12 @@
 
 namespace heddle {
 
-/// What one worker counts in each interval of the measured window, by transaction type.
+/// One worker's counts in each interval of the measured window, by transaction type.
 ///
-/// A worker learns that an interval is over as it learns that the window is: from the run's phase,
-/// which it reads before each transaction anyway. Only then it looks at what it has counted since.
-/// So a transaction and its aborts count in the interval in which it began, nothing is counted
-/// twice or lost, and a run without intervals does nothing for them.
+/// A worker detects the end of an interval in the same way as that of the window: from the run's
+/// phase, which it reads before each transaction anyway. Only then does it compute the interval's
+/// counts. So a transaction and its aborts count in the interval in which it began, nothing is
+/// counted twice or lost, and a run without intervals has no overhead.
 class IntervalCounts {
  public:
   struct Counts {
@@ -24,8 +24,8 @@ class IntervalCounts {
 
   [[nodiscard]] std::size_t intervals() const { return intervals_; }
 
-  /// An interval is over, or the run in it.
-  /// @param by_type what the worker has counted in the whole window so far
+  /// Called when an interval ends, or the run within it.
+  /// @param by_type the worker's counts in the whole window so far
   template <class ByType>
   [[gnu::noinline, gnu::cold]] void end(std::size_t interval, const ByType& by_type) {
     if (intervals_ == 0) return;
@@ -46,7 +46,7 @@ class IntervalCounts {
   std::size_t intervals_;
   std::size_t types_;
   std::vector<Counts> counts_;   ///< by interval and type
-  std::vector<Counts> earlier_;  ///< by type, of all intervals that are over
+  std::vector<Counts> earlier_;  ///< by type, over all finished intervals
 };
 
 }  // namespace heddle

@@ -14,7 +14,7 @@ namespace heddle {
 
 namespace {
 
-/// What a virtual machine has where nobody says otherwise: the cores that the paper measures.
+/// The default number of virtual cores: that of the machine in the paper.
 constexpr int kVirtualCores = 48;
 
 void read_kind(OptionReader& reader, std::string& kind) {
@@ -73,7 +73,7 @@ void read_costs(OptionReader& reader, CostModel& model) {
              "lines of 64 bytes in the cache of a socket, a power of two");
 }
 
-/// A script is made by a search; the other schedules can be asked for by name.
+/// Scripts are made by a search; only the other schedules are available by name.
 void read_schedule(OptionReader& reader, ScheduleOptions& schedule) {
   constexpr std::int64_t kMost = 1'000'000'000;
   constexpr double kLongestDelayUs = 1e6;

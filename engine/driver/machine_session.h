@@ -25,7 +25,8 @@
 
 namespace heddle {
 
-/// A session on a machine, of any workload: the part of the driver that is compiled once a machine.
+/// A session on a machine, of any workload: the part of the driver that is compiled once per
+/// machine.
 template <Machine M>
 class MachineSession final : public Session {
  public:
@@ -113,11 +114,11 @@ class MachineSession final : public Session {
     Storage<M>& storage = database_->storage();
     if (storage.epochs().used_up()) {
       throw std::runtime_error(
-          "this session has used all epochs that versions have room for; open "
-          "a new one, and give a longer epoch_us");
+          "this session has used all epochs that versions can hold; open a new one, and give a "
+          "longer epoch_us");
     }
     if (options.history_bytes != 0 && has_run_) {
-      // The epoch tells what is there already from what this run leaves.
+      // The epoch separates existing versions from those of this run.
       (void)storage.epochs().advance(M::now());
     }
     has_run_ = true;
@@ -194,7 +195,7 @@ class MachineSession final : public Session {
     }
   }
 
-  /// @param keeper is given the worker before it begins
+  /// @param keeper receives the worker before it begins
   template <class Scheduling, class... Args>
   static void run_loop(std::shared_ptr<void>& keeper, std::shared_ptr<Observer<M>> observer,
                        WorkerSetup<M> setup, Args&&... scheduling) {
@@ -214,8 +215,8 @@ class MachineSession final : public Session {
     running_ = std::move(run);
   }
 
-  /// The workload's clock runs on from the first transaction that is not begun yet: what a run
-  /// left behind is not late in the next one.
+  /// The workload's clock continues from the first transaction that has not begun: transactions
+  /// left over by a run are not late in the next one.
   void start_arrivals(RunState<M>& state) const {
     if (!database_->open_loop()) return;
     double first = database_->next_arrival_us(0);
@@ -227,7 +228,7 @@ class MachineSession final : public Session {
 
   MachineOptions machine_;
   OptionMap described_;
-  Ticks ended_ = 0;  ///< when the last run did
+  Ticks ended_ = 0;  ///< the end time of the last run
   int workers_;
   std::shared_ptr<Database<M>> database_;
   std::int64_t loaded_bytes_ = 0;
@@ -236,7 +237,7 @@ class MachineSession final : public Session {
   bool has_run_ = false;
   std::mutex run_mutex_;
   std::mutex switch_mutex_;
-  std::shared_ptr<Run<M>> running_;  ///< that policies can be switched in; nullptr: none
+  std::shared_ptr<Run<M>> running_;  ///< the run whose policy can be switched; nullptr: none
 };
 
 template <class M>

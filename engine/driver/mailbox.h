@@ -13,16 +13,16 @@
 
 namespace heddle {
 
-/// A bounded queue that any worker may put into and one takes from (Vyukov's bounded queue). Nobody
-/// waits: a full one refuses, an empty one gives nothing.
+/// A bounded queue with many producers and one consumer (Vyukov's bounded queue). No operation
+/// waits: a full queue refuses an item, an empty one returns none.
 ///
-/// An item is a `T` and behind it a tail: bytes, as many for every item.
+/// An item is a `T` followed by a tail of bytes; all tails have the same length.
 template <class M, class T>
 class Mailbox {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  /// @param room for at least so many
+  /// Holds at least the given number of items.
   explicit Mailbox(std::size_t room, std::size_t tail_bytes = 0)
       : cells_(std::bit_ceil(room)),
         tail_bytes_(tail_bytes),
@@ -30,44 +30,44 @@ class Mailbox {
         lines_(new Line[cells_ * lines_per_cell_]) {
     for (std::size_t at = 0; at < cells_; ++at) {
       new (lines_.get() + at * lines_per_cell_) Cell{};
-      // relaxed: before any other worker looks.
+      // relaxed: before any other worker accesses it.
       cell_at(at).turn.store(at, std::memory_order_relaxed);
     }
   }
 
-  /// False: it is full.
+  /// Returns false if it is full.
   bool put(const T& item, const std::byte* tail = nullptr) {
-    // relaxed: only a place to try; the cell's turn decides.
+    // relaxed: only a first guess; the cell's turn decides.
     std::uint64_t place = tail_.load(std::memory_order_relaxed);
     while (true) {
       Cell& cell = cell_at(place);
-      // acquire: whoever emptied the cell has read it.
+      // acquire: the consumer that emptied the cell has read it.
       const std::uint64_t turn = cell.turn.load(std::memory_order_acquire);
       if (turn < place) return false;
       if (turn > place) {
         place = tail_.load(std::memory_order_relaxed);
         continue;
       }
-      // relaxed: it gives the place away, and carries nothing.
+      // relaxed: it claims the place and publishes nothing.
       if (!tail_.compare_exchange(place, place + 1, std::memory_order_relaxed)) continue;
       M::on_store(&cell.item, sizeof(T) + tail_bytes_);
       cell.item = item;
       if (tail_bytes_ != 0) std::memcpy(tail_of(cell), tail, tail_bytes_);
-      // release: with the taker's acquire.
+      // release: pairs with the consumer's acquire.
       cell.turn.store(place + 1, std::memory_order_release);
       return true;
     }
   }
 
-  /// False: it is empty. Only its owner takes.
+  /// Returns false if it is empty. Only its owner takes.
   bool take(T& item, std::byte* tail = nullptr) {
     Cell& cell = cell_at(head_);
-    // acquire: what was put is there.
+    // acquire: the item is complete.
     if (cell.turn.load(std::memory_order_acquire) != head_ + 1) return false;
     M::on_load(&cell.item, sizeof(T) + tail_bytes_);
     item = cell.item;
     if (tail_bytes_ != 0) std::memcpy(tail, tail_of(cell), tail_bytes_);
-    // release: with the acquire of the worker that puts into the cell next.
+    // release: pairs with the acquire of the producer that fills the cell next.
     cell.turn.store(head_ + cells_, std::memory_order_release);
     ++head_;
     return true;

@@ -12,17 +12,17 @@
 
 namespace heddle {
 
-/// What a worker's admission does (driver/admission.h), in transactions.
+/// Counts of a worker's admission (driver/admission.h), in transactions.
 struct AdmissionCounts {
-  std::uint64_t hot = 0;         ///< begun that name a hot key
-  std::uint64_t cold = 0;        ///< begun that name none
+  std::uint64_t hot = 0;         ///< begun, with a hot key
+  std::uint64_t cold = 0;        ///< begun, without one
   std::uint64_t overtaking = 0;  ///< begun before an older one
-  std::uint64_t forced = 0;      ///< begun because they had been overtaken often enough
-  std::uint64_t deferred = 0;    ///< times that one was put off
+  std::uint64_t forced = 0;      ///< begun because they had reached the limit of overtaking
+  std::uint64_t deferred = 0;    ///< number of deferrals
   std::uint64_t moved = 0;       ///< drawn by one worker and left with another
 };
 
-/// What one worker counts while it runs; merged into a Result afterwards.
+/// One worker's counts during a run; merged into a Result afterwards.
 template <class M>
 struct alignas(64) Measurements {
   using Ticks = typename M::Ticks;
@@ -32,11 +32,11 @@ struct alignas(64) Measurements {
     std::uint64_t rollbacks = 0;
     std::uint64_t aborts = 0;
     std::uint64_t unfinished = 0;  ///< begun, and not committed when the run ended
-    Ticks time = 0;                ///< that they took, unfinished included; see `count_end`
+    Ticks time = 0;                ///< that they took, unfinished ones included; see `count_end`
     Histogram latency;
   };
 
-  /// @param intervals of the measured window that are counted by themselves
+  /// @param intervals of the measured window that are counted separately
   Measurements(int types, int states, std::size_t intervals)
       : by_type(static_cast<std::size_t>(types)),
         aborts_by_state(static_cast<std::size_t>(states) + 1),
@@ -53,8 +53,8 @@ struct alignas(64) Measurements {
 
   /// @param time of the attempt
   /// @param latency from its arrival to its end
-  /// @param took of the worker's time: where nothing is scheduled the latency, else without what it
-  ///        waited while others ran
+  /// @param took of the worker's time: where nothing is scheduled, the latency; otherwise the
+  ///        latency without the time it waited while others ran
   void count_end(int type, const Attempt<M>& attempt, Ticks time, Ticks latency, Ticks took) {
     Type& counts = by_type[static_cast<std::size_t>(type)];
     ++counts.commits;
@@ -79,9 +79,9 @@ struct alignas(64) Measurements {
   IntervalCounts by_interval;
   std::uint64_t partial_retries = 0;
   Ticks useful = 0, waiting = 0, wasted = 0, backoff = 0, commit = 0;
-  Ticks idle = 0;      ///< in an open loop: until transactions arrived
-  Ticks choosing = 0;  ///< drawing, predicting and choosing, where transactions are scheduled
-  Ticks held = 0;      ///< until transactions started that were scheduled for later
+  Ticks idle = 0;      ///< in an open loop: waiting for transactions to arrive
+  Ticks choosing = 0;  ///< drawing, predicting and choosing, if transactions are scheduled
+  Ticks held = 0;      ///< waiting for the scheduled start times
   AdmissionCounts admission;
   Ticks start = 0, end = 0;
 };

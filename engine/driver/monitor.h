@@ -15,7 +15,7 @@
 
 namespace heddle {
 
-/// Watches a run from outside: moves it through its phases, and notices a worker that hangs.
+/// Monitors a run from outside: advances its phases, and detects a worker that hangs.
 template <class M>
 class Monitor {
  public:
@@ -31,7 +31,7 @@ class Monitor {
         workers_(static_cast<int>(run.measurements.size())),
         polled_(M::now()),
         seen_(static_cast<std::size_t>(workers_), {0, M::now()}) {
-    // Before the first worker starts, or what it commits until the first poll would be lost.
+    // Before the first worker starts, or its commits until the first poll would be lost.
     if (options.warmup == 0) start_measuring(M::now());
   }
 
@@ -50,7 +50,7 @@ class Monitor {
     }
     end_measuring(now);
     set_phase(Phase::over);
-    // release: every wait sees it, soon enough.
+    // release: every wait sees it soon enough.
     run_.state.stop.store(1, std::memory_order_release);
     M::unpark(run_.state.stop.raw());
     M::unpark_all();
@@ -58,7 +58,7 @@ class Monitor {
   }
 
   [[nodiscard]] bool stuck() const { return !dump_.empty(); }
-  /// Whether the run was ended for want of memory.
+  /// Whether the run was ended because memory was short.
   [[nodiscard]] bool short_of_memory() const { return memory_.was_short(); }
 
   [[nodiscard]] std::string report(bool left) const {
@@ -70,14 +70,14 @@ class Monitor {
     }
     std::string text = "a worker made no progress for " +
                        std::to_string(M::microseconds(patience_) / 1e6) + " s\n" + dump_;
-    if (!left) text += "it did not leave when told to stop; the session is abandoned\n";
+    if (!left) text += "it did not leave when it was asked to stop; the session is abandoned\n";
     return text;
   }
 
  private:
-  /// Gets the memory that the window will need, if it needs as much of it as the warm-up did: the
-  /// system clears every page it grants, which took up to a third of TPC-C's time, and is none of
-  /// an engine's. As others do, who get all of their memory when they start.
+  /// Prepares the memory that the window will need if it needs as much as the warm-up did. The
+  /// system clears every page it grants; that took up to a third of TPC-C's time and is no property
+  /// of an engine. Other engines allocate all of their memory when they start.
   void make_pages_ready(typename M::Ticks warmed) const {
     constexpr double kMargin = 1.25;
     const auto grown = static_cast<double>(Pages::bytes_had() - had_);
@@ -101,18 +101,18 @@ class Monitor {
     set_phase(Phase::measure);
   }
 
-  /// Closes the window, which is empty if it never opened. set_phase() releases what is stored.
+  /// Closes the window, which is empty if it never opened. set_phase() publishes what is stored.
   void end_measuring(typename M::Ticks now) {
     if (!measuring_) {
       run_.state.measured_from.store(now, std::memory_order_relaxed);
     } else if constexpr (!M::kSingleThreaded) {
-      // A monitor that is late closes no window late: the workers count nothing behind its end.
+      // A late monitor does not extend the window: the workers count nothing after its end.
       now = std::min(now, measure_until_);
     }
     run_.state.measured_until.store(now, std::memory_order_relaxed);
   }
 
-  /// Makes the switches that are due, and begins the interval that is.
+  /// Makes the policy switches that are due, and begins the interval that is due.
   void go_on_in_window(typename M::Ticks now) {
     const typename M::Ticks passed = now - run_.state.measured_from.peek();
     while (run_.switches.size() < options_.switches.size()) {
@@ -123,7 +123,7 @@ class Monitor {
     }
     if (interval_ == 0 || passed / interval_ < next_interval_) return;
     if (passed / interval_ >= options_.intervals) return;
-    // One that is over before anybody has looked is none: the one before was the longer.
+    // An interval that ended before a poll saw it is skipped; the one before it was longer instead.
     next_interval_ = passed / interval_ + 1;
     run_.intervals.push_back(now);
     set_phase(phase_of_interval(run_.intervals.size() - 1));
@@ -134,18 +134,18 @@ class Monitor {
   struct Seen {
     std::uint64_t beats;
     typename M::Ticks since;
-    typename M::Ticks watched = 0;  ///< of the time since, that in which this thread ran, too
+    typename M::Ticks watched = 0;  ///< time since then in which this thread ran, too
   };
 
   void set_phase(Phase phase) {
-    // release: with the workers' acquire.
+    // release: pairs with the workers' acquire.
     run_.state.phase.store(static_cast<std::uint64_t>(phase), std::memory_order_release);
   }
 
   void look_for_stuck(typename M::Ticks now) {
     bool found = false;
-    // Where this thread did not run, nor did the workers, as like as not: a process that is stopped
-    // or frozen, or that starves, is not stuck.
+    // While this thread did not run, the workers probably did not either: a process that is
+    // stopped, frozen or starved is not stuck.
     const auto passed = std::min(now - polled_, M::ticks(kLongestGapUs));
     polled_ = now;
     for (int worker = 0; worker < workers_; ++worker) {

@@ -7,10 +7,10 @@
 
 namespace heddle {
 
-/// The declarations of what can be set, for code that shows, checks or writes settings. They are
-/// the ones that parsing reads.
+/// The declarations of options, for code that shows, checks or writes settings. They are the ones
+/// that parsing uses.
 /// @param group `workload`, `machine`, `machine/costs` or `schedule`
-/// @param name of a workload or a machine; of the other groups ""
+/// @param name of a workload or a machine; "" for the other groups
 /// @throws std::invalid_argument if there is no such group, workload or machine
 [[nodiscard]] std::vector<OptionSpec> option_specs(const std::string& group,
                                                    const std::string& name = "");

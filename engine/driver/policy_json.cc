@@ -29,16 +29,16 @@ constexpr const char* kClassifier = "classifier";
 const std::initializer_list<std::string_view> kScheduleFields = {
     "policy", "window", "k",        "barrier",   "hot",
     "defer",  "rules",  "probe_us", kClassifier, kUnscheduled};
-constexpr int kMostLevels = 32;  // a policy has five; the free-form parts may have some more
+constexpr int kMostLevels = 32;  // a policy has five; free-form parts may have more
 
-/// A text that is UTF-8, cut to so many bytes, and not through a character.
+/// Cuts a UTF-8 text to at most `most` bytes, at a character boundary.
 std::string cut(const std::string& text, std::size_t most) {
   if (text.size() <= most) return text;
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
   return text.substr(0, most) + "...";
 }
 
-/// Names and keys come from the file: they can be of any length.
+/// Names and keys come from the file: they can have any length.
 [[noreturn]] void fail(const std::string& where, const std::string& what) {
   constexpr std::size_t kLongest = 800;
   throw PolicyError(cut(where.empty() ? what : where + ": " + what, kLongest));
@@ -49,8 +49,8 @@ std::string shown(const Json& value) {
   return cut(value.dump(-1, ' ', false, Json::error_handler_t::replace), kLongest);
 }
 
-/// Parses, refusing what JSON allows and a reader would misunderstand (a key given twice) or
-/// could not print again (the library's writer and destructor recurse once a level).
+/// Parses, rejecting what JSON allows but a reader would misinterpret (a duplicate key) or could
+/// not print again (the library's writer and destructor recurse once per level).
 Json parse_strictly(std::string_view text) {
   if (text.size() > kLargestDocument) {
     fail("", "the document is larger than 16 MiB; a policy is a few KiB");
@@ -64,16 +64,16 @@ Json parse_strictly(std::string_view text) {
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second) {
-      fail("", "the key " + shown(value) + " stands twice in one object");
+      fail("", "the key " + shown(value) + " occurs twice in one object");
     }
     return true;
   };
   try {
     return Json::parse(text.begin(), text.end(), watch);
   } catch (const Json::exception& error) {  // numbers out of range are not parse errors
-    // The library's text starts with its own error number; what follows names line and column.
+    // The library's text starts with its own error number; line and column follow.
     std::string message = error.what();
-    // It quotes what it could not read, which need not be UTF-8 as messages must be.
+    // It quotes the text that it could not parse, which may not be UTF-8 as messages must be.
     std::replace_if(
         message.begin(), message.end(),
         [](char letter) { return static_cast<unsigned char>(letter) > 0x7F; }, '?');
@@ -175,7 +175,7 @@ Signature read_signature(const Json& json) {
       const Json& number = field(access_json, "id", at);
       if (!number.is_number_integer() || number != id) {
         fail(at, "field 'id' is " + shown(number) +
-                     "; states are numbered through, so it must be " + std::to_string(id));
+                     "; states are numbered across the types, so it must be " + std::to_string(id));
       }
       if (++id > kMostStates) fail(at, "more than " + std::to_string(kMostStates) + " states");
       type.accesses.push_back({text_field(access_json, "name", at),
@@ -188,7 +188,7 @@ Signature read_signature(const Json& json) {
   return signature;
 }
 
-/// The first difference, in words.
+/// Describes the first difference.
 std::string difference(const Signature& given, const Signature& wanted) {
   if (given.workload != wanted.workload) {
     return "the policy is for workload '" + given.workload + "', not '" + wanted.workload + "'";
@@ -274,11 +274,9 @@ PolicyRow parse_row(const Json& json, const Signature& signature, std::size_t st
        where);
   const auto must_be = [&](const char* name, const Json& expected) {
     const Json& value = field(json, name, where);
-    if (value != expected || value.is_number_float()) {  // 1.0 equals 1, and is no state number
+    if (value != expected || value.is_number_float()) {  // 1.0 equals 1, but is no state number
       fail(where, "field '" + std::string(name) + "' is " + shown(value) +
-                      "; rows stand in the "
-                      "order of the signature, so it must be " +
-                      shown(expected));
+                      "; rows are in the order of the signature, so it must be " + shown(expected));
     }
   };
   must_be("state", state);
@@ -376,7 +374,7 @@ void check_header(const Json& document) {
        "");
 }
 
-/// A schedule's parameters as the engine takes them elsewhere: every value a text.
+/// A schedule's parameters in the form that the engine takes elsewhere: every value a text.
 OptionMap schedule_texts(const Json& schedule) {
   OptionMap texts;
   for (const auto& [key, value] : schedule.items()) {
@@ -411,7 +409,7 @@ Json left_out(const Json& schedule, const Signature& signature) {
   return ordered;
 }
 
-/// The classifier, checked, likewise.
+/// The classifier, validated and in canonical form.
 Json parse_classifier(const Json& classifier, const Signature& signature) {
   try {
     return Json::parse(
@@ -421,7 +419,7 @@ Json parse_classifier(const Json& classifier, const Signature& signature) {
   }
 }
 
-/// The schedule, checked, as it stands in the canonical document.
+/// The schedule, validated and in canonical form.
 std::string parse_schedule(const Json& schedule, const Signature& signature) {
   if (schedule.is_null()) return schedule.dump();
   if (!schedule.is_object()) {

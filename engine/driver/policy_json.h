@@ -10,28 +10,28 @@
 
 namespace heddle {
 
-/// A policy document that can't be used; the message names the row and the field at fault and what
-/// would be right.
+/// An invalid policy document; the message names the row and the field at fault and the valid
+/// values.
 class PolicyError : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
 };
 
-/// Reads a policy document (DESIGN §6) and checks it whole: structure, signature, every range. The
-/// one validator: Python uses it too.
+/// Reads a policy document and validates all of it: structure, signature, every range. This is the
+/// only validator; Python uses it too.
 ///
-/// @param signature the workload it is to run on; a policy for another one is refused
+/// @param signature the workload it is to run on; a policy for another signature is rejected
 /// @throws PolicyError
 [[nodiscard]] Policy parse_policy(std::string_view json, const Signature& signature);
 
-/// The document, canonical: equal policies give equal texts. One row a line.
+/// The canonical document: equal policies give equal texts. One row per line.
 [[nodiscard]] std::string to_json(const Policy& policy);
 
-/// Which transaction starts next under a policy, as Options::parse of the admission takes it;
-/// empty: the policy does not say.
+/// The admission options of a policy, in the form that Options::parse of the admission takes;
+/// empty: the policy has none.
 [[nodiscard]] OptionMap schedule_options(const Policy& policy);
 
-/// The signature as it stands in a document, and back.
+/// The signature as it appears in a document.
 [[nodiscard]] std::string to_json(const Signature& signature);
 /// @throws PolicyError
 [[nodiscard]] Signature parse_signature(std::string_view json);

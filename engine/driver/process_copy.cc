@@ -32,10 +32,10 @@ namespace heddle {
 namespace {
 
 constexpr int kPollMs = 5;
-constexpr int kGraceMs = 5000;  // for a copy that was told to end
+constexpr int kGraceMs = 5000;  // for a copy that was asked to end
 constexpr int kForkAttempts = 5;
 
-/// What a copy's answer begins with.
+/// The first character of a copy's answer.
 enum class Answer : char { given = 'g', wrong = 'w', stuck = 's', memory = 'm', failed = 'f' };
 
 /// Set in the copy when it is to end.
@@ -58,7 +58,7 @@ class Descriptor {
   int number_;
 };
 
-/// How far the copy has come, in memory that it shares with the process it is a copy of.
+/// The progress of the copy, in memory shared with its parent process.
 class Progress final : public CopyProgress {
  public:
   Progress()
@@ -84,12 +84,12 @@ class Progress final : public CopyProgress {
   static constexpr std::uint64_t kFinished = ~std::uint64_t{0};
 
  private:
-  using Steps = std::atomic<std::uint64_t>;  // fresh pages are zeros, which is what it starts as
+  using Steps = std::atomic<std::uint64_t>;  // fresh pages are zero, the initial value
   static_assert(Steps::is_always_lock_free);
   Steps* steps_;
 };
 
-/// A process that is waited for, and ended if it has not by itself.
+/// A process that is waited for, and killed if it has not ended by itself.
 class Child {
  public:
   explicit Child(pid_t id) : id_(id) {}
@@ -102,7 +102,7 @@ class Child {
   }
   void tell_to_end() const { ::kill(id_, SIGTERM); }
 
-  /// Processor time that it has used; nothing if it has ended.
+  /// The processor time that it has used; nothing if it has ended.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> processor_time() const {
     clockid_t clock{};
     timespec used{};
@@ -110,9 +110,9 @@ class Child {
     return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
   }
 
-  /// Whether it runs, or would if there were a processor for it; not if it sleeps or is stopped.
+  /// Whether it runs, or waits only for a processor; false if it sleeps or is stopped.
   [[nodiscard]] bool is_runnable() const {
-    // `PID (NAME) STATE …`; a name may have brackets of its own.
+    // `PID (NAME) STATE …`; a name may contain brackets.
     std::ifstream file("/proc/" + std::to_string(id_) + "/stat");
     std::string line;
     if (!std::getline(file, line)) return false;
@@ -141,7 +141,7 @@ class Child {
 void write_all(int descriptor, const std::string& text) {
   for (std::size_t at = 0; at < text.size();) {
     const ssize_t count = ::write(descriptor, text.data() + at, text.size() - at);
-    if (count < 0 && errno != EINTR) return;  // nobody listens any more
+    if (count < 0 && errno != EINTR) return;  // the reader is gone
     if (count > 0) at += static_cast<std::size_t>(count);
   }
 }
@@ -163,12 +163,13 @@ std::string answer(const std::function<std::string(CopyProgress&)>& work, Progre
   }
 }
 
-/// The copy's life. The other threads of the process are not in it: nothing here may wait for them.
+/// The body of the copy. The process's other threads are not in it, so nothing here may wait for
+/// them.
 [[noreturn]] void live_as_copy(const std::function<std::string(CopyProgress&)>& work, pid_t parent,
                                int descriptor, Progress& progress) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
-  // Above all the pipes of other copies, which would seem to be going on while this one is.
+  // In particular the pipes of other copies, which would seem to be alive as long as this one is.
   const auto own = static_cast<unsigned>(descriptor);
   if (own > STDERR_FILENO + 1) (void)::close_range(STDERR_FILENO + 1, own - 1, 0);
   (void)::close_range(own + 1, ~0U, 0);
@@ -178,17 +179,17 @@ std::string answer(const std::function<std::string(CopyProgress&)>& work, Progre
   ::_exit(0);
 }
 
-/// Notices a copy whose virtual time has stopped: the run's own watchdog goes by that time.
+/// Detects a copy whose virtual time has stopped; the run's own watchdog uses virtual time.
 ///
-/// What counts is the processor time that the copy has used since its last step, and the time in
-/// which it wanted none: on a busy machine one that is well may have to wait for a processor.
+/// It counts the processor time that the copy has used since its last step, and the time in which
+/// the copy did not need a processor: on a busy machine a healthy copy may have to wait for one.
 class Watchdog {
  public:
   Watchdog(const Progress& progress, const Child& child, const CopyPatience& patience)
       : progress_(progress), child_(child), patience_(patience) {}
 
-  /// To be asked every kPollMs or so. Time in which it was not asked counts for little: then this
-  /// process did not run either, nor, as like as not, the copy.
+  /// To be called about every kPollMs. Time between late calls counts for little: this process did
+  /// not run then and, probably, neither did the copy.
   void look() {
     const auto now = std::chrono::steady_clock::now();
     const Seconds used = child_.processor_time().value_or(std::chrono::nanoseconds(0));
@@ -205,7 +206,7 @@ class Watchdog {
     if (steps == Progress::kFinished) {
       if (spent_s > patience_.finish_s) throw CopyLostError(late());
     } else if (spent_s > patience_.step_s) {
-      throw StuckError("virtual time has stopped; the run was ended");
+      throw StuckError("virtual time has stopped; the run was terminated");
     }
   }
 
@@ -222,13 +223,13 @@ class Watchdog {
   const Progress& progress_;
   const Child& child_;
   CopyPatience patience_;
-  Seconds used_{};     // of processor time, at its last step
+  Seconds used_{};     // processor time at its last step
   Seconds blocked_{};  // since its last step
   std::uint64_t steps_ = 0;
   std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
 };
 
-/// Everything the copy says until it closes its end.
+/// Reads everything the copy writes until it closes its end.
 std::string listen(int descriptor, const Child& child, Watchdog watchdog,
                    const std::function<bool()>& interrupted) {
   std::string text;
@@ -240,7 +241,7 @@ std::string listen(int descriptor, const Child& child, Watchdog watchdog,
     if (count < 0 && errno != EINTR) fail("poll");
     if (count <= 0) {
       if (told) grace_ms -= kPollMs;
-      if (grace_ms < 0) throw CopyLostError("its process did not end when it was told to");
+      if (grace_ms < 0) throw CopyLostError("its process did not end when it was asked to");
       watchdog.look();
       if (!told && interrupted()) {
         child.tell_to_end();
@@ -255,7 +256,7 @@ std::string listen(int descriptor, const Child& child, Watchdog watchdog,
   }
 }
 
-/// A system that is short of processes or memory may have some in a moment.
+/// Retries: a system that is short of processes or memory may have some shortly after.
 pid_t fork_patiently() {
   constexpr auto kPause = std::chrono::milliseconds(200);
   for (int attempt = 0;; ++attempt) {
@@ -276,13 +277,13 @@ pid_t fork_patiently() {
   throw std::runtime_error(text);
 }
 
-/// How a process ended that should have answered.
+/// Describes how a process ended that should have answered.
 std::string death(int status) {
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     const char* name = ::sigabbrev_np(signal);
     return "its process ended by signal SIG" + std::string(name == nullptr ? "?" : name) +
-           (signal == SIGKILL ? ", such as for want of memory" : "");
+           (signal == SIGKILL ? ", possibly because memory was short" : "");
   }
   return "its process ended with status " + std::to_string(WEXITSTATUS(status));
 }

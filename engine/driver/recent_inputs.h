@@ -9,20 +9,20 @@
 
 namespace heddle {
 
-/// Of each type the transactions that were drawn last, by any worker: what one is taken for where
-/// mistakes are made on purpose (admission::Options::wrong_hints).
+/// The most recently drawn transactions of each type, of all workers: a transaction is mistaken for
+/// one of them where mistakes are made on purpose (admission::Options::wrong_hints).
 ///
-/// A lock for all of it: mistakes serve to measure what errors cost, and on virtual cores the lock
-/// costs nothing, for no core gives way while it holds it.
+/// One lock for all: mistakes serve to measure the cost of errors, and on virtual cores the lock
+/// costs nothing, because no core yields while it holds it.
 class RecentInputs {
  public:
-  /// So many of each type.
+  /// The number of inputs kept per type.
   static constexpr std::size_t kKept = 64;
 
   explicit RecentInputs(std::size_t input_bytes) : input_bytes_(input_bytes) {}
 
-  /// Leaves a transaction with them. Gives one of those that were there, any of them as likely.
-  /// False: it is the first of its type.
+  /// Adds a transaction and copies one of those already kept to `other`, drawn uniformly. Returns
+  /// false if it is the first of its type.
   bool exchange(std::size_t type, const std::byte* input, Random& random, std::byte* other) {
     const std::lock_guard lock(one_at_a_time_);
     if (type >= by_type_.size()) by_type_.resize(type + 1);

@@ -8,7 +8,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// What commits took; null without any, for 0 would be the best there is.
+/// The latency of commits; null without any, because 0 would be the best value.
 Json latency_json(const TypeResult& type) {
   if (type.commits == 0) return nullptr;
   const LatencyResult& latency = type.latency_us;
@@ -16,7 +16,7 @@ Json latency_json(const TypeResult& type) {
           {"p99", latency.p99},   {"p999", latency.p999}, {"max", latency.max}};
 }
 
-/// Numbers by the types' names.
+/// Numbers keyed by the types' names.
 Json by_type(const std::vector<TypeResult>& types, const std::vector<std::uint64_t>& numbers) {
   Json json = Json::object();
   for (std::size_t type = 0; type < types.size(); ++type) json[types[type].name] = numbers[type];

@@ -58,7 +58,7 @@ struct Run {
 
   [[nodiscard]] bool is_observed() const { return history != nullptr || trace != nullptr; }
 
-  /// Watches a worker's transactions; nullptr: nothing of them is recorded.
+  /// The observer of a worker's transactions; nullptr: nothing is recorded.
   [[nodiscard]] std::unique_ptr<Observer<M>> observer(int worker) const {
     if (history != nullptr) return history->observer<M>(worker);
     if (trace != nullptr) return trace->observer<M>(worker, *database);
@@ -76,15 +76,15 @@ struct Run {
   std::mutex switch_mutex;
   std::unique_ptr<Heartbeat<M>[]> heartbeats;
   std::vector<Measurements<M>> measurements;
-  /// The workers, kept until all have ended: what they published may still be read, and on a
-  /// simulated machine its memory must not be used for anything else meanwhile.
+  /// The workers, kept until all have ended: data that they published may still be read, and on a
+  /// simulated machine its memory must not be reused meanwhile.
   std::vector<std::shared_ptr<void>> loops;
   std::unique_ptr<AdmissionState<M>> admission;  ///< nullptr: nothing is scheduled
-  std::shared_ptr<RecordedTimeline> timeline;    ///< nullptr: not wanted
-  std::shared_ptr<RecordedHistory> history;      ///< nullptr: not wanted
-  std::shared_ptr<RecordedTrace> trace;          ///< nullptr: not wanted
-  std::vector<Ticks> intervals;                  ///< when each began, where they are wanted
-  std::vector<Ticks> switches;                   ///< when each was made that was planned
+  std::shared_ptr<RecordedTimeline> timeline;    ///< nullptr: not recorded
+  std::shared_ptr<RecordedHistory> history;      ///< nullptr: not recorded
+  std::shared_ptr<RecordedTrace> trace;          ///< nullptr: not recorded
+  std::vector<Ticks> intervals;                  ///< the start times, if intervals are counted
+  std::vector<Ticks> switches;                   ///< the times of the planned switches made
 };
 
 }  // namespace heddle

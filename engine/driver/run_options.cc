@@ -45,7 +45,7 @@ void validate(const RunOptions& options, const RunGround& ground) {
            " passes no hints of its keys, so nothing can be scheduled: use schedule.policy=fifo");
   }
   if (options.timeline_events != 0 && !ground.records_timelines) {
-    refuse("what happens on real cores can't be recorded; open the session on machine virtual");
+    refuse("a timeline can't be recorded on real cores; open the session on machine virtual");
   }
   if (options.trace_bytes != 0 && ground.single_threaded) {
     refuse("a trace is recorded on real cores; open the session on machine threads");

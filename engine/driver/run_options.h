@@ -8,23 +8,23 @@
 
 namespace heddle {
 
-/// What decides which options a run may have, besides the options.
+/// The conditions, besides the options themselves, that decide which options a run may have.
 struct RunGround {
   std::string_view workload;
   const Signature& signature;
   bool has_hints;          ///< transactions of the workload pass hints
-  bool records_timelines;  ///< the machine does
-  bool single_threaded;    ///< the machine is
+  bool records_timelines;  ///< the machine records timelines
+  bool single_threaded;    ///< the machine runs all workers in one thread
 };
 
-/// @throws std::invalid_argument naming the option at fault and what is valid
+/// @throws std::invalid_argument naming the invalid option and the valid values
 void validate(const RunOptions& options, const RunGround& ground);
 
-/// How long an interval is, in microseconds; 0 if that is no whole number.
+/// The length of an interval in microseconds; 0 if that is not a whole number.
 [[nodiscard]] std::uint64_t interval_us(const RunOptions& options);
 
-/// How often a run is polled whose intervals are to end on time: the longest time between two
-/// polls, up to what is usual, that divides an interval.
+/// The polling period of a run whose intervals are to end on time: the longest period, up to
+/// `usual`, that divides an interval.
 [[nodiscard]] std::uint64_t poll_us(const RunOptions& options, std::uint64_t usual);
 
 }  // namespace heddle

@@ -19,7 +19,7 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-/// A name among those of `Names`, or the message that lists them.
+/// Checks that a name is one of `Names`; the error lists them.
 void require(const std::string& what, const std::string& name,
              const std::vector<std::string>& names) {
   if (std::find(names.begin(), names.end(), name) != names.end()) return;

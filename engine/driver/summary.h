@@ -18,22 +18,22 @@ namespace heddle {
 
 namespace summary {
 
-/// Each worker goes from one transaction to the next, drawing types by the workload's mix; so in
-/// the long run it spends on one transaction the mix's mean of what each type takes, and a type
-/// takes the time spent on it over the times it committed. Transactions that have not ended count
-/// with the time they have had: those that wait longest are what a short window misses.
+/// Each worker runs one transaction after the other, drawing types by the workload's mix. In the
+/// long run its time per transaction is the mean over the mix of each type's time, and a type's
+/// time is the time spent on it divided by its commits. Transactions that have not ended count with
+/// the time they have had: a short window misses those that wait longest.
 ///
-/// Where each draw is independent, the types drawn are the mix, whoever is slow. Where they follow
-/// a queue, a worker that is held up by one type leaves the others to the rest, which draw more of
-/// them than the mix has; so there the workload gives the shares.
+/// If draws are independent, the types drawn are the mix, however slow a worker is. If they follow
+/// a queue, a worker that is held up by one type leaves the others to the remaining workers, which
+/// draw more of them than the mix has; the workload then gives the shares.
 ///
 /// A worker may be without a transaction for a part of the window: on real cores without a
-/// processor or its turn, on all of them in one that began before the window and so does not count.
-/// Only the part of the window counts that transactions have taken; of a single type, what it
+/// processor or its turn, on any core in a transaction that began before the window and so does not
+/// count. Only the part of the window that transactions have taken counts; with a single type, its
 /// commits.
 ///
-/// On real cores a type that was begun and has no commit is taken to end just now, for no run is
-/// repeated to the bit and one unlucky window must not count as 0.
+/// On real cores a type that was begun and has no commit is assumed to end just now: runs are not
+/// reproducible to the bit, and one window without a commit must not count as 0.
 ///
 /// @param window_us length of the measured window, in microseconds
 template <class M>
@@ -41,7 +41,7 @@ template <class M>
                                       const Inputs& inputs, double window_us) {
   double begun = 0;
   double all_us = 0;
-  double mean = 0;  // microseconds a transaction, times `begun`
+  double mean = 0;  // microseconds per transaction, times `begun`
   for (std::size_t type = 0; type < workers.front().by_type.size(); ++type) {
     double commits = 0;
     double unfinished = 0;
@@ -66,8 +66,8 @@ template <class M>
   return all_us / window_us * 1e6 * begun / mean;
 }
 
-/// Throughput is over the run's window. On simulated cores a worker that was in a transaction when
-/// that opened has a shorter one of its own: its pace there says nothing of the rest.
+/// Throughput over the run's window. On simulated cores a worker that was inside a transaction when
+/// the window opened has a shorter window of its own: its pace there does not reflect the rest.
 template <class M>
 void add(Result& result, std::vector<Histogram>& latencies, const Measurements<M>& worker) {
   for (std::size_t type = 0; type < result.types.size(); ++type) {
@@ -131,14 +131,14 @@ template <class M>
           .max = us(static_cast<double>(ticks.max()))};
 }
 
-/// How a run kept up with what arrived.
+/// How a run kept up with its arrivals.
 template <class M>
 [[nodiscard]] ArrivalResult arrivals_of(const Run<M>& run) {
   using Ticks = typename M::Ticks;
   constexpr double kMostCounted = 1e15;
   const Inputs& workload = *run.database;
   const ArrivalClock<M>& clock = run.state.arrivals;
-  // The window is every worker's: see Worker::may_be_late().
+  // The window is that of every worker: see Worker::may_be_late().
   const Measurements<M>& window = run.measurements.front();
   const double from = clock.shows(window.start);
   const double until = clock.shows(window.end);
@@ -146,7 +146,7 @@ template <class M>
   if (until > from) {
     result.offered = (workload.arrived(until) - workload.arrived(from)) * 1e6 / (until - from);
   }
-  // What was begun after the window's end may make it negative.
+  // Transactions begun after the window's end may make it negative.
   const double backlog = std::max(0.0, workload.arrived(until) - workload.begun());
   result.backlog = static_cast<std::uint64_t>(std::min(backlog, kMostCounted));
   for (int worker = 0; worker < static_cast<int>(run.measurements.size()); ++worker) {
@@ -159,7 +159,7 @@ template <class M>
 
 }  // namespace summary
 
-/// What a run's workers have measured, as a result.
+/// The measurements of a run's workers as a result.
 /// @param described the workload's options
 template <class M>
 [[nodiscard]] Result summarize(const Run<M>& run, const RunOptions& options,
@@ -212,8 +212,8 @@ template <class M>
   }
   if (run.admission != nullptr) {
     result.schedule = run.admission->result(run.measurements);
-    // A worker that draws for others waits for them, so what a type takes of a worker's time is
-    // unknown; but nothing overtakes there, and the mix comes through.
+    // A worker that draws for others waits for them, so the worker time of a type is unknown; but
+    // nothing overtakes there, and the mix is kept.
     if (result.schedule->moved != 0) result.mixed_throughput = result.throughput;
   }
   result.timeline = run.timeline;

@@ -25,7 +25,7 @@
 
 namespace heddle {
 
-/// What a worker is given.
+/// The inputs of a worker's constructor.
 template <class M>
 struct WorkerSetup {
   typename M::Member& member;
@@ -34,7 +34,7 @@ struct WorkerSetup {
   Inputs& inputs;
   Storage<M>& storage;
   std::unique_ptr<Attempts<M>> attempts;
-  WaitTimes<M>* wait_times;  ///< nullptr: the protocol does not say where waiting time goes
+  WaitTimes<M>* wait_times;  ///< nullptr: the protocol does not record waiting time by state
   RunState<M>& state;
   Heartbeat<M>& heartbeat;
   Measurements<M>& measurements;
@@ -48,19 +48,19 @@ struct Unscheduled {
 
 /// One worker: draws transactions from the workload and runs each until it commits.
 ///
-/// Where transactions arrive by a clock of their own, it waits for the next one, and what it begins
-/// late counts from its arrival, or the queue in front of a slow engine would not be measured
-/// ("coordinated omission").
+/// Where transactions arrive by a clock of their own, it waits for the next one. A transaction that
+/// begins late counts from its arrival; otherwise the queue in front of a slow engine would not be
+/// measured ("coordinated omission").
 ///
 /// An aborted transaction is retried with the same input until it commits or the run ends; a worker
 /// never drops it for an easier one (Polyjuice §7.1), or training would learn to starve a type.
 ///
-/// @tparam Scheduling says which transaction starts next: Unscheduled, or Admission
+/// @tparam Scheduling decides which transaction starts next: Unscheduled, or Admission
 ///         (driver/admission.h)
 template <class M, class Scheduling>
 class Worker {
  public:
-  /// @param scheduling what `Scheduling` is made of
+  /// @param scheduling constructor arguments of `Scheduling`
   template <class... Args>
   explicit Worker(WorkerSetup<M> setup, Args&&... scheduling)
       : member_(setup.member),
@@ -79,13 +79,13 @@ class Worker {
         input_(inputs_, 1),
         scheduling_(std::forward<Args>(scheduling)...) {}
 
-  /// Runs until the run is over.
+  /// Runs until the end of the run.
   void run() {
     Phase phase = Phase::warm_up;
     auto now = M::now();
     Begin next = nothing_until(now);
     while (true) {
-      // acquire: the phase's other settings come with it.
+      // acquire: makes the phase's other settings visible.
       const auto current = static_cast<Phase>(state_.phase.load(std::memory_order_acquire));
       if (current != phase) [[unlikely]] {
         if (current == Phase::over) break;
@@ -111,7 +111,7 @@ class Worker {
       }
       now = run_to_the_end(next);
     }
-    // relaxed: the phase's acquire has brought it.
+    // relaxed: the phase's acquire has made it visible.
     measurements_.end = may_be_late() ? state_.measured_until.load(std::memory_order_relaxed) : now;
     if (phase != Phase::warm_up) {
       end_interval(phase);
@@ -129,18 +129,18 @@ class Worker {
   struct Begin {
     const std::byte* input;  ///< nullptr: there is none yet,
     int type;
-    Ticks start;  ///< and it is this time now
+    Ticks start;  ///< and `start` is the present time
     Ticks arrived;
-    Ticks from;  ///< since when the worker's time is its
+    Ticks from;  ///< the time from which the worker's time is charged to it
   };
 
-  /// Its own boundaries are exact; but a worker that waits, for its turn, for a transaction or for
-  /// a processor, notices late that the window is open or closed, and its absence counts.
+  /// Its own transaction boundaries are exact. But a worker that waits for its turn, a transaction
+  /// or a processor notices late that the window has opened or closed, and its absence counts.
   [[nodiscard]] bool may_be_late() const {
     return !M::kSingleThreaded || member_.crowded() || open_loop_;
   }
 
-  /// Whether the measured window is over, whether or not the monitor has seen it: real cores only.
+  /// Whether the measured window has ended, even if the monitor has not seen it: real cores only.
   [[nodiscard]] bool is_behind_window([[maybe_unused]] Ticks now) const {
     if constexpr (M::kSingleThreaded) {
       return false;
@@ -149,10 +149,10 @@ class Worker {
     }
   }
 
-  /// Idles until a transaction arrives, but not for long.
+  /// Idles until a transaction arrives, for a short time at most.
   Ticks await_arrival(Ticks now) {
     const Ticks left = due_ - now;
-    // Don't hold the epoch back; boundary() re-enters. A rest may end with a wait for a turn.
+    // Does not hold the epoch back; boundary() re-enters. A rest may end with a wait for a turn.
     if (left > M::ticks(kLongUs) || member_.crowded()) storage_.leave(worker_);
     beat();
     member_.rest(std::min(left, M::ticks(kLongestRestUs)), state_.stop.raw());
@@ -162,7 +162,7 @@ class Worker {
     return end;
   }
 
-  /// Idles behind the window until the monitor ends the run, which on a busy machine it does late.
+  /// Idles after the window until the monitor ends the run, which may be late on a busy machine.
   Ticks await_end() {
     storage_.leave(worker_);
     beat();
@@ -184,7 +184,7 @@ class Worker {
 
   void start_measuring(Ticks now) {
     forget_measurements();
-    // relaxed: the phase's acquire has brought the times.
+    // relaxed: the phase's acquire has made the times visible.
     measurements_.start =
         may_be_late() ? state_.measured_from.load(std::memory_order_relaxed) : now;
     if constexpr (!M::kSingleThreaded) {
@@ -204,11 +204,11 @@ class Worker {
     measurements_ = Measurements<M>(types, states, measurements_.by_interval.intervals());
   }
 
-  /// The worker saw nothing of the window: what it counted is of the warm-up.
-  /// @param last of its transactions, which has ended by now, and too late
+  /// The worker missed the window: its counts are of the warm-up.
+  /// @param last its last transaction, which has ended by now, and too late
   void miss_window(const Begin& last) {
     forget_measurements();
-    // relaxed: the phase's acquire has brought both.
+    // relaxed: the phase's acquire has made both visible.
     measurements_.start = state_.measured_from.load(std::memory_order_relaxed);
     measurements_.end = state_.measured_until.load(std::memory_order_relaxed);
     if (last.input != nullptr) {
@@ -221,7 +221,7 @@ class Worker {
     measurements_.by_interval.end(interval_of_phase(phase), measurements_.by_type);
   }
 
-  /// Whether the transaction that is drawn next has arrived; if not, `due_` says when it will.
+  /// Whether the transaction that is drawn next has arrived; if not, sets `due_` to its arrival.
   bool has_arrived(Ticks now) {
     due_ = state_.arrivals.due(inputs_.next_arrival_us(worker_));
     return now >= due_;
@@ -233,7 +233,7 @@ class Worker {
                         static_cast<std::uint64_t>(M::microseconds(now)), input);
   }
 
-  /// What begins now.
+  /// The transaction that begins now.
   [[gnu::always_inline]] Begin next_transaction(const Ticks now) {
     if constexpr (Scheduling::kSchedules) {
       if (!scheduling_.passes(now)) return next_scheduled(now);
@@ -282,11 +282,11 @@ class Worker {
             .from = now};
   }
 
-  /// What a protocol learns of a transaction before it begins, where it asks for that.
+  /// What a protocol learns of a transaction before it begins, if it requests that.
   struct Expecting {
-    Hints rows;                            ///< that the transaction that goes next touches,
-    std::vector<ExpectedAccess> accesses;  ///< and which of them it writes
-    /// By state the table whose row it writes; nullptr: it writes none.
+    Hints rows;                            ///< the rows that the next transaction accesses
+    std::vector<ExpectedAccess> accesses;  ///< and those of them that it writes
+    /// The table whose row a state writes, by state; nullptr: it writes none.
     std::vector<const TableBase<M>*> written;
   };
 
@@ -315,7 +315,7 @@ class Worker {
     return written;
   }
 
-  /// There is none: it has not arrived yet, or whoever is to run it has no room for it.
+  /// Idles while there is no transaction: it has not arrived yet, or its owner's mailbox is full.
   Ticks await_transaction(Ticks now) {
     if (open_loop_ && now < due_) return await_arrival(now);
     beat();
@@ -324,7 +324,7 @@ class Worker {
     return M::now();
   }
 
-  /// Lets time pass until a scheduled transaction may start.
+  /// Waits until a scheduled transaction may start.
   Ticks hold_until(Ticks start, Ticks now) {
     if (start <= now) return now;
     pause_for(start - now, now);
@@ -340,8 +340,8 @@ class Worker {
     M::idle(duration, state_.stop.raw());
   }
 
-  /// What is in flight and was not begun counts: or who leaves a type waiting would seem the
-  /// faster.
+  /// Transactions in flight that were not begun count; otherwise a policy that keeps a type waiting
+  /// would seem faster.
   void count_waiting() {
     scheduling_.for_each_waiting([this](int type) { measurements_.count_unfinished(type, 0); });
   }
@@ -386,7 +386,7 @@ class Worker {
   Ticks back_off(int type, std::uint32_t prior_aborts, Ticks now) {
     const double us = backoff_.on_abort(type, prior_aborts, attempts_->policy());
     if (us < kWorthWaitingUs) return now;
-    if (us > kLongUs) storage_.leave(worker_);  // don't hold the epoch back; boundary() re-enters
+    if (us > kLongUs) storage_.leave(worker_);  // lets the epoch advance; boundary() re-enters
     if (member_.turn_over(now)) pass_turn();
     timeline::tell<M>(timeline::What::backoff);
     M::idle(M::ticks(us), state_.stop.raw());
@@ -396,7 +396,7 @@ class Worker {
     return end;
   }
 
-  /// What the end of the run cuts off has not ended, and is not counted as if it had.
+  /// A transaction that the end of the run cuts off has not ended, and is not counted as ended.
   void tell_end([[maybe_unused]] const Attempt<M>& attempt) const {
     if constexpr (M::kRecords) {
       if (attempt.outcome == Outcome::abort && state_.stop.peek() != 0) return;
@@ -412,7 +412,7 @@ class Worker {
   static constexpr double kWorthWaitingUs = 0.25;
   static constexpr double kLongUs = 100;
   static constexpr double kShortRestUs = 1;
-  /// It lives, and says so before any watchdog barks.
+  /// Bounds a rest so that the worker shows its progress well before the watchdog time-out.
   static constexpr double kLongestRestUs = 2'000;
   static constexpr Ticks kNotIdle = std::numeric_limits<Ticks>::max();
 
@@ -429,11 +429,11 @@ class Worker {
   Measurements<M>& measurements_;
   Backoff backoff_;
   bool open_loop_;
-  /// On real cores when the window ends, once it has begun.
+  /// On real cores: the end of the window, once it has begun.
   Ticks window_end_ = std::numeric_limits<Ticks>::max();
-  Ticks due_ = 0;               ///< in an open loop: when the transaction arrives that is next
-  Ticks idle_from_ = kNotIdle;  ///< likewise: when it last began to wait for one
-  InputArray input_;            ///< of the transaction that runs, if it is not scheduled
+  Ticks due_ = 0;               ///< in an open loop: the arrival time of the next transaction
+  Ticks idle_from_ = kNotIdle;  ///< in an open loop: when it last began to wait for one
+  InputArray input_;            ///< of the running transaction, if it is not scheduled
   [[no_unique_address]] Scheduling scheduling_;
   Expecting expecting_;
 };

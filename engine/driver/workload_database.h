@@ -27,8 +27,8 @@
 
 namespace heddle {
 
-/// One worker's attempts at a workload's transactions under a protocol: what is compiled for each
-/// workload, protocol and machine.
+/// One worker's attempts at a workload's transactions under a protocol: the part that is compiled
+/// for each workload, protocol and machine.
 template <class M, class W, class Executor>
 class WorkloadAttempts final : public ExecutorAttempts<M, Executor> {
  public:
@@ -150,7 +150,7 @@ class WorkloadDatabase final : public Database<M> {
                                                       const RunSetup<M>& setup) override {
     std::unique_ptr<ProtocolRun<M>> run;
     Ps::visit(protocol, [&]<class P>(P) {
-      // Those of the registry are compiled once a machine, not once a workload.
+      // Those of the registry are compiled once per machine, not once per workload.
       if constexpr (!Protocols::lists<P>) run = std::make_unique<RunningProtocol<M, P>>(setup);
     });
     return run == nullptr ? start_protocol<M>(protocol, setup) : std::move(run);
@@ -182,7 +182,7 @@ class WorkloadDatabase final : public Database<M> {
   typename W::Options options_;
   Signature signature_;
   std::vector<std::string> type_names_;
-  // Where a line begins: which words of its tables share lines must not depend on what is before
+  // Starts at a cache line: which words of its tables share lines must not depend on what precedes
   // it.
   alignas(64) W workload_;
 };

@@ -8,7 +8,7 @@
 namespace heddle {
 
 namespace {
-/// Room for lines at first: a table that grows is filled over and over, but one that is too large
+/// The initial number of lines: a table that grows is filled repeatedly, but one that is too large
 /// takes long to clear. A run of some milliseconds touches up to a sixth of a small database.
 std::size_t first_lines(std::size_t database_lines) {
   constexpr std::size_t kFewest = std::size_t{1} << 15;
@@ -71,7 +71,7 @@ void CacheLines::grow() {
   }
 }
 
-/// f(other) for those who have a line. Some who had it may have evicted it since.
+/// Calls f(other) for the cores that got a line. Some of them may have evicted it since.
 template <class F>
 void CacheLines::for_each_other(int core, const Line& line, F f) const {
   if (line.shared == 0) {
@@ -86,10 +86,10 @@ void CacheLines::for_each_other(int core, const Line& line, F f) const {
   }
 }
 
-/// What it takes to have a line alone that the core has already: the furthest of the others who
-/// have it too must give it up.
+/// The cost of making a shared line exclusive: the furthest of the other cores that share it must
+/// invalidate its copy.
 CacheLines::Ticks CacheLines::furthest_other(int core, const Line& line) const {
-  Ticks longest = shared_hit_;  // to learn that nobody has it
+  Ticks longest = shared_hit_;  // to learn that no other core has it
   for_each_other(core, line,
                  [&](int other) { longest = std::max(longest, transfer(core, other)); });
   return longest;
@@ -100,7 +100,7 @@ void CacheLines::take_away(int core, const Line& line) {
 }
 
 CacheLines::Ticks CacheLines::look_up(int core, const void* address, Access access, Ticks now) {
-  // The engine reads it right after this: the host's miss and those of the look-up are one wait.
+  // The engine reads it right after this: the host's cache miss overlaps those of the look-up.
   __builtin_prefetch(address);
   Line& line = line_of(address);
   Ticks cost = 0;
@@ -115,7 +115,7 @@ CacheLines::Ticks CacheLines::look_up(int core, const void* address, Access acce
   return cost;
 }
 
-/// What a line costs that the core has, or is about to have.
+/// The cost of an access to a line that the core has, or that is in flight to it.
 CacheLines::Ticks CacheLines::await(int core, const Line& line, Access access, Ticks now) {
   Ticks wait = 0;
   if (!flights_.empty()) wait = flights_[static_cast<std::size_t>(core)].use(line.address, now);
@@ -136,12 +136,12 @@ void CacheLines::fetch_ahead(int core, const void* address, Ticks now) {
   Flights& flights = flights_[static_cast<std::size_t>(core)];
   const Ticks departure = flights.departure(now);
   flights.add(line.address, departure + fetch(core, line, Access::load, departure));
-  // The core has had it before, it seems: its next access is to come here nevertheless.
+  // The core has probably accessed it before: its next access is to come here nevertheless.
   Recent& recent = recent_of(core, line.address);
   if (recent.is(line.address)) recent = Recent();
 }
 
-/// How long the access takes from now on; of a load, before instructions hide some of it.
+/// The latency of the access from now on; for a load, before instructions hide some of it.
 CacheLines::Ticks CacheLines::fetch(int core, Line& line, Access access, Ticks now) {
   const auto socket = static_cast<std::size_t>(core / cores_per_socket_);
   Tag& common = common_[socket * common_size_ + (line.number & common_mask_)];

@@ -13,7 +13,7 @@ namespace heddle {
 
 class Timeline;
 
-/// A worker of a crew, as it sees itself between transactions (CrewMember says what each does).
+/// A worker of a crew, as it sees itself between transactions (CrewMember documents each function).
 template <class W, class Ticks>
 concept MachineMember =
     requires(W& worker, const W& constant, Ticks duration, const std::atomic<std::uint64_t>& stop) {
@@ -24,7 +24,7 @@ concept MachineMember =
       worker.rest(duration, stop);
     };
 
-/// Where the engine runs: ThreadsMachine says what each function does. All are static.
+/// Where the engine runs: ThreadsMachine documents each function. All are static.
 template <class M>
 concept Machine =
     requires(const void* address, const std::byte* bytes, std::size_t count, int& spins,
@@ -36,7 +36,7 @@ concept Machine =
       { M::kSingleThreaded } -> std::convertible_to<bool>;
       { M::kRecords } -> std::convertible_to<bool>;
 
-      // Hooks, before the engine acts.
+      // Hooks, called before the engine's action.
       M::on_load(address);
       M::on_load(address, count);
       M::on_store(address);

@@ -10,10 +10,11 @@
 
 namespace heddle {
 
-/// The cores of one run of the virtual machine, whoever decides which of them goes on.
+/// The cores of one run of the virtual machine, independent of the rule that picks the next core to
+/// run.
 ///
-/// What cores wait for is a word and the value it had when they looked. Functions without a comment
-/// are those of VirtualMachine, called by the running core.
+/// Cores wait for a word to change from the value that they read. Functions without a comment are
+/// those of VirtualMachine, called by the running core.
 class Cores {
  public:
   using Ticks = std::uint64_t;
@@ -24,14 +25,14 @@ class Cores {
   Cores& operator=(const Cores&) = delete;
   virtual ~Cores() = default;
 
-  /// Runs them, and `look_on` from outside every now and then until it returns false.
-  /// @param begin the time it is
-  /// @return whether all have left; if not, this must be kept for good
+  /// Runs the cores, and calls `look_on` from outside at intervals until it returns false.
+  /// @param begin the start time
+  /// @return whether all cores have left; if not, this object must be kept for good
   virtual bool run(Ticks begin, const std::function<bool()>& look_on) = 0;
 
-  /// Of the running core; once run() is over, when it was.
+  /// The running core's time; after run(), the end time.
   [[nodiscard]] Ticks now() const { return clock_; }
-  /// Something that the running core does, or that befalls it, now.
+  /// An event of the running core at the present time.
   [[nodiscard]] TimelineEvent event(std::uint16_t what, std::uint32_t subject,
                                     std::uint64_t number) const {
     return {.time = clock_,
@@ -40,27 +41,27 @@ class Cores {
             .core = static_cast<std::uint16_t>(core_),
             .what = what};
   }
-  /// Why some have not left.
+  /// The reason why some cores have not left.
   [[nodiscard]] const std::string& left_behind() const { return left_behind_; }
 
   [[nodiscard]] virtual std::uintptr_t number_of(const void* object) = 0;
   virtual void pause() = 0;
-  /// A pause of a core that waits on an object. Returns what to record of it.
+  /// A pause of a core that waits on an object. Returns the event to record.
   [[nodiscard]] virtual TimelineEvent spin(const void* on) = 0;
   virtual void park(const Word& word, std::uint64_t expected, Ticks timeout) = 0;
   virtual void idle(const Word& stop, Ticks duration) = 0;
-  /// @param word nullptr: wakes everyone; may be called from outside, too
+  /// @param word nullptr: wakes every core; may also be called from outside a run
   virtual void unpark(const void* word) = 0;
 
  protected:
-  /// What a core is parked on.
+  /// The word on which a core is parked.
   struct Parking {
     const Word* word = nullptr;  ///< nullptr: it is not parked
     std::uint64_t expected = 0;
     Ticks since = 0;
-    bool ends = false;  ///< by itself, if nobody wakes the core
+    bool ends = false;  ///< ends by itself if no other core wakes it
 
-    /// Whether the core will sleep on for good although it has no reason to.
+    /// Whether the core will sleep for good although its reason to sleep has gone.
     [[nodiscard]] bool missed_its_wake_up() const {
       // relaxed: there is one thread.
       return word != nullptr && !ends && word->load(std::memory_order_relaxed) != expected;
@@ -73,18 +74,18 @@ class Cores {
     return false;
   }
   bool leave_parked() {
-    return leave_behind("every core that has not left is parked, and nobody is left to wake it");
+    return leave_behind("every core that has not left is parked, and no core is left to wake it");
   }
   bool leave_asleep(std::size_t core) {
     return leave_behind("core " + std::to_string(core) +
-                        " is parked on a word that has moved on: its wake-up was lost");
+                        " is parked on a word that has changed: its wake-up was lost");
   }
   bool leave_late(std::uint64_t grace_us) {
     return leave_behind("some cores did not leave within " + std::to_string(grace_us) +
-                        " us of virtual time after they were told to");
+                        " us of virtual time after they were asked to");
   }
 
-  int core_ = 0;  ///< the running one
+  int core_ = 0;  ///< the running core
   Ticks clock_ = 0;
 
  private:

@@ -4,10 +4,10 @@
 
 namespace heddle {
 
-/// What a virtual core pays, in nanoseconds unless a name says otherwise. Few numbers, each one a
-/// property of hardware or of the engine's code on it that can be measured or looked up. What each
-/// is for, and its range, is declared where they are read (driver/machine_options.cc). The values
-/// here are those of `machine/costs=paper`; configs/machine/costs/ says where each comes from.
+/// The costs of a virtual core's actions, in nanoseconds unless a name says otherwise. There are
+/// few, each a property of hardware or of the engine's code on it that can be measured or looked
+/// up. The meaning and range of each are declared where it is read (driver/machine_options.cc). The
+/// values here are those of `machine/costs=paper`; configs/machine/costs/ gives their sources.
 ///
 /// The engine's own instructions include the hits in the core's own cache that they hide.
 struct CostModel {

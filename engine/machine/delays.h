@@ -5,19 +5,20 @@
 
 namespace heddle {
 
-/// When cores are held up, and for how long: at one step in so many, for a random time.
+/// Decides when cores are delayed, and for how long: on average at one step in `every`, for a
+/// random time.
 class Delays {
  public:
   using Ticks = std::uint64_t;
 
-  /// @param every steps between two, on average; at least 1
+  /// @param every the average number of steps between two delays; at least 1
   /// @param longest above 0
   Delays(std::uint64_t every, Ticks longest, std::uint64_t seed)
       : random_(seed), most_between_(2 * every - 1), longest_(longest) {
     draw();
   }
 
-  /// At a step of any core: how long it is held up.
+  /// At a step of any core: the length of its delay.
   Ticks step() {
     if (--left_ > 0) [[likely]]
       return 0;

@@ -9,11 +9,11 @@
 
 namespace heddle {
 
-/// Of some entrants with a time each, the earliest: a tournament, replayed along one path whenever
-/// an entrant's time changes.
+/// The earliest of several entrants with a time each: a tournament tree, replayed along one path
+/// whenever an entrant's time changes.
 ///
-/// Times carry their entrant's rank in the low bits, so that no two are equal and which of two
-/// comes first is settled by whoever hands out the ranks.
+/// Times carry their entrant's rank in the low bits, so that no two are equal; the caller assigns
+/// the ranks and so decides ties.
 class Earliest {
  public:
   using Key = std::uint64_t;

@@ -17,7 +17,8 @@ namespace ctx = boost::context;
 
 constexpr std::size_t kStackBytes = std::size_t{256} << 10;  // little of it is ever touched
 
-/// Who left for the fiber that is arriving. initial-exec: a switch must not cost a call to find it.
+/// The fiber that switched to the one that is arriving. initial-exec: a switch must not cost a call
+/// to find it.
 [[gnu::tls_model("initial-exec")]] thread_local Fiber* left = nullptr;
 
 void leaving([[maybe_unused]] void** fake_stack, [[maybe_unused]] const void* stack,
@@ -34,16 +35,17 @@ void arriving([[maybe_unused]] void* fake_stack, [[maybe_unused]] const void** f
 #endif
 }
 
-/// Boost enters a fiber once as it makes it, and that frame never returns. While this lives, the
-/// address sanitizer keeps frames where they are: else it would count that one among the maker's
-/// for good, and after some ten thousand fibers look for a free place among them at every call.
+/// Boost enters a fiber once when it creates it, and that frame never returns. While a Making
+/// lives, AddressSanitizer keeps frames where they are. Otherwise it would count that frame among
+/// the creator's for good, and after some ten thousand fibers it would search for a free slot among
+/// them at every call.
 class Making {
  public:
   Making(const void* stack, std::size_t bytes) { leaving(&fake_stack_, stack, bytes); }
   Making(const Making&) = delete;
   Making& operator=(const Making&) = delete;
   ~Making() {
-    // One arrives only where one was going: there, and back.
+    // A fiber arrives only where another switched to it: at the target, and back at the source.
     const void* stack = nullptr;
     std::size_t bytes = 0;
     arriving(fake_stack_, &stack, &bytes);
@@ -70,7 +72,7 @@ class EndedStacks {
     const ctx::stack_context stack = stacks_.back();
     stacks_.pop_back();
 #if defined(__SANITIZE_ADDRESS__)
-    // A fiber's outermost frames never return, and what guards their variables is still there.
+    // A fiber's outermost frames never return, and the redzones of their variables are still there.
     const auto* const top = static_cast<const std::byte*>(stack.sp);
     __asan_unpoison_memory_region(top - kStackBytes, kStackBytes);
 #endif
@@ -85,7 +87,7 @@ class EndedStacks {
 
 thread_local EndedStacks ended_stacks;
 
-/// Where a fiber's stack comes from and goes to, as Boost wants to be told.
+/// Supplies and takes back the stacks of fibers, in the form that Boost requires.
 struct Stacks {
   static ctx::stack_context allocate() { return ended_stacks.take(); }
   static void deallocate(ctx::stack_context& stack) { ended_stacks.give(stack); }
@@ -119,7 +121,7 @@ void Fiber::arrived(ctx::fiber&& from, void* fake_stack) {
   const void* stack = nullptr;
   std::size_t bytes = 0;
   arriving(fake_stack, &stack, &bytes);
-  if (!from) return;  // whoever was there has ended
+  if (!from) return;  // the previous fiber has ended
   left->context_ = std::move(from);
   left->stack_ = stack;
   left->stack_bytes_ = bytes;

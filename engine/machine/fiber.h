@@ -7,29 +7,29 @@
 
 namespace heddle {
 
-/// A place to run code on a stack of its own, or the stack its thread came with; and switching from
-/// one to another. The address sanitizer is told of every switch, or it would take what lies on one
-/// stack for a stray access of another.
+/// A fiber: code on a stack of its own, or the thread's original stack; and the switch from one to
+/// another. AddressSanitizer is notified of every switch; otherwise it would report accesses to one
+/// stack from another.
 ///
-/// A stack whose fiber has ended serves the thread's next one: getting one from the system takes
-/// longer than a short run.
+/// The stack of an ended fiber is reused for the thread's next one: getting one from the system
+/// takes longer than a short run.
 class Fiber {
  public:
   /// The stack that the thread runs on.
   Fiber() = default;
 
-  /// A stack of its own for `body`, begun by the first switch to it.
-  /// @param last where to go on once the body has returned
+  /// A fiber with a stack of its own for `body`, started by the first switch to it.
+  /// @param last returns the fiber to switch to once the body has returned
   Fiber(std::function<void()> body, std::function<Fiber&()> last);
 
-  /// Leaves this fiber, which is the running one, and goes on with another.
+  /// Switches from this fiber, which is the running one, to another.
   void switch_to(Fiber& other);
 
  private:
-  /// Runs first wherever a switch has led to.
+  /// Runs first after every switch.
   static void arrived(boost::context::fiber&& from, void* fake_stack);
 
-  boost::context::fiber context_;  ///< where it goes on; empty while it runs
+  boost::context::fiber context_;  ///< where it resumes; empty while it runs
   const void* stack_ = nullptr;    ///< its lowest address
   std::size_t stack_bytes_ = 0;
   void* fake_stack_ = nullptr;  ///< the sanitizer's, of a fiber that does not run

@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 constexpr auto kBetweenLooks = std::chrono::milliseconds(10);
-/// So many bytes may be mapped between two looks: a look costs as much as filling some pages.
+/// The number of bytes that may be mapped between two checks: a check costs as much as filling some
+/// pages.
 constexpr std::uint64_t kUnseenBytes = std::uint64_t{16} << 20;
 
 struct Guard {

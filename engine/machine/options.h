@@ -8,15 +8,15 @@
 
 namespace heddle {
 
-/// Which machine a database is opened for, and how that machine is.
+/// The machine that a database is opened for, and its properties.
 struct MachineOptions {
   std::string kind = "threads";
-  /// Of the virtual machine: what things cost there, who goes first of two cores at one time, and
-  /// how far a core may run ahead of the others before it gives way.
+  /// For the virtual machine: its costs, the order of two cores at the same time, and how far a
+  /// core may run ahead of the others before it yields.
   CostModel model = {};
   std::uint64_t seed = 1;
   double skew_ns = 100;
-  /// Of the virtual machine: which orders of steps it explores.
+  /// For the virtual machine: which orders of steps it explores.
   ScheduleOptions schedule = {};
 };
 

@@ -11,7 +11,7 @@ namespace {
 using Ticks = Cores::Ticks;
 
 constexpr std::size_t kLineBytes = 64;
-/// What a step takes: about what it does on average under the cost model.
+/// The duration of a step: about its average under the cost model.
 constexpr double kStepUs = 0.02;
 
 }  // namespace
@@ -56,7 +56,7 @@ bool OrderedCores::run(Ticks begin, const std::function<bool()>& look_on) {
   return true;
 }
 
-/// Whether there is a core that was parked before a time and has slept through its wake-up.
+/// Whether a core that was parked before a time has slept through its wake-up.
 bool OrderedCores::leave_those_asleep(Ticks before) {
   for (std::size_t core = 0; core < cores_.size(); ++core) {
     const Parking& parking = cores_[core].parking;
@@ -111,7 +111,7 @@ void OrderedCores::wake(Core& core) {
   core.parking = {};
   core.wakes_at = kNever;
   able_.set(static_cast<std::size_t>(&core - cores_.data()));
-  attends_at_ = 0;  // it may be its turn
+  attends_at_ = 0;  // it may be the monitor's turn
 }
 
 void OrderedCores::wake_sleepers() {
@@ -126,7 +126,7 @@ void OrderedCores::wake_sleepers() {
   }
 }
 
-/// What a core does from the beginning to the end.
+/// A core's life from the beginning to the end.
 void OrderedCores::work(std::size_t core) {
   VirtualCrewMember member(static_cast<int>(core));
   body_(member);
@@ -134,7 +134,7 @@ void OrderedCores::work(std::size_t core) {
   --left_to_do_;
 }
 
-/// Before a step: whether somebody else is to make one first.
+/// Before a step: switches if another core is to make a step first.
 void OrderedCores::consider() {
   const std::size_t self = index();
   Fiber& own = *cores_[self].fiber;
@@ -151,20 +151,20 @@ void OrderedCores::consider() {
   own.switch_to(*cores_[next].fiber);
 }
 
-/// Settles when consider() is needed again.
+/// Computes when consider() is needed again.
 void OrderedCores::attend() {
   asks_at_ = std::min(order_->next_say(), most_steps_ - std::min(pauses_, most_steps_));
   attends_at_ = std::min(polls_at_, wakes_at_);
 }
 
-/// Lets others go on, and comes back when it is the core's turn again.
+/// Lets other cores run, and returns when it is the core's turn again.
 void OrderedCores::give_way() {
   const std::size_t self = index();
   Fiber& next = next_fiber();
   if (index() != self || &next == &outside_) cores_[self].fiber->switch_to(next);
 }
 
-/// Where to go on if the running core can't, or spins, or there is none.
+/// The fiber to continue with if the running core can't continue or spins, or if none is running.
 Fiber& OrderedCores::next_fiber() {
   while (left_to_do_ > 0 && clock_ < polls_at_ && left_behind().empty()) {
     wake_sleepers();

@@ -15,18 +15,18 @@
 
 namespace heddle {
 
-/// Cores of which one runs at a time, as a TurnOrder says, whatever things cost.
+/// Cores of which one runs at a time, in the order given by a TurnOrder, independent of costs.
 ///
-/// There is one clock for all. Every step and every pause takes a fixed time, so that what goes by
-/// time (epochs, backoff, the monitor) goes on, and no core ever sees an earlier time than another
-/// did before it. A core that idles is out of the running until then; if nobody else can go on,
-/// time jumps.
+/// All cores share one clock. Every step and every pause takes a fixed time, so that everything
+/// driven by time (epochs, backoff, the monitor) advances, and no core ever sees an earlier time
+/// than another did before it. A core that idles is not scheduled until its time comes; if no other
+/// core can run, time jumps.
 class OrderedCores final : public Cores {
  public:
   OrderedCores(const VirtualCrewOptions& options, std::function<void(VirtualCrewMember&)> body,
                std::unique_ptr<TurnOrder> order);
 
-  /// Before every access to shared memory.
+  /// Called before every access to shared memory.
   void step() {
     clock_ += step_time_;
     if (step_ >= asks_at_ || clock_ >= attends_at_) [[unlikely]]
@@ -71,17 +71,17 @@ class OrderedCores final : public Cores {
   std::uint64_t most_steps_;
   bool rescue_;
   std::vector<Core> cores_;
-  TurnOrder::CoreSet able_;  ///< to go on: neither parked nor gone
+  TurnOrder::CoreSet able_;  ///< able to run: neither parked nor gone
   std::uint64_t step_ = 0;   ///< the next one
   std::uint64_t pauses_ = 0;
-  std::uint64_t asks_at_ = 0;  ///< the step before which the order is asked
+  std::uint64_t asks_at_ = 0;  ///< the step before which the order is consulted
   Ticks attends_at_ = 0;       ///< when the monitor or a sleeper is due
-  Ticks wakes_at_ = kNever;    ///< when the first sleeper is
+  Ticks wakes_at_ = kNever;    ///< when the first sleeper is due
   Ticks polls_at_ = 0;
-  Ticks polled_at_ = 0;       ///< the last time
+  Ticks polled_at_ = 0;       ///< the time of the last poll
   bool interrupted_ = false;  ///< the running core waits for the monitor only
   std::size_t left_to_do_ = 0;
-  std::unordered_map<std::uintptr_t, std::uint32_t> lines_;  ///< as they were first asked about
+  std::unordered_map<std::uintptr_t, std::uint32_t> lines_;  ///< numbered by first access
   Fiber outside_;
 };
 

@@ -19,15 +19,16 @@ namespace heddle {
 
 namespace {
 
-/// Numbers the huge pages that some Pages have, in the order in which they got them. In blocks of
-/// neighbours in the address space, made when the first of them is got, and kept for good.
+/// Numbers the huge pages that all Pages hold, in the order in which they were obtained. The
+/// numbers are kept in blocks of pages adjacent in the address space; a block is created for the
+/// first page in it and kept for good.
 class Frames {
  public:
   using Number = std::uint32_t;
 
   void get(const std::byte* start, std::size_t bytes) {
     const std::size_t count = bytes / Pages::kHugePage;
-    // relaxed: only that no two have one number matters.
+    // relaxed: it only matters that all numbers differ.
     Number number = last_.fetch_add(static_cast<Number>(count), std::memory_order_relaxed);
     for (std::size_t at = 0; at < bytes; at += Pages::kHugePage) set(start + at, ++number);
   }
@@ -41,12 +42,12 @@ class Frames {
     return last_.load(std::memory_order_relaxed);
   }
 
-  /// 0: nobody has it.
+  /// 0: no Pages holds it.
   [[nodiscard]] Number number_of(std::uintptr_t address) const {
     const std::uintptr_t frame = frame_of(address);
-    // acquire: who made the block has filled it with zeros.
+    // acquire: the creator of the block has filled it with zeros.
     const Block* const block = blocks_[frame / kNeighbours].load(std::memory_order_acquire);
-    // relaxed: who asks about memory has been given it in a way that orders the two.
+    // relaxed: a caller has received the memory in a way that orders the two.
     return block == nullptr ? 0 : (*block)[frame % kNeighbours].load(std::memory_order_relaxed);
   }
 
@@ -70,7 +71,7 @@ class Frames {
     Block* there = blocks_[place].load(std::memory_order_acquire);
     if (there != nullptr) return *there;
     auto made = std::make_unique<Block>();
-    // acq_rel: the zeros before the block; and those of whoever was first.
+    // acq_rel: publishes the zeros of this block, or acquires those of the block that was first.
     if (blocks_[place].compare_exchange_strong(there, made.get(), std::memory_order_acq_rel)) {
       there = made.release();
     }
@@ -84,8 +85,8 @@ class Frames {
 constinit Frames frames;
 
 std::byte* map_pages(std::size_t bytes, Pages::Size size) {
-  // A huge page is aligned to its size and the system aligns only to small ones: one more is
-  // mapped, and what stands out at either end is given back.
+  // A huge page is aligned to its size and the system aligns only to small ones: one more page is
+  // mapped, and the excess at either end is unmapped.
   LoadingGuard::require(bytes);
   void* const memory = mmap(nullptr, bytes + Pages::kHugePage, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -96,12 +97,12 @@ std::byte* map_pages(std::size_t bytes, Pages::Size size) {
   std::byte* const start = begin + before;
   if (before != 0) munmap(begin, before);
   munmap(start + bytes, Pages::kHugePage - before);
-  // Advice: a system without huge pages refuses it, and the memory is as good.
+  // Advisory: a system without huge pages refuses it, and the memory works the same.
   (void)madvise(start, bytes, size == Pages::Size::huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   return start;
 }
 
-/// Single huge pages that nobody holds. Lives as long as the process: databases may outlive any
+/// Single huge pages that are not in use. Lives as long as the process: databases may outlive any
 /// static object.
 class KeptPages {
  public:
@@ -123,7 +124,7 @@ class KeptPages {
     return pages_.size();
   }
 
-  /// False if enough are kept.
+  /// False if enough pages are kept already.
   bool keep(std::byte* page) {
     const std::lock_guard lock(mutex_);
     if (pages_.size() == pages_.capacity()) return false;
@@ -134,7 +135,7 @@ class KeptPages {
  private:
   KeptPages() {
     pages_.reserve(Pages::kKeptBytes / Pages::kHugePage);
-    // A process may be copied while another of its threads is in here.
+    // A process may be forked while another of its threads is in here.
     pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); },
                    [] { get().mutex_.unlock(); });
   }
@@ -162,7 +163,7 @@ void Pages::make_ready(std::size_t bytes) {
       if (!KeptPages::get().keep(page)) munmap(page, kHugePage);
     }
   } catch (const std::bad_alloc&) {
-    // Only a head start: who needs the memory asks for it again, and is told.
+    // Only a head start: a later allocation requests the memory again and reports the failure.
   }
 }
 

@@ -8,19 +8,19 @@
 
 namespace heddle {
 
-/// Memory straight from the operating system, in huge pages where it grants them.
+/// Memory directly from the operating system, in huge pages where it grants them.
 ///
-/// A database is walked at random and grows while it is measured. With small pages most rows cost a
-/// TLB miss, and 4 KiB of growth a page fault of a few microseconds under a hypervisor: a tenth of
-/// a worker's time under TPC-C. Single pages that are given back are kept for the next database of
+/// A database is accessed at random and grows while it is measured. With small pages most rows cost
+/// a TLB miss, and 4 KiB of growth a page fault of a few microseconds under a hypervisor: a tenth
+/// of a worker's time under TPC-C. Single pages that are released are kept for the next database of
 /// the process, up to kKeptBytes, because fresh ones may have to come from the hypervisor, which
 /// takes milliseconds.
 ///
-/// Small pages are for memory of which little will be touched: they are neither asked for as huge
-/// ones nor kept.
+/// Small pages are for memory of which little will be touched: huge ones are not requested for it,
+/// and it is not kept.
 ///
-/// Start and length are multiples of kHugePage; what the memory holds is not defined. Throws
-/// std::bad_alloc. Any thread may make one.
+/// Start and length are multiples of kHugePage; the content of the memory is not defined. Throws
+/// std::bad_alloc. Any thread may create one.
 class Pages {
  public:
   enum class Size : unsigned char { huge, small };
@@ -41,21 +41,22 @@ class Pages {
   }
   ~Pages();
 
-  /// Gets single huge pages from the system, touched, for later use: `bytes` with those that are
-  /// kept already, kKeptBytes at most, and fewer where the system gives no more.
+  /// Obtains single huge pages from the system, already touched, for later use: `bytes` including
+  /// those kept already, kKeptBytes at most, and fewer if the system grants no more.
   static void make_ready(std::size_t bytes);
-  /// How many bytes all that were made have had, whatever was given back since.
+  /// The total bytes of all Pages ever created, including those released since.
   [[nodiscard]] static std::uint64_t bytes_had() noexcept;
 
-  /// Whether an address lies in memory of some Pages: then where it stands within its small page is
-  /// the same in every process, which is not so for the heap.
+  /// Whether an address lies in memory of some Pages. Its offset within its small page is then the
+  /// same in every process, which is not the case for the heap.
   [[nodiscard]] static bool hold(std::uintptr_t address) noexcept;
   [[nodiscard]] static bool hold(const void* address) noexcept {
     return hold(reinterpret_cast<std::uintptr_t>(address));
   }
-  /// Where an address would stand if whatever Pages get lay above all that others got before. What
-  /// one thread gets has the same order in every process, which its addresses have not. Whoever
-  /// gets memory that others gave back has it anew. Precondition: hold(address).
+  /// The position of an address if all memory of Pages were laid out in the order in which it was
+  /// obtained. Memory obtained by one thread has the same order in every process; its addresses do
+  /// not. Memory that is released and obtained again gets a new position. Precondition:
+  /// hold(address).
   [[nodiscard]] static std::uintptr_t place(const void* address) noexcept;
 
   [[nodiscard]] std::byte* start() const { return start_; }
@@ -67,7 +68,7 @@ class Pages {
   Size size_ = Size::huge;
 };
 
-/// So many values that start out as T{}, in huge pages.
+/// An array of values initialised to T{}, in huge pages.
 template <class T>
 class PageArray {
  public:

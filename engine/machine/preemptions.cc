@@ -32,8 +32,8 @@ Explored Preemptions::explore(const Run& run, const Script& from) {
   return explored;
 }
 
-/// Gets to where a search stood when it was about to run a schedule.
-/// @return the preemptions in it
+/// Restores the state of a search just before it runs the schedule `from`.
+/// @return the number of preemptions in it
 int Preemptions::begin_before(const Script& from, const Run& run) {
   depth_ = 0;
   script_.clear();
@@ -44,9 +44,9 @@ int Preemptions::begin_before(const Script& from, const Run& run) {
     const auto found = std::find_if(visited.choices.begin(), visited.choices.end(),
                                     [&](const Choice& choice) { return choice.change == change; });
     if (found == visited.choices.end()) {
-      throw std::invalid_argument("the script to begin with is none of this search: at step " +
-                                  std::to_string(change.step) + " it has no switch to core " +
-                                  std::to_string(change.core));
+      throw std::invalid_argument(
+          "the script to begin with does not belong to this search: at step " +
+          std::to_string(change.step) + " it has no switch to core " + std::to_string(change.core));
     }
     visited.next = static_cast<std::size_t>(found - visited.choices.begin()) + 1;
     preemptions += int{found->preempts};
@@ -55,7 +55,8 @@ int Preemptions::begin_before(const Script& from, const Run& run) {
   return preemptions;
 }
 
-/// Of the last run: who else could have made which of the steps behind its script's last switch.
+/// For the last run: records which other cores could have made the steps after its script's last
+/// switch.
 Preemptions::Visited& Preemptions::note_choices(int preemptions) {
   if (depth_ == path_.size()) path_.emplace_back();
   Visited& visited = path_[depth_++];

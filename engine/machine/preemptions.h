@@ -9,31 +9,32 @@
 
 namespace heddle {
 
-/// What a search went through.
+/// The result of a search.
 struct Explored {
   std::uint64_t schedules = 0;
-  std::uint64_t steps = 0;  ///< of all of them
-  bool all = false;         ///< whether it went to the end: it was not stopped
-  Script last;              ///< the last of them
+  std::uint64_t steps = 0;  ///< of all schedules
+  bool all = false;         ///< whether it completed without being stopped
+  Script last;              ///< the last schedule
 };
 
-/// Goes through all schedules of a small program that have at most so many preemptions: that is
-/// enough for most errors, and far fewer than all (Musuvathi and Qadeer, Iterative Context Bounding
-/// for Systematic Testing of Multithreaded Programs, PLDI 2007).
+/// Enumerates all schedules of a small program with at most a given number of preemptions: that is
+/// enough for most errors, and far fewer than all schedules (Musuvathi and Qadeer, Iterative
+/// Context Bounding for Systematic Testing of Multithreaded Programs, PLDI 2007).
 ///
-/// It begins with the one where nobody is preempted, and goes on depth first. Each schedule is a
-/// script: where it departs from what would happen by itself. Who goes on once a core parks, spins
-/// or ends is free; a switch from a core that could have gone on is a preemption.
+/// It begins with the schedule without preemptions, and continues depth first. Each schedule is a
+/// script: the switches at which it departs from the default order. The choice of the next core
+/// after a core parks, spins or ends is free; a switch from a core that could continue is a
+/// preemption.
 class Preemptions {
  public:
-  /// Runs the program under a script: a run_crew() with ScheduleKind::script, of a program that
-  /// does the same whenever its schedule is. False: stop.
+  /// Runs the program under a script: a run_crew() with ScheduleKind::script, of a program that is
+  /// deterministic given its schedule. Returns false to stop the search.
   using Run = std::function<bool(const Script&)>;
 
   explicit Preemptions(int most) : most_(most) {}
 
-  /// Goes through them all, or until it is stopped.
-  /// @param from the first; what comes before it is left out
+  /// Runs all schedules, or until it is stopped.
+  /// @param from the first schedule; those before it are skipped
   Explored explore(const Run& run, const Script& from = {});
 
  private:
@@ -41,7 +42,7 @@ class Preemptions {
     Switch change;
     bool preempts;
   };
-  /// A schedule that was run, and those that follow from it by one change more.
+  /// A schedule that was run, and those that follow from it by one more change.
   struct Visited {
     std::vector<Choice> choices;
     std::size_t next = 0;
@@ -53,12 +54,13 @@ class Preemptions {
 
   int most_;
   std::vector<Visited> path_;  ///< from the first schedule to the last that was run
-  std::size_t depth_ = 0;      ///< of the path; what is behind it is room to be used again
+  std::size_t depth_ = 0;      ///< in use of the path; entries after it are reused
   Script script_;
 };
 
-/// Leaves out of a script what it takes not to fail: no switch of the result can be spared.
-/// @param fails runs the program under a script; of the one given it is true
+/// Removes from a script the switches that are not needed to fail: none can be removed from the
+/// result.
+/// @param fails runs the program under a script; true for the given one
 [[nodiscard]] Script shrink(Script script, const std::function<bool(const Script&)>& fails);
 
 }  // namespace heddle

@@ -13,12 +13,13 @@
 
 namespace heddle {
 
-/// Probabilistic concurrency testing: the core of the highest priority goes on, and at a few steps
-/// drawn beforehand it becomes the one of the lowest (Burckhardt et al., A Randomized Scheduler
-/// with Probabilistic Guarantees of Finding Bugs, ASPLOS 2010).
+/// Probabilistic concurrency testing: the core of the highest priority runs, and at a few steps
+/// drawn beforehand the running core gets the lowest priority (Burckhardt et al., A Randomized
+/// Scheduler with Probabilistic Guarantees of Finding Bugs, ASPLOS 2010).
 ///
-/// There a program has so many steps; here every stretch of so many is one, with priorities and
-/// steps of its own. A core that spins gets the lowest priority until its stretch ends.
+/// The paper assumes a program of a fixed number of steps; here every stretch of that many steps
+/// counts as one program, with priorities and change points of its own. A core that spins gets the
+/// lowest priority until its stretch ends.
 class Priorities final : public TurnOrder {
  public:
   Priorities(std::size_t cores, const ScheduleOptions& schedule, std::uint64_t seed)
@@ -59,7 +60,7 @@ class Priorities final : public TurnOrder {
     std::int64_t priority;
   };
 
-  /// A stretch begins. Spinning cores' priorities are negative, those after a change come next.
+  /// Starts a stretch. Spinning cores' priorities are negative; those after a change come next.
   void draw(std::uint64_t step) {
     end_ = step + steps_;
     lowest_ = 0;

@@ -29,13 +29,13 @@ struct alignas(64) Line {
   std::array<std::byte, 56> rest{};
 };
 
-/// Keeps a value alive that nothing else uses.
+/// Keeps the compiler from removing an otherwise unused value.
 template <class T>
 void keep(const T& value) {
   asm volatile("" : : "r,m"(value) : "memory");
 }
 
-/// The least of some repeats of `work`, which takes `count` steps.
+/// The minimum over several repeats of `work`, which takes `count` steps.
 template <class F>
 double least_ns(double count, F work) {
   double least = std::numeric_limits<double>::max();
@@ -60,7 +60,7 @@ std::vector<int> usable_cores() {
   return cores;
 }
 
-/// Runs the calling thread on one core for as long as it lives.
+/// Pins the calling thread to one core for as long as the object lives.
 class Pinned {
  public:
   explicit Pinned(int core) {
@@ -78,8 +78,8 @@ class Pinned {
   cpu_set_t before_{};
 };
 
-/// The lines of some memory, each naming the next, so that all are visited in random order
-/// (Sattolo's shuffle gives one cycle).
+/// The lines of a memory area, each containing the number of the next, so that all are visited in
+/// random order (Sattolo's shuffle gives one cycle).
 PageArray<Line> ring_of(std::size_t bytes) {
   const std::size_t count = std::max<std::size_t>(2, bytes / sizeof(Line));
   PageArray<Line> lines(count);
@@ -172,7 +172,8 @@ double pause_ns() {
 double stream_ns(std::size_t bytes) {
   const Pinned pinned(usable_cores().front());
   constexpr std::size_t kLines = 16;
-  // Copies of one line and of sixteen, from places far apart: the difference is the other fifteen.
+  // Copies of one line and of sixteen, from distant places: the difference is the cost of the other
+  // fifteen.
   const PageArray<Line> ring = ring_of(bytes / kLines);
   const PageArray<Line> lines(ring.size() * kLines);
   const auto copy = [&](std::size_t count) {

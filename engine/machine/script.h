@@ -12,24 +12,24 @@
 
 namespace heddle {
 
-/// A step of a scripted run, and who else could have made it.
+/// A step of a scripted run, and the cores that could have made it.
 struct ScriptStep {
-  std::uint64_t able;  ///< bit c: core c; the one that made it is among them
+  std::uint64_t able;  ///< bit c: core c; includes the core that made it
   int core;            ///< that made it
-  /// Whether the core that made the step before it could not go on, or was spinning, so that
-  /// somebody else's turn was due. Otherwise, whoever else had made it, had preempted that core.
+  /// Whether a switch was due: the core of the previous step could not continue, or was spinning.
+  /// Otherwise, a switch to another core would have been a preemption.
   bool due;
   bool operator==(const ScriptStep&) const = default;
 };
 
-/// Cores in the order that a script gives (ScheduleKind::script), and what came of it.
+/// Cores in the order that a script gives (ScheduleKind::script); records the steps.
 ///
-/// A core that spins has its turn again when all others that can go on have had theirs.
+/// A core that spins has its next turn after all others that can run have had theirs.
 class ScriptedOrder final : public TurnOrder {
  public:
   static constexpr int kMostCores = 64;
 
-  /// @param steps where the steps go that are made; must outlive this
+  /// @param steps receives the steps that are made; must outlive this
   ScriptedOrder(Script script, std::vector<ScriptStep>& steps)
       : script_(std::move(script)), steps_(steps) {
     steps_.clear();
@@ -56,7 +56,8 @@ class ScriptedOrder final : public TurnOrder {
     if ((all & ~spun_) == 0) spun_ = all == bit(last_) ? 0 : bit(last_);
     const std::uint64_t fresh = all & ~spun_;
     const std::size_t core = listed(step, able, static_cast<std::size_t>(std::countr_zero(fresh)));
-    // Whoever spins would pass the turn to and fro, had others no right to it.
+    // Two spinning cores would pass the turn back and forth forever; hence cores that have not had
+    // a turn come first.
     if (due_at_ != step) choice_ = spins_ ? fresh : all;
     due_at_ = step;
     spins_ = false;
@@ -76,7 +77,7 @@ class ScriptedOrder final : public TurnOrder {
 
   [[nodiscard]] static std::uint64_t bit(std::size_t core) { return std::uint64_t{1} << core; }
 
-  /// Whom the script wants here; what it wants of a core that can't go on is left out.
+  /// The core that the script names here; a switch to a core that can't run is ignored.
   std::size_t listed(std::uint64_t step, const CoreSet& able, std::size_t otherwise) {
     std::size_t core = otherwise;
     for (; at_ < script_.size() && script_[at_].step <= step; ++at_) {
@@ -89,11 +90,11 @@ class ScriptedOrder final : public TurnOrder {
   Script script_;
   std::vector<ScriptStep>& steps_;
   std::size_t at_ = 0;             ///< the next switch
-  std::uint64_t spun_ = 0;         ///< who is spinning, and has had its turn
+  std::uint64_t spun_ = 0;         ///< the cores that spin and have had their turn
   bool spins_ = false;             ///< the running core does
-  std::size_t last_ = 0;           ///< who went on last
-  std::uint64_t due_at_ = kNever;  ///< the last step before which somebody's turn was due …
-  std::uint64_t choice_ = 0;       ///< … and whose it could have been
+  std::size_t last_ = 0;           ///< the core that ran last
+  std::uint64_t due_at_ = kNever;  ///< the last step at which a switch was due …
+  std::uint64_t choice_ = 0;       ///< … and the cores that it could have gone to
 };
 
 /// The steps of the last scripted run in this thread.

@@ -6,49 +6,50 @@
 
 namespace heddle {
 
-/// What can be broken in the engine on purpose, one at a time, to see that the checks notice. Only
-/// a machine made for that has faults (`M::seeded_fault`); on every other the places that ask
+/// The defects that can be seeded into the engine, one at a time, to test that the checks detect
+/// them. Only a machine built for that has faults (`M::seeded_fault`); on all others the queries
 /// compile to nothing.
 enum class SeededFault : std::uint8_t {
   none,
   skip_read_validation,
   skip_node_validation,
   skip_rollback_validation,
-  validate_before_locks,      ///< and lock the write set after
-  skip_write_locks,           ///< install without
-  wrong_lock_order,           ///< every other worker locks its write set the other way round
-  release_before_install,     ///< unlock a record with its new version, then write its content
-  reuse_version_ids,          ///< commit as the version the worker committed as before
-  read_without_second_look,   ///< at the record's version after copying its content
-  fetched_from_any_version,   ///< take what is found in a node that changes meanwhile
-  own_insert_vouches,         ///< for whatever others have changed in the node before it
-  ignore_own_insert,          ///< in the transaction's node set
-  pass_over_for_good,         ///< forget what was passed over as uncommitted in a range
-  leave_no_version,           ///< of a row inserted and deleted again
-  drop_own_write,             ///< of those made after the first, now and then
-  skip_dependency_wait,       ///< commit before those it read from
-  skip_source_check,          ///< take a dirty version for committed, whatever became of it
-  any_write_of_source,        ///< take a dirty version for the one committed, whichever it was
-  same_without_looking,       ///< take what has changed since for the same
-  drop_read_after_retry,      ///< lose the last entry before the validated point
-  keep_reads_after_retry,     ///< forget to undo what was changed after it
-  switch_within_transaction,  ///< go over to a new policy in the middle
+  validate_before_locks,     ///< Validate first, then lock the write set.
+  skip_write_locks,          ///< Install without locks.
+  wrong_lock_order,          ///< Every other worker locks its write set in reverse order.
+  release_before_install,    ///< Unlock a record with its new version, then write its content.
+  reuse_version_ids,         ///< Commit under the worker's previous version.
+  read_without_second_look,  ///< Skip the check of the record's version after its content is
+                             ///< copied.
+  fetched_from_any_version,  ///< Accept entries of a node that changes meanwhile.
+  own_insert_vouches,        ///< Accept all earlier changes of a node after an own insert.
+  ignore_own_insert,         ///< Do not update the transaction's node set for its own insert.
+  pass_over_for_good,        ///< Forget the uncommitted records that were passed over in a range.
+  leave_no_version,          ///< Install no version for a row inserted and deleted again.
+  drop_own_write,            ///< Sometimes drop a write after the first.
+  skip_dependency_wait,      ///< Commit before the dependencies.
+  skip_source_check,         ///< Accept a dirty version without checking its outcome.
+  any_write_of_source,    ///< Accept a dirty version even if another write of its source committed.
+  same_without_looking,   ///< Accept changed records without comparing their columns.
+  drop_read_after_retry,  ///< Lose the last entry before the validated point.
+  keep_reads_after_retry,     ///< Do not undo changes made after the validated point.
+  switch_within_transaction,  ///< Switch to a new policy inside a transaction.
   lost_wake_up,
-  skip_cycle_check,          ///< wait though it closes a cycle
-  early_reclamation,         ///< at once, whoever may still read
-  forget_to_mark_dead,       ///< a record that leaves its index
-  unlink_twice,              ///< a deleted record that lived again and was deleted again
-  leave_placeholders,        ///< of aborted inserts in the index
-  snapshot_of_now,           ///< read the past from an epoch that goes on
-  skip_old_versions,         ///< keep none for those who read the past
-  write_behind_readers,      ///< though one with a later timestamp has read the row
-  scan_without_timestamp,    ///< leave none with the leaves of the index
-  miss_without_timestamp,    ///< nor with a key that is not there
-  insert_behind_scans,       ///< though one with a later timestamp has been there
-  split_without_timestamp,   ///< forget the readers of the leaf that a new one was split off
-  remove_without_timestamp,  ///< forget those of a leaf that leaves the index
-  forget_versions,           ///< that somebody may still read
-  read_newest,               ///< whatever the timestamp
+  skip_cycle_check,          ///< Wait even if that closes a cycle.
+  early_reclamation,         ///< Reclaim at once, even with readers.
+  forget_to_mark_dead,       ///< Do not mark a record dead that leaves its index.
+  unlink_twice,              ///< Unlink a record twice that was revived and deleted again.
+  leave_placeholders,        ///< Leave the placeholders of aborted inserts in the index.
+  snapshot_of_now,           ///< Read a snapshot of an epoch that is not over.
+  skip_old_versions,         ///< Keep no old versions for snapshot readers.
+  write_behind_readers,      ///< Write a row that a later timestamp has read.
+  scan_without_timestamp,    ///< Leave no timestamp with scanned leaves.
+  miss_without_timestamp,    ///< Leave no timestamp with missed keys.
+  insert_behind_scans,       ///< Insert where a later timestamp has scanned.
+  split_without_timestamp,   ///< Forget the readers of a leaf that splits.
+  remove_without_timestamp,  ///< Forget the readers of a leaf that leaves the index.
+  forget_versions,           ///< Forget versions that may still be read.
+  read_newest,               ///< Read the newest version at any timestamp.
   count_
 };
 
@@ -93,7 +94,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(SeededFau
                       "forget_versions",
                       "read_newest"};
 
-/// Whether the engine is to be wrong here.
+/// Whether `fault` is seeded in this machine's engine.
 template <class M>
 [[nodiscard]] constexpr bool seeded([[maybe_unused]] SeededFault fault) noexcept {
   if constexpr (requires { M::seeded_fault; }) {

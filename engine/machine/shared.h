@@ -13,7 +13,7 @@ namespace heddle {
 /// Every shared word of the engine is one of these, so every access to it passes through the
 /// machine's hooks: on the `threads` machine they are empty and a load is one instruction; a
 /// simulated machine charges the access to the running core and may switch cores there. The memory
-/// order is always written at the call, with the reason beside it.
+/// order is always written at the call, with its reason in a comment.
 template <class M, class T>
 class Shared {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 8);
@@ -57,7 +57,7 @@ class Shared {
   /// The word itself, for the machine to park on.
   [[nodiscard]] const std::atomic<T>& raw() const noexcept { return word_; }
 
-  /// The value as its only writer sees it, or as set-up code sees it before anyone else looks.
+  /// The value as its only writer sees it, or as set-up code sees it before the word is shared.
   [[nodiscard]] T peek() const noexcept { return word_.load(std::memory_order_relaxed); }
 
  private:

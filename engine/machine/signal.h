@@ -9,19 +9,19 @@ namespace heddle {
 
 /// A word that one core publishes and others wait on: bounded spin, then park.
 ///
-/// Bit 0 belongs to the signal: somebody is parked. A publisher replaces the whole word in one
-/// exchange and so learns whether to wake anyone; a waiter sets the bit on the value it saw and
+/// Bit 0 belongs to the signal: a core is parked. A publisher replaces the whole word in one
+/// exchange and so learns whether to wake waiters; a waiter sets the bit on the value it saw and
 /// sleeps only while the word still is that value. Both act on one word, whose modifications have
 /// one order, so no wake-up is lost and no fence is needed.
 template <class M>
 class Signal {
  public:
   static constexpr std::uint64_t kParked = 1;
-  /// A parked waiter looks up this often, for the stop flag.
+  /// The interval at which a parked waiter checks the stop flag.
   static constexpr std::uint64_t kLookUpUs = 1000;
 
   [[nodiscard]] std::uint64_t load() const noexcept {
-    // acquire: whoever sees progress also sees what was done before it was published.
+    // acquire: a reader that sees progress also sees what was done before it was published.
     return word_.load(std::memory_order_acquire) & ~kParked;
   }
 
@@ -30,7 +30,7 @@ class Signal {
 
   /// Replaces the value (bit 0 clear) and wakes the waiters.
   void publish(std::uint64_t value) noexcept {
-    // release: for the waiters' acquire; acquire is not needed, nothing is read behind it.
+    // release is needed, for the waiters' acquire; acquire is not: no read is ordered after it.
     if ((word_.exchange(value, std::memory_order_acq_rel) & kParked) == 0) return;
     if (seeded<M>(SeededFault::lost_wake_up) && (value >> 24) % 8 == 0) return;
     M::unpark(word_.raw());

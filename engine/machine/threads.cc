@@ -26,16 +26,16 @@ namespace heddle {
 
 static_assert(Machine<ThreadsMachine>);
 
-// Zen's and Skylake's pause take 40 to 140 cycles: this is some 40 µs, longer than nearly any
+// On Zen and Skylake a pause takes 40 to 140 cycles: this is some 40 µs, longer than nearly any
 // transaction, so that a wait between running cores never pays for a sleep and a wake-up.
 constexpr int kSpinsWithOwnCore = 2000;
 constexpr int kSpinsOversubscribed = 40;
-// Long against a hand-over (some 10 µs), short against what anyone would notice.
+// Long compared with a hand-over (some 10 µs), short enough not to be noticed.
 constexpr double kTurnUs = 2000;
 constexpr double kCalibrationUs = 5000;
 // Below this a sleep costs more than it saves.
 constexpr double kShortestSleepUs = 60;
-// A timer may go off 50 µs late by the kernel's leave, and the core must wake up, too.
+// A timer may expire 50 µs late by the kernel's timer slack, and the core must also wake up.
 constexpr double kAwakeUs = 150;
 
 const bool ThreadsMachine::invariant_tsc_ = ThreadsMachine::detect_invariant_tsc();
@@ -109,7 +109,7 @@ void ThreadsMachine::idle(Ticks duration, const std::atomic<std::uint64_t>& stop
     if (time >= end) return;
     const double left_us = microseconds(end - time);
     if (left_us > kShortestSleepUs) {
-      // The kernel wakes a sleeper some 50 µs late, so the last stretch is waited awake.
+      // The kernel wakes a sleeper some 50 µs late, so the thread spins for the last stretch.
       park(stop, 0, static_cast<std::uint64_t>(left_us - kShortestSleepUs / 2));
     } else if (crowded) {
       yield();
@@ -138,13 +138,13 @@ void pin_to(int core) noexcept {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(core, &set);
-  // Best effort: a container may forbid it, and the run is right all the same.
+  // Best effort: a container may forbid it, and the run is correct without it.
   (void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
 
 }  // namespace
 
-/// Who runs, where there are more workers than cores: first come, first served.
+/// Assigns cores where there are more workers than cores: first come, first served.
 class Turns {
  public:
   explicit Turns(int at_once) : free_(at_once) {}
@@ -209,7 +209,7 @@ class Turns {
 
 namespace {
 
-/// What the calling thread and the workers share; outlives an abandoned worker.
+/// The state shared by the calling thread and the workers; outlives an abandoned worker.
 struct Roll {
   std::mutex mutex;
   std::condition_variable all_done;
@@ -228,7 +228,7 @@ void CrewMember::rest(std::uint64_t duration, const std::atomic<std::uint64_t>& 
     turns_->take(*this);
     return;
   }
-  // With a core to itself it stays awake long enough to be on time.
+  // A thread with a core of its own stays awake long enough to be on time.
   const auto awake = ThreadsMachine::ticks(kAwakeUs);
   ThreadsMachine::idle(duration > awake
                            ? duration - awake

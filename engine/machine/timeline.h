@@ -7,35 +7,35 @@
 
 namespace heddle {
 
-/// Something a core did, or that befell it, at one moment of a simulated run.
+/// An event of a core at one moment of a simulated run.
 struct TimelineEvent {
   std::uint64_t time;     ///< ticks
-  std::uint64_t number;   ///< whatever else there is to say; `what` tells
-  std::uint32_t subject;  ///< whom or what it is about, likewise
+  std::uint64_t number;   ///< a parameter; its meaning depends on `what`
+  std::uint32_t subject;  ///< the event's object; its meaning depends on `what`
   std::uint16_t core;
-  std::uint16_t what;  ///< kSpun, or a number that whoever records it gives a meaning
+  std::uint16_t what;  ///< kSpun, or a number to which the recording code assigns a meaning
 };
 
-/// What is recorded of a simulated run, in the order in which the machine made it happen: on one
+/// The recorded events of a simulated run, in the order in which the machine executed them: on one
 /// core in the order of time, between cores up to the machine's skew.
 class Timeline {
  public:
-  /// The machine's own event: the core has spun for `number` ticks, on a word whose line was last
-  /// core `subject`'s alone (kNobody: unknown, or its own).
+  /// The machine's own event: the core has spun for `number` ticks, on a word whose line last
+  /// belonged exclusively to core `subject` (kNobody: unknown, or its own).
   static constexpr std::uint16_t kSpun = 0;
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 
-  /// @param most events; what comes after them is dropped
-  /// @param beginning what an event is that begins something on its core
+  /// @param most events; later ones are dropped
+  /// @param beginning the `what` of an event that begins something on its core
   Timeline(std::size_t most, std::uint16_t beginning) : most_(most), beginning_(beginning) {}
 
-  /// From here on everything counts; of what was, only what is going on: each core's events since
-  /// its last beginning.
+  /// Starts counting events. Of the earlier ones only those still going on are kept: each core's
+  /// events since its last beginning.
   void open() {
     forget();
     open_ = true;
     if (events_.size() <= most_) return;
-    // Long attempts on many cores have more events than are wanted before the first one counts.
+    // Long attempts on many cores have more events than the limit before the first one counts.
     dropped_ += events_.size() - most_;
     events_.resize(most_);
     for (std::size_t& last : last_of_core_) {
@@ -57,7 +57,7 @@ class Timeline {
     events_.push_back(event);
   }
 
-  /// A step of a spinning wait; if it is not the first, it makes the core's last event longer.
+  /// Adds a step of a spinning wait; if it is not the first, extends the core's last event.
   void add_spin(const TimelineEvent& spin, bool first) {
     if (!first && spin.core < last_of_core_.size() && last_of_core_[spin.core] != kNone) {
       TimelineEvent& last = events_[last_of_core_[spin.core]];
@@ -69,7 +69,7 @@ class Timeline {
     if (first || !full()) add(spin);
   }
 
-  /// Whether there is no room for more.
+  /// Whether the limit is reached.
   [[nodiscard]] bool full() const { return open_ && events_.size() >= most_; }
 
   [[nodiscard]] const std::vector<TimelineEvent>& events() const { return events_; }
@@ -98,7 +98,7 @@ class Timeline {
   std::uint16_t beginning_;
   bool open_ = false;
   std::vector<TimelineEvent> events_;
-  std::vector<std::size_t> last_of_core_;  ///< where each core's last event is
+  std::vector<std::size_t> last_of_core_;  ///< the position of each core's last event
   std::uint64_t dropped_ = 0;
 };
 

@@ -23,19 +23,19 @@ namespace {
 
 using Ticks = VirtualMachine::Ticks;
 
-/// When the last run of this thread ended.
+/// The end time of this thread's last run.
 thread_local Ticks resting_time = 0;
-/// The run going on in this thread, or nullptr.
+/// The run in progress in this thread, or nullptr.
 [[gnu::tls_model("initial-exec")]] thread_local Cores* running = nullptr;
-/// The same while one of its cores is running, by what an access means there: it is charged, or is
-/// a step. initial-exec: every hook asks, and must not pay a call for it.
+/// The same while one of its cores is running, by the meaning of an access there: a charge or a
+/// step. initial-exec: every hook reads it, and must not pay a call for that.
 [[gnu::tls_model("initial-exec")]] thread_local VirtualCores* charging = nullptr;
 [[gnu::tls_model("initial-exec")]] thread_local OrderedCores* stepping = nullptr;
 /// Whether one of its cores is running, and looks ahead.
 [[gnu::tls_model("initial-exec")]] thread_local bool looking_ahead = false;
-/// Where the events of this thread's run go, or nullptr.
+/// The destination of the events of this thread's run, or nullptr.
 [[gnu::tls_model("initial-exec")]] thread_local Timeline* recorded_into = nullptr;
-/// Of the last scripted run, and of the last run that left cores behind.
+/// Of the last scripted run, and of the last run with cores left behind.
 thread_local std::vector<ScriptStep> script_steps;
 thread_local std::string why_left_behind;
 
@@ -43,7 +43,8 @@ Cores* at_work() {
   return charging != nullptr ? static_cast<Cores*>(charging) : static_cast<Cores*>(stepping);
 }
 
-/// Keeps cores that have not all left for good: what stands on their stacks can't be destroyed.
+/// Keeps for good the cores of a run that have not all left: the objects on their stacks can't be
+/// destroyed.
 void keep_for_good(std::unique_ptr<Cores> cores) {
   static std::mutex one_at_a_time;
   static auto* const kept = new std::vector<std::unique_ptr<Cores>>;
@@ -150,7 +151,7 @@ void VirtualCrewMember::rest(std::uint64_t duration, const std::atomic<std::uint
 
 namespace {
 
-/// The cores for a run, at work from here to the end of the scope, but while the monitor looks on.
+/// Marks a run's cores as at work until the end of the scope, except while the monitor looks on.
 class CoresAtWork {
  public:
   CoresAtWork(const VirtualCrewOptions& options, std::function<void(VirtualCrewMember&)> body)
@@ -178,7 +179,7 @@ class CoresAtWork {
   bool run(const std::function<bool()>& monitor) {
     set_at_work(true);
     const bool left = cores_->run(resting_time, [&] {
-      set_at_work(false);  // whoever looks on from outside costs nothing
+      set_at_work(false);  // accesses from outside are not charged
       const bool goes_on = monitor();
       set_at_work(true);
       return goes_on;

@@ -15,11 +15,11 @@ namespace heddle {
 /// How a crew of virtual cores is started. The names are those of CrewOptions.
 struct VirtualCrewOptions {
   int workers = 1;
-  std::uint64_t poll_us = 50;          ///< how often the monitor is asked, in virtual time
-  std::uint64_t grace_us = 5'000'000;  ///< how long workers may take to leave, likewise
-  bool take_turns = true;  ///< every worker has a core of its own: nothing to take turns for
+  std::uint64_t poll_us = 50;          ///< interval of the monitor, in virtual time
+  std::uint64_t grace_us = 5'000'000;  ///< how long workers may take to leave, in virtual time
+  bool take_turns = true;  ///< every worker has a core of its own, so no turns are taken
   MachineOptions machine = {};
-  std::size_t memory_bytes = 0;  ///< of the database; caches hold a share of it from the start
+  std::size_t memory_bytes = 0;  ///< size of the database; caches hold a share of it from the start
 };
 
 /// One virtual core, as its worker sees it between transactions.
@@ -37,15 +37,15 @@ class VirtualCrewMember {
   int worker_;
 };
 
-/// N cores simulated in one thread, in virtual time (DESIGN §2).
+/// N cores simulated in one thread, in virtual time.
 ///
 /// Each core is a fiber with a clock of its own. Before every access to shared memory it is charged
-/// what the access costs, and once it is ahead of the others by more than the skew, the core whose
-/// clock is lowest goes on. Accesses happen one after the other, in the order of their virtual
-/// times up to the skew, and the same run is the same to the bit wherever it is made. Waiting costs
-/// no steps: a parked core is out of the running until what it waits for moves.
+/// the cost of the access. Once it is ahead of the others by more than the skew, the core whose
+/// clock is lowest runs. Accesses happen one after the other, in the order of their virtual times
+/// up to the skew, and the same run gives bit-identical results on every host. Waiting costs no
+/// steps: a parked core is not scheduled until the word it waits for changes.
 ///
-/// To meet orders that the costs would never bring about, something else may decide who goes on
+/// To reach orders that the costs would never produce, another rule may pick the next core
 /// (machine/schedule.h).
 ///
 /// Outside a run (population, checks) nothing is charged and time stands still.
@@ -66,21 +66,21 @@ struct VirtualMachine {
   static void on_control() noexcept;
   static void prefetch(const std::byte* from, std::size_t bytes) noexcept;
   static void on_transaction() noexcept;
-  /// Whether the cores fetch rows before they use them: if they can fetch any lines meanwhile.
+  /// Whether the cores fetch rows before they use them: if the model lets them fetch lines ahead.
   [[nodiscard]] static bool looks_ahead() noexcept;
   static void fetch_ahead(const void* from, std::size_t bytes) noexcept;
 
-  /// A number to spread shared objects by. Not the address, which is another every time: lines are
-  /// numbered as they are touched.
+  /// A number for hashing shared objects. Not the address, which differs in every process: lines
+  /// are numbered as they are touched.
   [[nodiscard]] static std::uintptr_t number_of(const void* object) noexcept;
-  /// A number that all take shared objects in the order of. As if by address, but the same in every
-  /// process (Pages::place). Not by who is touched first: that would be the hottest, as on no real
-  /// machine, and transactions that lock in this order would hold it longest.
+  /// A number for a global order of shared objects. As if by address, but the same in every process
+  /// (Pages::place). Not the order of first touch: that would put the hottest objects first, as on
+  /// no real machine, and transactions that lock in this order would hold them longest.
   [[nodiscard]] static std::uintptr_t order_of(const void* object) noexcept;
 
-  /// The core's clock; outside a run, when the last one in this thread ended.
+  /// The core's clock; outside a run, the end time of this thread's last one.
   [[nodiscard]] static Ticks now() noexcept;
-  /// Outside a run: time is to go on from here in this thread.
+  /// Outside a run: sets the time from which this thread continues.
   static void resume_at(Ticks time) noexcept;
   [[nodiscard]] static double ticks_per_us() noexcept { return kTicksPerUs; }
   [[nodiscard]] static Ticks ticks(double us) noexcept {
@@ -91,7 +91,8 @@ struct VirtualMachine {
   }
 
   static void relax(int& spins, const void* on = nullptr) noexcept;
-  /// A wait parks at once: parking is free here, and waking is as fast as a spinning core would be.
+  /// A wait parks at once: parking is free here, and a wake-up is as fast as a spinning core would
+  /// be.
   [[nodiscard]] static int spins_before_park() noexcept { return 0; }
   static void pause() noexcept;
   static void yield() noexcept;
@@ -101,13 +102,13 @@ struct VirtualMachine {
   static void unpark_all() noexcept;
   static void idle(Ticks duration, const std::atomic<std::uint64_t>& stop) noexcept;
 
-  /// From here on what happens in the run of this thread is recorded; nullptr: no longer.
+  /// Records the run of this thread from here on; nullptr: stops recording.
   static void record_into(Timeline* timeline) noexcept;
   [[nodiscard]] static bool recording() noexcept;
-  /// The running core's event, at its time.
+  /// Records an event of the running core at its time.
   static void record(std::uint16_t what, std::uint32_t subject, std::uint64_t number) noexcept;
 
-  /// As many as are asked for.
+  /// The greatest number of cores that can be simulated.
   [[nodiscard]] static int cores() noexcept { return kMostCores; }
   static constexpr int kMostCores = 256;
 
@@ -116,7 +117,8 @@ struct VirtualMachine {
 
   [[nodiscard]] static Crew crew(const MachineOptions& machine, int workers, bool take_turns,
                                  std::size_t memory_bytes) {
-    // A core that spins for ever does so until then, and where such are looked for it is soon told.
+    // A core that spins forever does so until then; schedule exploration, which looks for such
+    // cores, uses a short limit.
     constexpr std::uint64_t kExploringGraceUs = 100'000;
     const bool explores = machine.schedule.kind != ScheduleKind::clock;
     return {.workers = workers,
@@ -129,14 +131,14 @@ struct VirtualMachine {
   /// Runs `body(member)` on every virtual core, and `monitor()` every `poll_us` of virtual time
   /// until it returns false; then until every core has returned.
   ///
-  /// False: some cores never will, and were left where they stood; left_behind() says why. That is
-  /// so if all are parked with nobody left to wake them, if one is parked on a word that has moved
-  /// on, or if one has not returned `grace_us` after the monitor's end. What they stand on is kept
-  /// for good, and whatever they use must be, too.
+  /// False: some cores never will, and were left where they stood; left_behind() gives the reason.
+  /// That is the case if all are parked with none left to wake them, if one is parked on a word
+  /// that has changed, or if one has not returned `grace_us` after the monitor's end. Their stacks
+  /// are kept for good, and everything they use must be kept, too.
   [[nodiscard]] static bool run_crew(const VirtualCrewOptions& options,
                                      std::function<void(Member&)> body,
                                      const std::function<bool()>& monitor);
-  /// Why the last run in this thread left cores behind; empty if it did not.
+  /// The reason why the last run in this thread left cores behind; empty if it did not.
   [[nodiscard]] static const std::string& left_behind() noexcept;
 };
 

@@ -20,7 +20,7 @@
 
 namespace heddle {
 
-/// A run on cores with a clock each, of which the one goes on whose clock is lowest.
+/// A run on cores with a clock each; the core whose clock is lowest runs.
 class VirtualCores final : public Cores {
  public:
   VirtualCores(const VirtualCrewOptions& options, std::function<void(VirtualCrewMember&)> body)
@@ -44,7 +44,7 @@ class VirtualCores final : public Cores {
         ranks_(cores_.size()),
         core_of_rank_(cores_.size() + 1),
         clocks_(cores_.size() + 1) {
-    // The monitor ranks first; the cores as the seed has it.
+    // The monitor ranks first; the seed orders the cores.
     std::iota(ranks_.begin(), ranks_.end(), 1);
     std::mt19937_64 random(options.machine.seed);
     for (std::size_t i = ranks_.size(); i > 1; --i) std::swap(ranks_[i - 1], ranks_[random() % i]);
@@ -54,7 +54,7 @@ class VirtualCores final : public Cores {
     if (schedule.kind == ScheduleKind::delays) {
       delays_.emplace(schedule.delay_every,
                       std::max<Ticks>(1, VirtualMachine::ticks(schedule.delay_us)), random());
-      word_ = std::max<Ticks>(1, word_);  // or time stands still, and no step is seen
+      word_ = std::max<Ticks>(1, word_);  // or time would stand still, and no step would be seen
     }
   }
 
@@ -85,8 +85,8 @@ class VirtualCores final : public Cores {
            address % CacheLines::kLineBytes;
   }
 
-  // Nearly every access is to a line at hand: that way is kept so short that it needs no stack
-  // frame, and every other is a function of its own.
+  // Nearly every access is to a line at hand: that path is kept so short that it needs no stack
+  // frame, and every other path is a separate function.
   void load(const void* address, std::size_t bytes) {
     if (bytes > CacheLines::kLineBytes) [[unlikely]]
       return load_lines(address, bytes);
@@ -101,7 +101,7 @@ class VirtualCores final : public Cores {
     clock_ += word_ + lines_.drain(core_, clock_);
     spend(lines_.cost(core_, address, CacheLines::Access::exchange, clock_));
   }
-  /// The lines travel together, and with the one that is read next; who reads waits for all.
+  /// The lines travel together, and with the one that is read next; a reader waits for all of them.
   void prefetch(const std::byte* from, std::size_t bytes) {
     for (std::size_t at = 0; at < bytes; at += CacheLines::kLineBytes) lines_.expect(from + at);
     Ticks longest = 0;
@@ -125,7 +125,7 @@ class VirtualCores final : public Cores {
 
   void pause() override { spend(pause_); }
 
-  /// It waits for whoever had a line alone last.
+  /// It waits for the core that last had the line exclusively.
   [[nodiscard]] TimelineEvent spin(const void* on) override {
     const int writer = on == nullptr ? core_ : lines_.owner(on, core_);
     return event(Timeline::kSpun,
@@ -144,7 +144,7 @@ class VirtualCores final : public Cores {
     for (std::size_t other = 0; other < cores_.size(); ++other) {
       Parking& parking = cores_[other].parking;
       if (parking.word == nullptr || (word != nullptr && parking.word != word)) continue;
-      // Whoever wakes it may be behind it by the skew.
+      // The waking core may be behind it by the skew.
       const Ticks seen = std::max(clock_ + wake_, parking.since);
       parking = {};
       if (clocks_.key(other) > key(other, seen)) schedule(other, seen);
@@ -154,7 +154,7 @@ class VirtualCores final : public Cores {
 
  private:
   static constexpr double kTicksPerNs = VirtualMachine::kTicksPerUs / 1000;
-  /// A time's low bits are its core's rank: who goes first of two at the same moment.
+  /// A time's low bits are its core's rank, which decides between two cores at the same moment.
   static constexpr int kRankBits = 9;
   static_assert((1 << kRankBits) > VirtualMachine::kMostCores + 1);
   /// No wait ends later, unless it does not end by itself: some two weeks.
@@ -178,12 +178,12 @@ class VirtualCores final : public Cores {
   void schedule_monitor(Ticks time) { clocks_.set(monitor(), time << kRankBits); }
   [[nodiscard]] std::size_t monitor() const { return cores_.size(); }
   [[nodiscard]] std::size_t index() const { return static_cast<std::size_t>(core_); }
-  /// Whose turn it is.
+  /// The core whose turn it is.
   [[nodiscard]] std::size_t first() const {
     return core_of_rank_[clocks_.first() & ((1U << kRankBits) - 1)];
   }
 
-  /// What a core does from the beginning to the end.
+  /// A core's life from the beginning to the end.
   void work(std::size_t core) {
     VirtualCrewMember member(static_cast<int>(core));
     body_(member);
@@ -193,7 +193,7 @@ class VirtualCores final : public Cores {
   }
 
   void load_line(const void* address) {
-    // The line this core has just read, with nobody running in between.
+    // The line that this core has just read, with no other core running in between.
     if (line_of(address) != last_read_) return load_another_line(address);
     spend(word_);
   }
@@ -224,20 +224,20 @@ class VirtualCores final : public Cores {
   /// The lines after the first, one after the other.
   void stream(std::size_t bytes) { clock_ += stream_ * ((bytes - 1) / CacheLines::kLineBytes); }
 
-  /// Lets time pass for the running core, and others go on if it is far enough ahead of them.
+  /// Advances the running core's clock, and lets others run if it is far enough ahead of them.
   void spend(Ticks time) {
     clock_ += time;
     if (clock_ > horizon_) [[unlikely]]
       pass_horizon();
   }
-  /// What the core waits for is there at this time, and what it prefetched.
+  /// The data that the core waits for has arrived at this time, and so have its prefetched lines.
   void arrive(Ticks time) {
     clock_ = std::max(time, prefetched_at_);
     if (clock_ > horizon_) [[unlikely]]
       pass_horizon();
   }
 
-  /// Where cores are held up, every step comes here.
+  /// Where cores are delayed, every step passes through here.
   [[gnu::noinline]] void pass_horizon() {
     if (delays_) [[unlikely]] {
       clock_ += delays_->step();
@@ -246,14 +246,14 @@ class VirtualCores final : public Cores {
     give_way(clock_);
   }
 
-  /// Out of the running until somebody wakes it, or until a time.
+  /// Deschedules the core until another one wakes it, or until a time.
   void sleep(const Parking& parking, Ticks until) {
     cores_[index()].parking = parking;
     give_way(until);
     cores_[index()].parking = {};
   }
 
-  /// Gives the thread away until the core's time has come again.
+  /// Yields the thread until the core's time has come again.
   void give_way(Ticks until) {
     const std::size_t self = index();
     if (until != kNever) [[likely]] {
@@ -267,7 +267,7 @@ class VirtualCores final : public Cores {
     }
   }
 
-  /// Where to go on, settings for it made.
+  /// The fiber to continue with; updates the state for it.
   Fiber& next_fiber() {
     last_read_ = 0;
     prefetched_at_ = 0;
@@ -286,14 +286,14 @@ class VirtualCores final : public Cores {
       others_horizon_ = std::exchange(horizon_, 0);
   }
 
-  /// Lets the cores go on until it is the monitor's turn, or all have left.
+  /// Lets the cores run until it is the monitor's turn, or all have left.
   void go_on_until(Ticks time) {
     schedule_monitor(time);
     if (first() != monitor()) outside_.switch_to(next_fiber());
   }
 
-  /// Whether there are cores that nobody will wake. Looked for at each poll; while others go on,
-  /// who was not parked before the last one may be about to be woken.
+  /// Whether there are cores that no other core will wake. Checked at each poll; while others run,
+  /// a core that was not parked at the last poll may be about to be woken.
   bool leave_those_asleep() {
     if (rescue_) return false;
     const bool all = clocks_.first_without(monitor()) == Earliest::kNever;
@@ -313,14 +313,14 @@ class VirtualCores final : public Cores {
   std::vector<Core> cores_;
   std::vector<std::uint32_t> ranks_;
   std::vector<std::size_t> core_of_rank_;
-  Earliest clocks_;    ///< when each core goes on, and, last, the monitor
-  Ticks horizon_ = 0;  ///< later than this the running core has to give way
+  Earliest clocks_;    ///< when each core runs next and, last, the monitor
+  Ticks horizon_ = 0;  ///< the running core has to yield at a later time
   std::uintptr_t last_read_ = 0;
-  Ticks prefetched_at_ = 0;  ///< when the lines asked for ahead have arrived
+  Ticks prefetched_at_ = 0;  ///< when the prefetched lines have arrived
   std::size_t left_to_do_ = 0;
-  Ticks latest_ = 0;  ///< when the last core to leave did
+  Ticks latest_ = 0;  ///< when the last core left
   std::optional<Delays> delays_;
-  Ticks others_horizon_ = 0;  ///< the horizon, where cores are held up
+  Ticks others_horizon_ = 0;  ///< the horizon, where cores are delayed
   Fiber outside_;
 };
 

@@ -6,8 +6,8 @@
 
 namespace heddle {
 
-/// Refers to something that can be called, which must outlive it: a parameter type for functions
-/// that are not templates.
+/// A non-owning reference to a callable, which must outlive it: a parameter type for functions that
+/// are not templates.
 template <class Signature>
 class FunctionRef;
 

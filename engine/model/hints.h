@@ -9,11 +9,11 @@
 
 namespace heddle {
 
-/// A key that a transaction names before it starts: one that it is going to touch and that may be
+/// A key that a transaction names before it starts: one that it is going to access and that may be
 /// hot ("Application hints", SMF, VLDB 2024, §4.1.1).
 ///
-/// Its state says which table it is a key of, what is done to it, and what the hint is called:
-/// `Signature::access(state)`. Where a row is read and then written, it is the write's.
+/// The state gives the key's table, the kind of access and the name of the hint:
+/// `Signature::access(state)`. Where a row is read and then written, it is the state of the write.
 struct Hint {
   std::uint64_t key = 0;  ///< `word_of` it; of a scan the first key of its range, as in traces
   AccessId state = kNoState;
@@ -21,9 +21,9 @@ struct Hint {
   bool operator==(const Hint&) const = default;
 };
 
-/// What one transaction passes besides its type, in the order of its first accesses. Transactions
-/// of a type whose states are no loops pass the same states in the same order, so that the keys
-/// make a vector whose places have a meaning; in a loop there are as many as it has rounds.
+/// The hints of one transaction besides its type, in the order of its first accesses. Transactions
+/// of a type without loop states pass the same states in the same order, so that the keys form a
+/// vector whose positions have a meaning; a loop contributes one hint per round.
 class Hints {
  public:
   static constexpr std::size_t kMost = 128;

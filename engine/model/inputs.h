@@ -9,8 +9,8 @@
 
 namespace heddle {
 
-/// The inputs of a workload's transactions, for those to whom an input is opaque: bytes that can be
-/// copied, behind a pointer aligned as `kAlignment` says.
+/// The inputs of a workload's transactions for code that does not know the input's type: trivially
+/// copyable bytes behind a pointer aligned to `kAlignment`.
 class Inputs {
  public:
   static constexpr std::size_t kAlignment = alignof(std::uint64_t);
@@ -20,37 +20,38 @@ class Inputs {
   Inputs& operator=(const Inputs&) = delete;
   virtual ~Inputs() = default;
 
-  /// How large an input is; a multiple of `kAlignment`.
+  /// The size of an input; a multiple of `kAlignment`.
   [[nodiscard]] virtual std::size_t input_bytes() const = 0;
-  /// Makes an input in memory of `input_bytes()`, of no transaction in particular.
+  /// Constructs a default input in `input_bytes()` of memory.
   virtual void make_input(std::byte* input) const = 0;
   /// Draws the next transaction of a worker into an input. Returns its type.
   /// @param now_us the machine's clock
   virtual int draw(Random& random, int worker, int workers, std::uint64_t now_us,
                    std::byte* input) = 0;
   [[nodiscard]] virtual int type_of(const std::byte* input) const = 0;
-  /// A type's share of all transactions in the long run, 0 to 1; nothing where every draw is
-  /// independent of the others, so that those drawn in any window are a sample of it.
+  /// A type's share of all transactions in the long run, 0 to 1. Empty where draws are independent
+  /// of each other, so that those of any window are a sample of it.
   [[nodiscard]] virtual std::optional<double> share(int /*type*/) const { return {}; }
 
   /// Whether transactions pass hints.
   [[nodiscard]] virtual bool has_hints() const = 0;
-  /// Appends those of an input.
+  /// Appends the hints of an input.
   virtual void hints(const std::byte* input, Hints& hints) const = 0;
 
   /// Whether transactions arrive by a clock of their own, whether or not a worker is free: an open
-  /// loop. If not, a worker's next transaction arrives when the one before has ended.
+  /// loop. In a closed loop a worker's next transaction arrives when its previous one ends.
   ///
-  /// The clock counts microseconds, runs on from one run to the next, and stands still between
-  /// them. `next_arrival_us` is asked by the worker itself during a run, `arrived` and `begun` only
-  /// before and after.
+  /// The clock counts microseconds, continues from one run to the next, and stands still between
+  /// runs. During a run a worker calls `next_arrival_us` for itself; `arrived` and `begun` are
+  /// called only before and after a run.
   [[nodiscard]] virtual bool open_loop() const = 0;
-  /// When the transaction arrives that `draw` gives the worker next; never earlier than the one
-  /// before.
+  /// The arrival time of the transaction that `draw` gives the worker next; never earlier than that
+  /// of its previous one.
   [[nodiscard]] virtual double next_arrival_us(int worker) const = 0;
-  /// How many transactions arrive before a time, for all workers, from the clock's beginning.
+  /// The number of transactions, over all workers, that arrive before a time, from the clock's
+  /// start.
   [[nodiscard]] virtual double arrived(double us) const = 0;
-  /// How many `draw` has given since then, to all workers.
+  /// The number of transactions that `draw` has given all workers since the clock's start.
   [[nodiscard]] virtual double begun() const = 0;
 };
 

@@ -8,18 +8,18 @@
 
 namespace heddle {
 
-/// A value as a declaration states it: nothing, a number, a text, or a list of names.
+/// A value in a declaration: nothing, a number, a text, or a list of names.
 using OptionValue =
     std::variant<std::monostate, std::int64_t, double, std::string, std::vector<std::string>>;
 
-/// What the text of an option is read as.
+/// How the text of an option is parsed.
 enum class OptionKind : std::uint8_t {
   integer,
   real,
   flag,    ///< true or false
   choice,  ///< one of a few names
   text,
-  names,  ///< with commas between them
+  names,  ///< separated by commas
 };
 
 [[nodiscard]] constexpr std::string_view to_string(OptionKind kind) {
@@ -34,16 +34,16 @@ enum class OptionKind : std::uint8_t {
   return "";
 }
 
-/// The declaration of one option. Settings files, checks of ranges and pages of documentation are
-/// made from it.
+/// The declaration of one option. Settings files, range checks and documentation pages are
+/// generated from it.
 struct OptionSpec {
   std::string name;
   OptionKind kind;
-  OptionValue fallback = {};              ///< the default; nothing: the sentence says what holds
-  OptionValue least = {};                 ///< of a number with a range
-  OptionValue most = {};                  ///< of a number with a range
-  std::vector<OptionValue> choices = {};  ///< the only values; empty: the kind and range decide
-  std::string sentence;                   ///< what the option does, for people
+  OptionValue fallback = {};  ///< the default; nothing: the sentence states what holds then
+  OptionValue least = {};     ///< of a number with a range
+  OptionValue most = {};      ///< of a number with a range
+  std::vector<OptionValue> choices = {};  ///< the only values; empty: kind and range decide
+  std::string sentence;                   ///< the description shown to users
 };
 
 }  // namespace heddle

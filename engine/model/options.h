@@ -21,15 +21,15 @@
 
 namespace heddle {
 
-/// Options as they arrive from a command line or a configuration file: names and texts.
+/// Options as a command line or a configuration file passes them: names and texts.
 using OptionMap = std::map<std::string, std::string>;
 
-/// Turns an OptionMap into typed values, and keeps the declarations it was given on the way. Every
+/// Converts an OptionMap to typed values and records the declarations that its calls make. Every
 /// error is a std::invalid_argument that names the key, the value given and what is allowed.
 ///
 /// Each call declares one option: its key, its default (what `value` holds), its range and its
-/// sentence. It stores what the map has for the key in `value`. Declare each option once, then call
-/// `finish`, which refuses keys that no call has declared.
+/// description. It stores the map's value for the key in `value`. Declare each option once, then
+/// call `finish`, which rejects keys that no call has declared.
 class OptionReader {
  public:
   /// `owner` is what the options belong to, for messages: "tpcc".
@@ -67,7 +67,7 @@ class OptionReader {
     read_number(key, OptionKind::real, value, least, most, sentence);
   }
 
-  /// One of a few names, each of which stands for a value.
+  /// One of several names, each of which stands for a value.
   template <class T>
   void choice(const std::string& key, T& value,
               std::initializer_list<std::pair<std::string_view, std::type_identity_t<T>>> allowed,
@@ -83,7 +83,7 @@ class OptionReader {
       if (each == name) value = meaning;
     }
   }
-  /// One of a few names.
+  /// One of several names.
   void choice(const std::string& key, std::string& value,
               const std::vector<std::string_view>& allowed, const std::string& sentence) {
     choose(key, OptionKind::choice, value, allowed, sentence);
@@ -105,7 +105,7 @@ class OptionReader {
     if (text != nullptr) value = *text;
   }
 
-  /// Names with commas between them.
+  /// Names separated by commas.
   void names(const std::string& key, std::vector<std::string>& value, const std::string& sentence) {
     const std::string* text =
         declare({.name = key, .kind = OptionKind::names, .fallback = value, .sentence = sentence});
@@ -115,7 +115,7 @@ class OptionReader {
     for (std::string name; std::getline(list, name, ',');) value.push_back(name);
   }
 
-  /// Refuses keys that were never declared, and lists those that were.
+  /// Rejects keys that were not declared, and lists the declared ones.
   void finish() const {
     for (const auto& [key, text] : options_) {
       const bool known =
@@ -129,18 +129,18 @@ class OptionReader {
     }
   }
 
-  /// Refuses a value that reads well but does not fit the others.
+  /// Rejects a value that parses but conflicts with others.
   [[noreturn]] void reject(const std::string& key, const std::string& given,
                            const std::string& allowed) const {
     throw std::invalid_argument(owner_ + ": option '" + key + "' is '" + given +
                                 "'; allowed: " + allowed);
   }
 
-  /// What has been declared, in order.
+  /// The declarations so far, in order.
   [[nodiscard]] const std::vector<OptionSpec>& specs() const { return specs_; }
 
  private:
-  /// Keeps the declaration; the text that the map has for it, or nullptr.
+  /// Records the declaration. Returns the map's text for it, or nullptr.
   const std::string* declare(OptionSpec spec) {
     specs_.push_back(std::move(spec));
     const auto found = options_.find(specs_.back().name);
@@ -170,7 +170,7 @@ class OptionReader {
     T number{};
     const char* end = text->data() + text->size();
     const auto [stopped_at, error] = std::from_chars(text->data(), end, number);
-    // Written so that not-a-number is refused as well.
+    // Written so that NaN is rejected as well.
     if (error != std::errc{} || stopped_at != end || !(number >= least && number <= most)) {
       std::ostringstream range;
       range << (kind == OptionKind::integer ? "an integer" : "a number") << " from " << least
@@ -200,7 +200,7 @@ class OptionReader {
   std::vector<OptionSpec> specs_;
 };
 
-/// Options of a type whose `read` declares each of them, as a map has them.
+/// Reads from a map the options of a type whose `read` declares each of them.
 template <class Options>
 [[nodiscard]] Options read_options(OptionReader& reader) {
   Options options;

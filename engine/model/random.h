@@ -15,8 +15,8 @@ class Random {
     for (std::uint64_t& word : state_) word = split_mix(seed);
   }
 
-  /// A generator for one part of a job, so that the parts do not depend on each other's draws:
-  /// the same (seed, part) gives the same stream, neighbouring parts give unrelated ones.
+  /// A generator for one part of a job, so that the parts do not depend on each other's draws: the
+  /// same (seed, part) gives the same stream, neighbouring parts give unrelated streams.
   [[nodiscard]] static constexpr Random stream(std::uint64_t seed, std::uint64_t part) noexcept {
     return Random(split_mix(seed) ^ (part * kGolden));
   }
@@ -56,7 +56,7 @@ class Random {
   }
 
  private:
-  // 128 bits are a compiler's extension; this spelling keeps -Wpedantic quiet.
+  // 128-bit integers are a compiler extension; this spelling avoids a warning under -Wpedantic.
   __extension__ using Wide = unsigned __int128;
   static constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
 

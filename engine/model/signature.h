@@ -25,7 +25,7 @@ enum class AccessKind : std::uint8_t { read, update, insert, remove, scan, read_
   return "unknown";
 }
 
-/// One static access of a transaction type. `loop`: it runs any number of rounds, none included.
+/// One static access of a transaction type. `loop`: it runs any number of rounds, possibly none.
 struct AccessSpec {
   std::string name;
   std::string table;
@@ -43,8 +43,8 @@ struct TypeSpec {
   bool operator==(const TypeSpec&) const = default;
 };
 
-/// What a policy is a policy for: the read-write types of a workload and their accesses. A *state*
-/// is one access of one type; states are numbered through the types, 0 first.
+/// The read-write types of a workload and their accesses, for which a policy is made. A *state* is
+/// one access of one type; states are numbered across the types, from 0.
 struct Signature {
   std::string workload;
   std::vector<TypeSpec> types;
@@ -71,7 +71,7 @@ struct Signature {
                             " states; there is no state " + std::to_string(state));
   }
 
-  /// The access behind `state`. Throws std::out_of_range.
+  /// The access of `state`. Throws std::out_of_range.
   [[nodiscard]] const AccessSpec& access(std::size_t state) const {
     const std::size_t type = type_of(state);
     return types[type].accesses[state - first_state(type)];

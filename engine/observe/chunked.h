@@ -9,11 +9,11 @@
 
 namespace heddle::check {
 
-/// An array that grows without moving what it holds, so that adding to it costs the same each time.
+/// An array that grows without moving its elements, so that appending costs the same each time.
 ///
-/// Its memory is not touched before something is put there. The first few chunks come from the heap
-/// and go back there, for most logs are short and many; those of a long one lie in huge pages, for
-/// which nobody waits 4 KiB by 4 KiB.
+/// Its memory is not touched before an element is added. The first few chunks come from the heap
+/// and are returned to it, because most logs are short and many; those of a long log lie in huge
+/// pages, which avoids a page fault every 4 KiB.
 template <class T>
 class Chunked {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -29,14 +29,16 @@ class Chunked {
 
   void push_back(const T& value) { extend() = value; }
 
-  /// One more, which holds whatever was there. Stays where it is until the array is destroyed.
+  /// Appends an element with unspecified content. It keeps its address until the array is
+  /// destroyed.
   [[nodiscard]] T& extend() {
     if (next_ == end_) [[unlikely]]
       next_chunk();
     return *next_++;
   }
 
-  /// Makes room for so many in all, in memory that is there: nobody will wait for it later.
+  /// Reserves memory for `size` elements in all, and touches it, so that no page fault happens
+  /// later.
   void reserve(std::size_t size) {
     while (chunks_.size() << kChunkBits < size) {
       T* const chunk = make_chunk();
@@ -46,7 +48,7 @@ class Chunked {
     }
   }
 
-  /// Drops what comes after the first `size`.
+  /// Removes the elements after the first `size`.
   void truncate(std::size_t size) {
     if (size == this->size()) return;
     used_ = (size + kMask) >> kChunkBits;
@@ -63,7 +65,7 @@ class Chunked {
   }
   [[nodiscard]] bool empty() const { return size() == 0; }
 
-  /// It is in pieces of this many, the last of which need not be full.
+  /// Elements per chunk; the last chunk need not be full.
   static constexpr int kChunkBits = 11;
   static constexpr std::size_t kChunk = std::size_t{1} << kChunkBits;
   static constexpr std::size_t kMask = kChunk - 1;
@@ -109,13 +111,13 @@ class Chunked {
     pages_.swap(other.pages_);
   }
 
-  T* next_ = nullptr;       ///< where the next one goes,
+  T* next_ = nullptr;       ///< the next free element,
   T* end_ = nullptr;        ///< unless that is the end of the last chunk in use
-  std::size_t used_ = 0;    ///< chunks in use
+  std::size_t used_ = 0;    ///< number of chunks in use
   std::vector<T*> chunks_;  ///< all of them
   std::vector<std::unique_ptr<T[], Deallocate>> heap_;
   std::vector<Pages> pages_;
-  std::size_t page_used_ = Pages::kHugePage;  ///< of the last page
+  std::size_t page_used_ = Pages::kHugePage;  ///< bytes of the last page
 };
 
 }  // namespace heddle::check

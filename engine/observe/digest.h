@@ -18,9 +18,9 @@ __extension__ using Wide = unsigned __int128;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-/// The checksum so far, and eight bytes more of the content: CRC-32C where the processor has an
-/// instruction for it, which is on all x86-64 made since 2009. It is asked for by name, because the
-/// compiler would otherwise have to be told to build everything for those. A digest is only ever
+/// Updates a checksum with eight more bytes of the content: CRC-32C where the processor has an
+/// instruction for it, as all x86-64 processors made since 2009. The instruction is named in
+/// assembly, because otherwise the whole build would have to require those. A digest is only
 /// compared with others of its run.
 [[nodiscard, gnu::always_inline]] inline std::uint64_t and_word(std::uint64_t sum,
                                                                 const std::byte* content) {
@@ -34,8 +34,7 @@ __extension__ using Wide = unsigned __int128;
 #endif
 }
 
-/// The instruction waits for the one before it: of a longer content, this many are under way at
-/// once.
+/// The instruction waits for its predecessor; of a longer content, this many are in flight at once.
 inline constexpr std::size_t kLanes = 4;
 inline constexpr std::size_t kShort = 8;  ///< words
 
@@ -58,7 +57,7 @@ inline constexpr std::size_t kShort = 8;  ///< words
     }
   }
   lanes[0] = and_words(lanes[0], content, words % kLanes);
-  // A checksum of the checksums would be the same for words that have changed places: it is linear.
+  // A checksum of the checksums would not change when words are exchanged: it is linear.
   const std::uint64_t both =
       multiplied((lanes[0] | lanes[1] << 32) + kGolden, lanes[2] ^ lanes[3] << 32 ^ kGolden);
   return static_cast<std::uint32_t>(both ^ both >> 32);
@@ -66,12 +65,12 @@ inline constexpr std::size_t kShort = 8;  ///< words
 
 }  // namespace digest
 
-/// 32 bits that tell two contents of the same length apart (a multiple of 8 bytes).
+/// 32 bits that distinguish two contents of the same length (a multiple of 8 bytes).
 [[nodiscard]] inline std::uint32_t digest_of(const void* content, std::size_t bytes) noexcept {
   return digest::of_words(static_cast<const std::byte*>(content), bytes / 8);
 }
 
-/// The same of a content whose length the compiler knows: without a loop if it is short.
+/// The same for a content of constant length: without a loop if it is short.
 template <std::size_t kBytes>
 [[nodiscard]] std::uint32_t digest_of_prefix(const void* content) noexcept {
   if constexpr (kBytes / 8 > 4 * digest::kLanes) {

@@ -8,50 +8,51 @@
 
 namespace heddle::check {
 
-/// What a run left behind for the checker. Nothing here knows the engine: a history is attempts at
-/// transactions, and the versions of rows they were given and left.
+/// The record of a run for the checker. It is independent of the engine: a history consists of
+/// attempts at transactions, and the versions of rows that they read and wrote.
 
-/// What an operation is.
+/// The kind of an operation.
 enum class Kind : std::uint8_t {
-  read,    ///< was given a version of a row
-  miss,    ///< was told that there is no such row
-  write,   ///< left a version of a row
+  read,    ///< read a version of a row.
+  miss,    ///< found no such row.
+  write,   ///< wrote a version of a row.
   remove,  ///< deleted a row
-  range,   ///< looked at all rows of a range: the reads of kOfRange that follow
-  broken,  ///< was given what no order of transactions explains; `version` is a Fault
+  range,   ///< scanned all rows of a range: the reads of kOfRange that follow.
+  broken,  ///< read something that no order of transactions explains; `version` is a Fault.
 };
 
-/// What an operation of Kind::broken saw.
+/// What an operation of Kind::broken has read.
 enum class Fault : std::uint8_t {
-  foreign_row = 1,  ///< under one key the row of another
-  out_of_order,     ///< a scan's rows in another order than asked for, or one twice
-  out_of_range,     ///< a row beyond a scan's bounds
-  own_write,        ///< not what the transaction itself had just written or deleted
-  lost_write,       ///< a write that the commit knew nothing of
+  foreign_row = 1,  ///< the row of another key.
+  out_of_order,     ///< a scan's rows in the wrong order, or one of them twice.
+  out_of_range,     ///< a row outside a scan's bounds.
+  own_write,        ///< not what the transaction itself had just written or deleted.
+  lost_write,       ///< a write that is missing from the commit.
   count_
 };
 
-/// Said of an operation, bit by bit.
+/// Flags of an operation, one bit each.
 namespace flag {
-inline constexpr std::uint8_t kOfRange = 1;      ///< a read: one of the rows of the range before it
-inline constexpr std::uint8_t kUncommitted = 2;  ///< a read, a miss: `version` is a Dirty version
-inline constexpr std::uint8_t kInserted = 4;     ///< a write: the row was not there before
-/// A read: of what the transaction itself wrote. A write or delete: taken back by a rollback.
+inline constexpr std::uint8_t kOfRange = 1;  ///< a read: one of the rows of the range before it.
+inline constexpr std::uint8_t kUncommitted = 2;  ///< a read, a miss: `version` is a Dirty version.
+inline constexpr std::uint8_t kInserted = 4;     ///< a write: the row did not exist before.
+/// A read of the transaction's own write. A write or delete: taken back by a rollback.
 inline constexpr std::uint8_t kOwn = 8;
 }  // namespace flag
 
-/// One operation of an attempt that ended by its own wish. What it writes more than once is there
-/// once, as it left it.
+/// One operation of an attempt that committed or rolled back. Several writes to one row are
+/// recorded once, with the last content.
 struct Operation {
   std::uint64_t key = 0;  ///< a range: its first key
-  /// Which version: greater than that of any version of the record before it. Bits 3 to 6 count how
-  /// often its writer wrote the row (15: or more). A miss, a range: when it was.
+  /// The version: greater than every earlier version of the record. Bits 3 to 6 count how often its
+  /// writer wrote the row (15: that often or more). For a miss or a range: the time of the
+  /// operation.
   std::uint64_t version = 0;
   /// The record that held the row: a row that is deleted and inserted again may get another one,
-  /// and versions are only ordered within a record. A range: its last key.
+  /// and versions are only ordered within a record. For a range: its last key.
   std::uint64_t place = 0;
-  std::uint32_t digest = 0;  ///< of the content; a range: how many rows it was given
-  std::uint16_t bytes = 0;   ///< of content that the digest covers, counted from the row's first
+  std::uint32_t digest = 0;  ///< of the content; of a range: the number of its rows
+  std::uint16_t bytes = 0;   ///< length of the digested content, from the row's first byte
   std::uint8_t table = 0;
   Kind kind : 4 = Kind::read;
   std::uint8_t flags : 4 = 0;
@@ -64,8 +65,8 @@ static_assert(sizeof(Operation) == 32);
 /// How often the writer of a version had written the row; 15: that often or more.
 constexpr std::uint64_t writes_of(std::uint64_t version) { return version >> 3 & 15; }
 
-/// A version that its writer had not committed when it was read: its writer's worker, which of that
-/// worker's publishing attempts it was (`Attempt::incarnation`), and how often it had written.
+/// A version that was uncommitted when it was read: its writer's worker, the number of that
+/// worker's publishing attempt (`Attempt::incarnation`), and the number of writes up to it.
 struct Dirty {
   std::uint32_t worker;
   std::uint64_t incarnation;
@@ -82,22 +83,23 @@ struct Dirty {
 
 enum class End : std::uint8_t {
   committed,
-  rolled_back,  ///< by its own wish; what it saw had to be right all the same
-  aborted,      ///< by the protocol, to be tried again: its operations are not kept
+  rolled_back,  ///< by the transaction itself; what it read must be consistent all the same.
+  aborted,      ///< by the protocol, to be retried: its operations are not kept.
 };
 
 /// One attempt at a transaction.
 struct Attempt {
-  /// Readings of one clock: if `one.ended <= other.began`, the one had ended when the other began.
+  /// Readings of one clock: if `one.ended <= other.began`, the first had ended when the other
+  /// began.
   std::uint64_t began = 0;
   std::uint64_t ended = 0;
-  std::uint64_t first = 0;        ///< its operations: the first in its worker's log,
-  std::uint32_t operations = 0;   ///< and how many
-  std::uint64_t incarnation = 0;  ///< 0: it let nobody see anything before it committed
+  std::uint64_t first = 0;        ///< its operations: the first in its worker's log
+  std::uint32_t operations = 0;   ///< and their number
+  std::uint64_t incarnation = 0;  ///< 0: nothing was visible to others before it committed
   std::uint16_t type = 0;
   End end = End::committed;
   bool of_the_past = false;  ///< it read a state of the database from some time before it began
-  std::uint8_t reason = 0;   ///< why it was aborted: an index into History::reasons
+  std::uint8_t reason = 0;   ///< the abort reason: an index into History::reasons
 };
 
 /// One worker's attempts, in the order in which it made them.
@@ -105,9 +107,9 @@ struct WorkerLog {
   Chunked<Attempt> attempts;
   Chunked<Operation> operations;
 
-  /// Makes room for about so many bytes.
+  /// Reserves memory for about `bytes`.
   void reserve(std::size_t bytes) {
-    // A short transaction has five operations or so.
+    // A short transaction has about five operations.
     const std::size_t transactions = bytes / (sizeof(Attempt) + 5 * sizeof(Operation));
     attempts.reserve(transactions);
     operations.reserve((bytes - transactions * sizeof(Attempt)) / sizeof(Operation));
@@ -123,7 +125,7 @@ struct History {
   std::vector<std::string> tables;
   std::vector<std::string> types;
   std::vector<std::string> reasons;
-  /// Versions below this one were there before the run.
+  /// Versions below this one existed before the run.
   std::uint64_t first_version = 0;
 };
 

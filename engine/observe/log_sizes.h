@@ -7,11 +7,10 @@
 
 namespace heddle {
 
-/// How much the workers of a run have recorded, each in a log of its own, for who decides when
-/// there is enough.
+/// The sizes of the logs of a run's workers, to determine when the limit is reached.
 class LogSizes {
  public:
-  /// @param most bytes, of all together
+  /// @param most bytes, of all logs together
   LogSizes(int workers, std::size_t most)
       : most_(most),
         workers_(static_cast<std::size_t>(workers)),
@@ -30,7 +29,7 @@ class LogSizes {
     return bytes >= most_;
   }
 
-  /// How much memory to make ready for each worker before a run that would wait for it.
+  /// The memory to prepare for each worker before a run that would otherwise wait for it.
   [[nodiscard]] std::size_t reserved_each() const { return std::min(most_, kReserved) / workers_; }
 
  private:

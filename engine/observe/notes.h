@@ -7,7 +7,7 @@
 
 namespace heddle::check {
 
-/// A list to which adding is four instructions in place, for who adds often and empties often:
+/// A list to which appending takes four inlined instructions, for frequent appending and clearing:
 /// std::vector calls a function for it.
 template <class T>
 class Notes {

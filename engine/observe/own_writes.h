@@ -8,16 +8,16 @@
 
 namespace heddle::check {
 
-/// The operations by which an attempt writes, the latest first.
+/// The writes of an attempt, the latest first.
 ///
-/// They lie in the log. Until the attempt is over none has a version or a place, so the list keeps
-/// in these fields what it needs to know: the entry of the access set, and the operation before.
+/// They are stored in the log. Until the attempt has ended none has a version or a place, so the
+/// list keeps in these fields the entry of the access set and the previous write.
 class OwnWrites {
  public:
-  /// No entry of the access set is known to be the operation's.
+  /// The operation has no known entry of the access set.
   static constexpr std::uint32_t kNoEntry = ~std::uint32_t{0};
 
-  /// Forgets them: another attempt begins, or the same once more.
+  /// Clears the list: another attempt begins, or the same procedure runs again.
   void clear() {
     latest_ = nullptr;
     spanned_ = nullptr;
@@ -38,8 +38,8 @@ class OwnWrites {
     }
   }
 
-  /// Calls `settle(operation, entry)` for each, whose version and place are 0 by then. The list is
-  /// of no use after that.
+  /// Calls `settle(operation, entry)` for each, whose version and place are 0 by then. The list
+  /// must not be used after that.
   template <class F>
   void settle(F settle) {
     for (Operation* write = latest_; write != nullptr;) {
@@ -51,8 +51,8 @@ class OwnWrites {
     }
   }
 
-  /// Whether one of them may be to a row of the table from key `first` to `last`: most scans are of
-  /// other rows than the transaction writes, and need not be compared with them one by one.
+  /// Whether one of them may be to a row of the table from key `first` to `last`. Most scans are of
+  /// rows that the transaction does not write, and need not be compared with each write.
   [[nodiscard]] bool may_be_between(std::uint8_t table, std::uint64_t first, std::uint64_t last) {
     for (const Operation* write = latest_; write != spanned_; write = before(*write)) {
       spans_[write->table].include(write->key, attempt_);
@@ -63,11 +63,11 @@ class OwnWrites {
   }
 
  private:
-  /// The keys of a table's own writes lie between these.
+  /// Bounds of the keys of a table's own writes.
   struct Span {
     std::uint64_t first = 0;
     std::uint64_t last = 0;
-    std::uint64_t attempt = 0;  ///< whose writes
+    std::uint64_t attempt = 0;  ///< the attempt that wrote them
 
     void include(std::uint64_t key, std::uint64_t current) {
       if (attempt != current) {
@@ -86,7 +86,7 @@ class OwnWrites {
   Operation* latest_ = nullptr;
   const Operation* spanned_ = nullptr;  ///< it and those before it are in the spans
   std::uint64_t attempt_ = 1;
-  std::array<Span, 256> spans_{};  ///< by table; of who scans
+  std::array<Span, 256> spans_{};  ///< by table; used by scans
 };
 
 }  // namespace heddle::check

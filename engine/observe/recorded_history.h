@@ -16,10 +16,10 @@
 
 namespace heddle {
 
-/// A run's history while it is made: a log a worker, and how much is in them.
+/// The history of a run in progress: one log per worker, and their sizes.
 class RecordedHistory {
  public:
-  /// @param most bytes of history; what comes near it ends the run
+  /// @param most bytes of history; a run that gets near the limit ends
   template <class M>
   RecordedHistory(int workers, std::size_t most, Storage<M>& storage,
                   std::vector<std::string> types)
@@ -35,7 +35,7 @@ class RecordedHistory {
     }
   }
 
-  /// Watches one worker's transactions.
+  /// An observer of one worker's transactions.
   template <class M>
   [[nodiscard]] std::unique_ptr<Observer<M>> observer(int worker) {
     return std::make_unique<WorkerObserver<M>>(*this, worker);
@@ -43,7 +43,7 @@ class RecordedHistory {
 
   [[nodiscard]] bool full() const { return sizes_.full(); }
 
-  /// Once the workers have ended.
+  /// After the workers have ended.
   [[nodiscard]] const check::History& history() const { return history_; }
 
  private:

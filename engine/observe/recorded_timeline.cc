@@ -23,7 +23,7 @@ std::string_view name_of(Outcome outcome) {
   return "abort";
 }
 
-/// What an event says beyond its time, core and name.
+/// Appends what an event has besides its time, core and name.
 void append_details(Json& row, const TimelineEvent& event, double ticks_per_ns) {
   switch (static_cast<What>(event.what)) {
     case What::access: {

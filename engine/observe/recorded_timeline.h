@@ -11,7 +11,7 @@
 
 namespace heddle {
 
-/// What happened in the measured window of a run, and the names it takes to tell it.
+/// The events of the measured window of a run, and the names needed to print them.
 class RecordedTimeline {
  public:
   /// @param most events
@@ -25,34 +25,34 @@ class RecordedTimeline {
 
   [[nodiscard]] bool full() const { return timeline_.full(); }
 
-  /// Where events go.
+  /// The timeline that receives the events.
   [[nodiscard]] Timeline& events() { return timeline_; }
 
-  /// The window has begun.
+  /// Called when the window begins.
   void open(std::uint64_t now, double ticks_per_us) {
     timeline_.open();
     began_ = now;
     ticks_per_ns_ = ticks_per_us / 1000;
   }
 
-  /// `tables`: their names. `dropped`: events there was no room for. `events`: in the order in
-  /// which they happened, each a list: nanoseconds since the window began (less than 0 in attempts
-  /// that were going on then), core, what, and then
+  /// `tables`: their names. `dropped`: the number of events above the limit. `events`: in the order
+  /// in which they happened, each a list: nanoseconds since the window began (less than 0 in
+  /// attempts in progress at that time), core, what, and then
   ///
   ///     attempt       type's number, aborts before it
   ///     access        state or -1, kind, table's number, first word of the key
   ///     access_end    of the access begun last
   ///     replayed      the access begun last was served from the log
-  ///     wait          core waited for, what for: 0 a lock, n that many accesses, -1 its end
+  ///     wait          core waited for; goal: 0 a lock, n that many accesses, -1 its end
   ///     wait_end      of the wait begun last
-  ///     wait_skipped  likewise, at once: it would have closed a cycle
+  ///     wait_skipped  of the wait begun last, at once: it would have closed a cycle.
   ///     spun          core waited for or -1, nanoseconds
   ///     dependency    core
-  ///     validation    state, 1 if it held or 0
+  ///     validation    state, 1 if it succeeded or 0.
   ///     publication   state, writes that became visible
   ///     retry         from the last validated point
   ///     commit        begins
-  ///     end           commit, rollback or abort; why; state or -1
+  ///     end           commit, rollback or abort; reason; state or -1
   ///     backoff, backoff_end
   [[nodiscard]] std::string to_json() const;
 

@@ -18,24 +18,23 @@
 
 namespace heddle {
 
-/// One transaction that ended by its own wish.
+/// One transaction that committed or rolled back.
 struct TracedTransaction {
   std::uint64_t began_us = 0;  ///< its first attempt, since the trace began
-  std::uint32_t accesses = 0;  ///< how many of its worker's next accesses are its own
+  std::uint32_t accesses = 0;  ///< number of its worker's next accesses that are its own
   std::uint16_t type = 0;
-  std::uint16_t hints = 0;  ///< how many of its worker's next hints are
+  std::uint16_t hints = 0;  ///< number of its worker's next hints that are its own
   bool rolled_back = false;
-  bool of_the_past = false;  ///< it read a snapshot: nobody knows what
+  bool of_the_past = false;  ///< it read a snapshot: its reads are not recorded
 };
 
-/// One access of a transaction, as its procedure asked for it.
+/// One access of a transaction, as its procedure requested it.
 struct TracedAccess {
   std::uint64_t key = 0;  ///< in one word (see word_of()); of a scan the first of its range
   AccessId state = 0;
 };
 
-/// One worker's transactions, and what they passed before they began, in the order in which it made
-/// them.
+/// One worker's transactions with their hints, in the order in which it ran them.
 struct TraceLog {
   check::Chunked<TracedTransaction> transactions;
   check::Chunked<TracedAccess> accesses;
@@ -47,11 +46,11 @@ struct TraceLog {
   }
 };
 
-/// What a run's transactions asked for, while it is made: the trace that a policy can be trained on
-/// (DESIGN §8). Of a transaction that was tried more than once it has the last attempt's accesses.
+/// The accesses of a run's transactions, recorded while it runs: the trace from which a policy can
+/// be trained. For a transaction with several attempts it has the last attempt's accesses.
 class RecordedTrace {
  public:
-  /// @param most bytes in memory; what comes near it ends the run
+  /// @param most bytes in memory; a run that gets near the limit ends
   /// @param now the machine's clock
   RecordedTrace(int workers, std::size_t most, std::uint64_t now)
       : logs_(static_cast<std::size_t>(workers)),
@@ -64,7 +63,7 @@ class RecordedTrace {
     for (TraceLog& log : logs_) log.accesses.reserve(sizes_.reserved_each() / sizeof(TracedAccess));
   }
 
-  /// Watches one worker's transactions.
+  /// An observer of one worker's transactions.
   /// @param inputs of the workload: it must live as long
   template <class M>
   [[nodiscard]] std::unique_ptr<Observer<M>> observer(int worker, const Inputs& inputs) {
@@ -73,11 +72,11 @@ class RecordedTrace {
 
   [[nodiscard]] bool full() const { return sizes_.full(); }
 
-  // Once the workers have ended:
+  // After the workers have ended:
 
-  /// One a worker.
+  /// One per worker.
   [[nodiscard]] const std::vector<TraceLog>& logs() const { return logs_; }
-  /// When the trace began, microseconds since 1970 (UTC).
+  /// The start of the trace, microseconds since 1970 (UTC).
   [[nodiscard]] std::int64_t began_us() const { return began_us_; }
 
  private:
@@ -90,7 +89,7 @@ class RecordedTrace {
   std::int64_t began_us_;
 };
 
-/// Notes each access before it is made.
+/// Records each access before it is made.
 template <class M>
 class RecordedTrace::WorkerObserver final : public Observer<M>, private TransactionOperations<M> {
  public:
@@ -113,8 +112,8 @@ class RecordedTrace::WorkerObserver final : public Observer<M>, private Transact
   }
 
   TransactionOperations<M>& watch(AnyTransaction<M>& txn, const std::byte* input) override {
-    if (transaction_.of_the_past) return txn;  // what it reads is in no conflict
-    // Perhaps not for the first time: it makes every access again.
+    if (transaction_.of_the_past) return txn;  // its reads cause no conflicts
+    // Possibly a repeated run: the procedure makes every access again.
     log_.accesses.truncate(first_);
     if (inputs_.has_hints() && transaction_.hints == 0) add_hints(input);
     txn_ = &txn;
@@ -164,7 +163,7 @@ class RecordedTrace::WorkerObserver final : public Observer<M>, private Transact
   void passed(AccessId state) override { txn_->passed(state); }
 
   void note(AccessId state, const TableBase<M>& table, const std::uint64_t* key) {
-    if (state == kNoState) return;  // nothing is decided there: such accesses are not in a trace
+    if (state == kNoState) return;  // no decision is made there: such accesses are not in a trace
     TracedAccess& access = log_.accesses.extend();
     access.key = word_of(std::span(key, static_cast<std::size_t>(table.kind().key_words)));
     access.state = state;
@@ -173,7 +172,7 @@ class RecordedTrace::WorkerObserver final : public Observer<M>, private Transact
     note(state, table, key_words_of(table, txn_->record_of(entry)));
   }
 
-  /// What it passes before it begins, which is the same however often it is tried.
+  /// The hints that it passes before it begins, which are the same in every attempt.
   void add_hints(const std::byte* input) {
     Hints hints;
     inputs_.hints(input, hints);
@@ -189,7 +188,7 @@ class RecordedTrace::WorkerObserver final : public Observer<M>, private Transact
   AnyTransaction<M>* txn_ = nullptr;  ///< the attempt's
   std::size_t first_ = 0;             ///< of its accesses
   std::size_t first_hint_ = 0;        ///< of its hints
-  bool again_ = false;                ///< the transaction was aborted and is tried once more
+  bool again_ = false;                ///< the transaction was aborted and is retried
   TracedTransaction transaction_;
 };
 

@@ -23,11 +23,11 @@
 
 namespace heddle::check {
 
-/// Writes down one worker's history, as an observer of its transactions (protocol/observer.h).
+/// Records one worker's history, as an observer of its transactions (protocol/observer.h).
 ///
-/// What a procedure was given is noted where it is given it, whatever became of it in the sets of
-/// the protocol: what validation has lost sight of, the history still has. Only the names of the
-/// versions are asked of the protocol, when the attempt is over.
+/// What a procedure is given is noted at that point, independent of the sets of the protocol: the
+/// history still has what validation has lost. Only the identities of the versions are taken from
+/// the protocol, when the attempt has ended.
 template <class M>
 class Recorder : public Observer<M>, private TransactionOperations<M> {
  public:
@@ -76,27 +76,28 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
 
   static constexpr std::uint32_t kNoEntry = OwnWrites::kNoEntry;
 
-  /// An operation on an entry of the access set, which is asked once more when the attempt is over.
+  /// An operation on an entry of the access set, which is read once more when the attempt has
+  /// ended.
   struct Note {
     Operation* operation;
     std::uint32_t entry;
   };
-  /// The one operation for all that the procedure does to an entry by writes and deletes. Its
-  /// digest is of what was written last; no bytes: that is not known.
+  /// The one operation for all writes and deletes of an entry by the procedure. Its digest is of
+  /// the last write; it has no byte count, which is not known.
   struct Own {
     Operation* operation = nullptr;
-    std::uint64_t pass = 0;  ///< the one that it belongs to
-    bool deleted = false;    ///< the last of it was a delete
+    std::uint64_t pass = 0;  ///< the run of the procedure that it belongs to
+    bool deleted = false;    ///< the last of them was a delete
   };
-  /// An operation that the checker is not to see, until they are moved together.
+  /// An operation that the checker is not to see, until the log is compacted.
   static constexpr auto kDropped = static_cast<Kind>(15);
 
   // ---- the clock -------------------------------------------------------------------------------
 
   enum Side : std::uint8_t { kBefore, kAt, kAfter };
 
-  /// A processor may read its clock some hundred cycles early or late, and clocks of cores differ a
-  /// little: a transaction is said to take that much longer.
+  /// A processor may read its clock some hundred cycles early or late, and the clocks of cores
+  /// differ a little: the recorded duration of a transaction is extended by that.
   std::uint64_t moment(Side side) {
     if constexpr (M::kSingleThreaded) {
       return ++order_;
@@ -106,11 +107,11 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     }
   }
 
-  /// When the transaction saw that something is not there: now, or as far back as its protocol says
-  /// what it gives it was so.
+  /// The time at which the transaction saw that something does not exist: now, or its begin if its
+  /// protocol reads as of then.
   std::uint64_t moment_seen() { return txn_->reads_as_of_begin() ? attempt_.began : moment(kAt); }
 
-  // ---- the operations, every access written down -----------------------------------------------
+  // ---- the operations, with every access recorded -----------------------------------------------
 
   Row<std::byte> read(AccessId state, TableBase<M>& table, const std::uint64_t* key,
                       std::uint32_t bytes, Record<M>* found) override {
@@ -126,7 +127,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
   bool update(AccessId state, TableBase<M>& table, std::uint32_t entry, std::uint32_t bytes,
               Modify modify) override {
     std::uint32_t digest = 0;
-    std::uint16_t written = 0;  // if it is replayed, what it wrote then is not known here
+    std::uint16_t written = 0;  // in a replay the number of its writes is not known
     const bool done = txn_->update(state, table, entry, bytes, [&](std::byte* copy) {
       modify(copy);
       written = told(bytes);
@@ -184,7 +185,8 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
   [[nodiscard]] Outcome stop() const override { return txn_->stop(); }
   void passed(AccessId state) override { txn_->passed(state); }
 
-  /// After an access that gave nothing: was it the row that is not there?
+  /// After an access that returned nothing: whether the row does not exist, and there was no
+  /// conflict.
   [[nodiscard]] bool alive() const { return txn_->stop() != Outcome::abort; }
 
   Operation& own_write_of(const TableBase<M>& table, std::uint32_t entry) {
@@ -217,7 +219,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     removes_ = misses_ = drops_ = false;
   }
 
-  /// Writes an operation into the log, where it stays unless the attempt is aborted.
+  /// Appends an operation to the log, where it stays unless the attempt is aborted.
   [[gnu::always_inline]] Operation& add(const Operation& operation) {
     Operation& added = log_.operations.extend();
     added = operation;
@@ -244,7 +246,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     if (entry != kNoEntry && (*txn_->accesses())[entry].dirty) name_dirty(*txn_, entry, miss);
   }
 
-  /// A row handed to the procedure.
+  /// Notes a row given to the procedure.
   void note_row(const TableBase<M>& table, const std::uint64_t* key, const Row<std::byte>& row,
                 std::uint32_t bytes, bool of_range) {
     Operation read;
@@ -273,7 +275,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
       note_broken(Fault::foreign_row, table.number(), read.key);
   }
 
-  /// The row just noted is one that somebody has not committed yet, perhaps the reader itself.
+  /// The row just noted is uncommitted, possibly the reader's own.
   [[gnu::noinline]] void note_uncommitted(const Txn& txn, std::uint32_t entry, Operation& read) {
     const bool named = (*txn.accesses())[entry].dirty && name_dirty(txn, entry, read);
     if (has_written(entry)) {
@@ -284,7 +286,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     }
   }
 
-  /// A version that has no number yet goes by its writer.
+  /// Identifies a version that has no number yet by its writer.
   static bool name_dirty(const Txn& txn, std::uint32_t entry, Operation& operation) {
     const auto source = txn.dirty_source(entry);
     if (source.worker < 0) return false;
@@ -296,8 +298,8 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     return true;
   }
 
-  /// Whether the procedure has written the row of an entry, since it began: the access set may know
-  /// that it will, if the beginning is replayed.
+  /// Whether the procedure has written the row of an entry since its run began; in a replay the
+  /// access set may already contain later writes.
   [[nodiscard]] bool has_written(std::uint32_t entry) const {
     return entry < owns_ && own_[entry].pass == pass_;
   }
@@ -308,8 +310,8 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     if (own_[entry].deleted || !same) note_broken(Fault::own_write, read.table, read.key);
   }
 
-  /// A scan from `first` to `last`, the operation number `range`, is over: were the rows among them
-  /// that the transaction itself wrote?
+  /// At the end of a scan from `first` to `last`, the operation number `range`: checks that it
+  /// returned the transaction's own rows.
   void check_own_rows(std::size_t range, std::uint64_t first, std::uint64_t last) {
     const std::uint8_t table = log_.operations[range].table;
     if (!writes_.may_be_between(table, first, last)) return;
@@ -330,7 +332,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     return false;
   }
 
-  /// What has just been placed is the last entry, unless it was placed before.
+  /// A record just placed has the last entry, unless it was placed before.
   void note_insert(const TableBase<M>& table, const std::uint64_t* key, const std::byte* row,
                    std::uint32_t bytes) {
     const std::uint64_t word = word_of(table, key);
@@ -353,7 +355,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     return access.table == &table && same_key(table, key_words_of(table, access.record), key);
   }
 
-  /// The operation for what is done to an entry.
+  /// The operation for the writes to an entry.
   Operation& own_write(std::uint32_t entry, std::uint8_t table, std::uint64_t key) {
     if (entry >= owns_) [[unlikely]]
       make_room_for(entry);
@@ -379,15 +381,14 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     removes_ = true;
   }
 
-  // ---- when the attempt is over ----------------------------------------------------------------
+  // ---- after the end of the attempt ------------------------------------------------------------
 
   [[nodiscard]] std::uint32_t noted() const {
     return static_cast<std::uint32_t>(log_.operations.size() - attempt_.first);
   }
 
-  /// Tells the operations of an attempt what has become of them, and moves together those that are
-  /// kept.
-  /// @return how many are
+  /// Sets the versions of the operations of an attempt, and compacts those that are kept.
+  /// @return their number
   std::uint32_t settle_operations(const Txn& txn) {
     for (const Note& note : reads_) name_read(txn, note.entry, *note.operation);
     for (Operation* operation : refused_) name_existing(txn, *operation);
@@ -419,7 +420,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     log_.operations.truncate(kept);
   }
 
-  /// What it missed because it had deleted it itself says nothing about others.
+  /// A miss of a row that it had deleted itself has no information about others.
   void forget_own_misses() {
     for (std::size_t at = attempt_.first; at < log_.operations.size(); ++at) {
       Operation& miss = log_.operations[at];
@@ -433,7 +434,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     }
   }
 
-  /// The entry of a row, by its key alone: the last one, for a record that has left its index while
+  /// The entry of a row, by its key alone: the last one, because a record that left its index while
   /// it held no row may have an entry too.
   static std::uint32_t find(const Txn& txn, std::uint8_t table, std::uint64_t key) {
     const AccessSet<M>& accesses = *txn.accesses();
@@ -446,8 +447,8 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     return kNoEntry;
   }
 
-  /// Validation may have found a later version that reads the same. But an entry that no longer is
-  /// the row's has been lost, and what was seen then is what was read.
+  /// Validation may have found a later version that reads the same. But if the entry is no longer
+  /// the row's, it has been lost, and the version seen at that time is the one read.
   static void name_read(const Txn& txn, std::uint32_t entry, Operation& read) {
     const AccessSet<M>& accesses = *txn.accesses();
     const bool kept = entry < accesses.size() && place_of(accesses[entry].record) == read.place;
@@ -477,7 +478,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     const Access<M>& access = accesses[entry];
     operation.place = place_of(access.record);
     operation.version = tid::committed(version, access.writes, access.removed);
-    // What the procedure wrote, if that is known: whoever reads something else is found out.
+    // The content that the procedure wrote, if known: a reader of anything else is detected.
     if (operation.bytes != access.write_bytes) [[unlikely]]
       ask_content(access, operation);
     if (tid::absent(access.seen)) {
@@ -498,13 +499,14 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
     operation.digest = bytes == 0 ? 0 : digest_of(access.write, bytes);
   }
 
-  /// The commit knew nothing of a write.
+  /// A write that is missing from the commit.
   static void lose(Operation& operation) {
     operation.kind = Kind::broken;
     operation.version = static_cast<std::uint64_t>(Fault::lost_write);
   }
 
-  /// Nothing came of a write. But if the row was not there, it must not have been.
+  /// A write that was taken back. If the row did not exist for it, it is recorded as a miss, which
+  /// the checker verifies.
   void take_back(const Txn& txn, std::uint32_t entry, Operation& operation) {
     const AccessSet<M>& accesses = *txn.accesses();
     if (entry >= accesses.size() || !accesses[entry].written()) return drop(operation);
@@ -519,7 +521,7 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
   }
 
   static constexpr std::size_t kMostBytes = 0xfff8;
-  /// How much of so many bytes a digest covers.
+  /// The number of bytes, of `bytes`, that a digest covers.
   static constexpr std::uint16_t told(std::size_t bytes) {
     return static_cast<std::uint16_t>(std::min(bytes, kMostBytes));
   }
@@ -530,17 +532,17 @@ class Recorder : public Observer<M>, private TransactionOperations<M> {
   const std::uint64_t margin_ = static_cast<std::uint64_t>(M::ticks(1));
   Attempt attempt_;
   bool started_ = false;
-  bool removes_ = false;  ///< the procedure has deleted something,
-  bool misses_ = false;   ///< was told that a row is not there,
-  bool drops_ = false;    ///< and operations of it are of no use
+  bool removes_ = false;  ///< the procedure has deleted a row
+  bool misses_ = false;   ///< found that a row does not exist
+  bool drops_ = false;    ///< and has operations to be dropped
   std::uint64_t incarnation_ = 0;
-  std::uint64_t pass_ = 0;      ///< counts the procedure's beginnings
+  std::uint64_t pass_ = 0;      ///< counts the procedure's runs
   std::uint64_t last_key_ = 0;  ///< of the running scan
   Notes<Note> reads_;
   OwnWrites writes_;
-  Notes<Operation*> refused_;   ///< inserts: the row is there, in whatever version
-  std::unique_ptr<Own[]> own_;  ///< by entry:
-  std::uint32_t owns_ = 0;      ///< so many
+  Notes<Operation*> refused_;   ///< inserts: the row exists, in some version
+  std::unique_ptr<Own[]> own_;  ///< by entry
+  std::uint32_t owns_ = 0;      ///< number of elements in use
 };
 
 }  // namespace heddle::check

@@ -12,8 +12,8 @@
 
 namespace heddle {
 
-/// One entry of a record's access list: a visible uncommitted write, or a read (Polyjuice §3.1).
-/// It lives in its transaction, and is touched by others only under the bucket's latch.
+/// One entry of a record's access list: a visible uncommitted write, or a read (Polyjuice §3.1). It
+/// belongs to its transaction; other transactions access it only under the bucket's latch.
 template <class M>
 struct alignas(64) AccessNode {
   AccessNode* previous = nullptr;
@@ -24,19 +24,20 @@ struct alignas(64) AccessNode {
   const std::byte* value = nullptr;  ///< a write's content; does not change while linked
   std::uint32_t bytes = 0;
   std::uint16_t type = 0;
-  std::uint8_t writes = 0;  ///< how often the owner had written the record: the version's identity
+  std::uint8_t writes = 0;  ///< the owner's writes to the record so far: the version's identity
   bool write = false;
   bool removed = false;
-  /// A write before it in the list was taken back: this one may rest on it, and nobody should
-  /// start to rest on this one.
+  /// An earlier write in the list was taken back: this entry may depend on it, and no transaction
+  /// should start to depend on this entry.
   bool tainted = false;
 };
 
-/// The access lists of some records, in list order, under one latch.
+/// The access lists of several records, in list order, under one latch.
 template <class M>
 class alignas(64) AccessBucket {
  public:
-  /// Without the latch: whether any list here has an entry. May be out of date at once.
+  /// Whether any list here has an entry. Reads without the latch; the result may be out of date at
+  /// once.
   [[nodiscard]] bool empty() const noexcept {
     // acquire: pairs with the unlatch that changed the count.
     return (state_.load(std::memory_order_acquire) & ~kLatched) == 0;
@@ -60,7 +61,7 @@ class alignas(64) AccessBucket {
     state_.store(count_ << kCountShift, std::memory_order_release);
   }
 
-  // All below: under the latch.
+  // The following require the latch.
 
   [[nodiscard]] AccessNode<M>* first() const { return head_; }
   [[nodiscard]] AccessNode<M>* last() const { return tail_; }
@@ -73,14 +74,14 @@ class alignas(64) AccessBucket {
     return nullptr;
   }
 
-  /// Marks what follows a write that is being taken back.
+  /// Taints the record's entries after a write that is taken back.
   static void taint_after(const AccessNode<M>& aborted) {
     for (AccessNode<M>* node = aborted.next; node != nullptr; node = node->next) {
       node->tainted = node->tainted || node->record == aborted.record;
     }
   }
 
-  /// Links behind `at`; at the front if `at` is nullptr.
+  /// Links `node` after `at`; at the front if `at` is nullptr.
   void link_after(AccessNode<M>* at, AccessNode<M>* node) {
     node->previous = at;
     node->next = at == nullptr ? head_ : at->next;
@@ -106,10 +107,11 @@ class alignas(64) AccessBucket {
   std::uint64_t count_ = 0;
 };
 
-/// The access lists of a database, beside it rather than in its records.
+/// The access lists of a database, kept outside its records.
 ///
-/// Only what running transactions have published is in a list, a few records a worker, so a small
-/// hash table holds them all: records stay as small as Silo's, and a clean access never looks here.
+/// A list holds only what running transactions have published, a few records per worker, so a small
+/// hash table holds all lists. Records stay as small as Silo's, and a clean access never reads a
+/// list.
 template <class M>
 class AccessLists {
  public:

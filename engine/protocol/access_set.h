@@ -16,7 +16,7 @@
 
 namespace heddle {
 
-/// One record a transaction has touched: read, written, or both.
+/// One record that a transaction has accessed: read, written, or both.
 template <class M>
 struct Access {
   Record<M>* record;
@@ -24,12 +24,12 @@ struct Access {
   std::uint64_t seen;      ///< the TID word it must still have at commit
   const std::byte* value;  ///< what the transaction sees: its own write, else what it read
   std::byte* write;        ///< its own write, to be installed
-  const std::byte* read;   ///< the committed content it was read with; nullptr where not kept
-  std::uint32_t bytes;     ///< how much of the payload `value` holds
+  const std::byte* read;   ///< the committed content that it read; nullptr where it is not kept
+  std::uint32_t bytes;     ///< the number of payload bytes in `value`
   std::uint32_t write_bytes;
   std::uint32_t read_bytes;
-  AccessId state;       ///< the access that touched it first
-  std::uint8_t writes;  ///< how often the transaction wrote it
+  AccessId state;       ///< the access that first touched it
+  std::uint8_t writes;  ///< the number of times the transaction wrote it
   bool absent : 1;      ///< the row does not exist for this transaction
   bool removed : 1;     ///< the transaction deletes it
   bool dirty : 1;       ///< read from an uncommitted version
@@ -37,11 +37,11 @@ struct Access {
 
   [[nodiscard]] bool written() const { return writes != 0; }
 };
-// An entry a cache line: the set is walked several times in a commit.
+// One entry per cache line: a commit traverses the set several times.
 static_assert(sizeof(void*) != 8 || sizeof(Access<struct AnyMachine>) == 64);
 
-/// Memory for the values of one transaction: bump-allocated, reset as a whole. Chunks begin where a
-/// cache line does: values that become visible are read by other cores.
+/// Memory for the values of one transaction: bump-allocated, reset as a whole. Chunks start at
+/// cache-line boundaries: values that become visible are read by other cores.
 class ValueArena {
  public:
   [[nodiscard]] std::byte* allocate(std::size_t bytes) {
@@ -52,8 +52,8 @@ class ValueArena {
     return block;
   }
 
-  /// Everything is free again. Chunks are kept for the next large transaction: where others may
-  /// have read must not become other memory while they run.
+  /// Frees all allocations. Chunks are kept for the next large transaction: memory that other
+  /// workers may have read must not be reused for something else while they run.
   void reset() {
     at_ = 0;
     current_ = start_of(chunks_.front());
@@ -75,12 +75,12 @@ class ValueArena {
   }
 
   static Chunk chunk(std::size_t bytes) {
-    // Not std::make_unique: what was there need not be cleared.
+    // Not std::make_unique: the memory need not be cleared.
     return Chunk(new Line[(bytes + sizeof(Line) - 1) / sizeof(Line)]);
   }
 
   std::byte* grow(std::size_t bytes) {
-    if (bytes > kChunkBytes / 4) {  // its own, so that bumping goes on where it was
+    if (bytes > kChunkBytes / 4) {  // own chunk: bump allocation continues in the current one
       large_.push_back(chunk(bytes));
       return start_of(large_.back());
     }
@@ -96,21 +96,21 @@ class ValueArena {
     return first;
   }();
   std::vector<Chunk> large_;
-  std::size_t at_ = 0;  ///< the chunk in use
+  std::size_t at_ = 0;  ///< the current chunk
   std::byte* current_ = start_of(chunks_.front());
   std::size_t used_ = 0;
 };
 
 /// The flat read/write set of a transaction, with O(1) lookup by record.
 ///
-/// The lookup is open addressing over entry numbers. Emptying it bumps a base: a slot below the
-/// base is empty, so a new transaction clears nothing.
+/// The lookup uses open addressing over entry numbers. Clearing it raises a base: a slot below the
+/// base is empty, so a new transaction clears no memory.
 template <class M>
 class AccessSet {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  /// Where a record is, or would be, in the lookup; good until the set changes.
+  /// The position of a record in the lookup, present or not; valid until the set changes.
   struct Place {
     std::uint32_t entry;  ///< kNone: not in the set
     std::uint32_t slot;
@@ -134,8 +134,8 @@ class AccessSet {
   }
   [[nodiscard]] std::uint32_t find(const Record<M>* record) const { return locate(record).entry; }
 
-  /// Adds an entry, whose fields but `record` the caller sets.
-  /// Precondition: `place` is what locate(record) gives, and it is not in the set.
+  /// Adds an entry; the caller sets its fields other than `record`. Precondition: `place` is
+  /// locate(record), and the record is not in the set.
   [[gnu::always_inline]] Access<M>& append(Record<M>* record, Place place) {
     assert(place.entry == kNone);
     slots_[place.slot] = base_ + size_;
@@ -152,7 +152,7 @@ class AccessSet {
     return size_ - 1;
   }
 
-  /// Drops the entries from `count` on.
+  /// Removes the entries from `count` on.
   void truncate(std::uint32_t count) {
     assert(count <= size_);
     forget_slots();
@@ -187,7 +187,7 @@ class AccessSet {
     slots_[at] = base_ + entry;
   }
 
-  /// Slots hold base + entry; start over before that could overflow.
+  /// Slots hold base + entry; starts over before that could overflow.
   void forget_slots() {
     base_ += size_;
     if (base_ < kHighestBase) [[likely]]
@@ -196,7 +196,7 @@ class AccessSet {
     base_ = 1;
   }
 
-  /// Half the slots are taken: doubles everything. Returns the last entry at its new place.
+  /// Doubles everything when half the slots are taken. Returns the last entry at its new place.
   [[gnu::noinline, gnu::cold]] Access<M>& enlarge() {
     slots_.assign(slots_.size() * 2, 0);
     shift_ = 64 - std::countr_zero(slots_.size());

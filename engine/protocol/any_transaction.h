@@ -15,10 +15,10 @@
 
 namespace heddle {
 
-/// The operations of a transaction without its types: a row is bytes, a key its words.
+/// The operations of a transaction without its types: a row is its bytes, a key its words.
 ///
-/// Runs that are observed go through these, so that an observer is compiled once a machine, for
-/// every workload and protocol. What the arguments are is said at TypedAccess.
+/// Observed runs use these, so that an observer is compiled once per machine, for every workload
+/// and protocol. TypedAccess documents the arguments.
 template <class M>
 class TransactionOperations {
  public:
@@ -46,39 +46,40 @@ class TransactionOperations {
   ~TransactionOperations() = default;
 };
 
-/// A transaction of any protocol, and what it has done so far.
+/// A transaction of any protocol, and what it has accessed so far.
 template <class M>
 class AnyTransaction : public TransactionOperations<M> {
  public:
-  /// A version that a snapshot transaction was given.
+  /// A version that a snapshot transaction has read.
   struct Seen {
     const Record<M>* record;
     std::uint64_t word;
   };
   using DirtySource = typename OptimisticCore<M>::DirtySource;
 
-  /// What it touched; nullptr: it reads a snapshot, and `seen` has the version behind each row.
+  /// The access set; nullptr: the transaction reads a snapshot, and `seen` has the version of each
+  /// row.
   [[nodiscard]] virtual const AccessSet<M>* accesses() const = 0;
   [[nodiscard]] virtual Seen seen(std::uint32_t entry) const = 0;
-  /// The record behind an entry of the access set.
+  /// The record of an entry of the access set.
   [[nodiscard]] virtual const Record<M>* record_of(std::uint32_t entry) const = 0;
 
   // See OptimisticCore.
   [[nodiscard]] virtual std::uint64_t last_version() const = 0;
   [[nodiscard]] virtual DirtySource dirty_source(std::uint32_t entry) const = 0;
   [[nodiscard]] virtual std::uint64_t incarnation() const = 0;
-  /// Whether it has read a version that was not committed then, and knows of it.
+  /// Whether it has read a version that was uncommitted at the time, and has recorded that.
   [[nodiscard]] virtual bool reads_dirty() const = 0;
   /// Whether its procedure may be run again from a validated point.
   [[nodiscard]] virtual bool replays() const = 0;
-  /// Whether what it is given was so when it began, not when it was given.
+  /// Whether its reads are as of its begin, not as of the time of each read.
   [[nodiscard]] virtual bool reads_as_of_begin() const = 0;
 
  protected:
   ~AnyTransaction() = default;
 };
 
-/// A protocol's transaction, or SnapshotTransaction, as AnyTransaction. Compiled once a protocol
+/// A protocol's transaction, or SnapshotTransaction, as AnyTransaction. Compiled once per protocol
 /// and machine: for the kinds of tables (storage/table_kinds.h), not for each table.
 template <class M, class Txn>
 class ErasedTransaction final : public AnyTransaction<M> {
@@ -189,7 +190,7 @@ class ErasedTransaction final : public AnyTransaction<M> {
   }
 
  private:
-  /// A snapshot is only read.
+  /// A snapshot is read-only.
   static constexpr bool kWrites = requires(Txn& txn) { txn.accesses(); };
 
   template <class T>

@@ -11,12 +11,12 @@
 
 namespace heddle {
 
-/// One worker's way of running transactions: the seam between the typed part of the engine and the
-/// rest.
+/// One worker's interface for running transactions: the boundary between the typed part of the
+/// engine and the rest.
 ///
-/// Below it the stored procedures, the protocol and the indexes are compiled together, once a
-/// workload, protocol and machine, and nothing is virtual per access. Above it a transaction is an
-/// input and a type, and the code is compiled once a machine.
+/// Below it the stored procedures, the protocol and the indexes are compiled together, once per
+/// workload, protocol and machine, without virtual calls per access. Above it a transaction is an
+/// input and a type, and the code is compiled once per machine.
 template <class M>
 class Attempts {
  public:
@@ -26,13 +26,13 @@ class Attempts {
   virtual ~Attempts() = default;
 
   /// Makes one attempt at a transaction, on the worker's own thread.
-  /// @param input as Inputs::draw() has made it
-  /// @param prior_aborts how many attempts at it have been aborted
+  /// @param input as drawn by Inputs::draw()
+  /// @param prior_aborts the number of its attempts that have aborted
   virtual Attempt<M> attempt(const std::byte* input, int type, std::uint32_t prior_aborts) = 0;
 
-  /// Whether the protocol is the better for knowing which rows a transaction is going to write.
+  /// Whether the protocol benefits from knowing which rows a transaction is going to write.
   [[nodiscard]] virtual bool wants_expectations() const { return false; }
-  /// What the next transaction is expected to do, in all its attempts.
+  /// Sets the accesses that the next transaction is expected to make, in all its attempts.
   virtual void expect(std::span<const ExpectedAccess> /*accesses*/) {}
 
   /// The policy of the last attempt; nullptr where the protocol executes none.
@@ -42,7 +42,7 @@ class Attempts {
   const CompiledPolicy* policy_ = nullptr;
 };
 
-/// Attempts that a protocol's executor makes.
+/// Attempts made by a protocol's executor.
 template <class M, class Executor>
 class ExecutorAttempts : public Attempts<M> {
  public:

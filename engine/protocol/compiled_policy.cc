@@ -70,7 +70,8 @@ void CompiledPolicy::compile_types() {
         compiled.validates = false;
         types_[type].commit_point = static_cast<AccessId>(state);
       }
-      // Of two points the first may succeed and the second fail; a point in a loop is many.
+      // Of two publication points the first may succeed and the second fail; a point in a loop
+      // counts as several.
       types_[type].recorded_until = compiled.loop ? compiled.ordinal : last_point;
       last_point = compiled.ordinal;
     }

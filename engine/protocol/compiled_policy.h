@@ -9,11 +9,11 @@
 
 namespace heddle {
 
-/// One state, ready for the executor: what its row asks for, less what can have no effect in this
-/// table.
+/// One state, ready for the executor: the actions of its row, less those that can have no effect in
+/// this table.
 struct CompiledState {
   std::uint16_t ordinal = 0;  ///< accesses of its type up to and including this one
-  bool waits = false;         ///< some wait cell is set, and the type can have dependencies
+  bool waits = false;         ///< a wait cell is set, and the type can have dependencies
   bool dirty_read = false;
   bool publishes = false;  ///< PUBLIC: buffered writes become visible after this access
   bool validates = false;  ///< a publication point: PUBLIC or early validation
@@ -24,39 +24,39 @@ struct CompiledState {
   std::vector<std::uint16_t> wait_before_validation;  ///< the next state's
 };
 
-/// What makes a state more than an access of Silo's; a state without any is `plain`.
+/// The properties that distinguish a state from an access of Silo; a state without any is `plain`.
 namespace state_trait {
 inline constexpr std::uint8_t kWaits = 1;
 inline constexpr std::uint8_t kDirtyRead = 2;
 inline constexpr std::uint8_t kValidates = 4;
-inline constexpr std::uint8_t kAnnounces = 8;  ///< its end may be waited for
+inline constexpr std::uint8_t kAnnounces = 8;  ///< other transactions may wait for its end
 }  // namespace state_trait
 
 /// One type, ready for the executor.
 struct CompiledType {
-  bool native = true;      ///< it neither publishes, reads dirty nor validates early: it is Silo
-  bool announces = false;  ///< somebody may wait for its progress
-  /// The ordinal up to which its accesses are logged: a retry can only go back to them if one
+  bool native = true;  ///< it neither publishes, reads dirty nor validates early: it runs as Silo
+  bool announces = false;  ///< other transactions may wait for its progress
+  /// The ordinal up to which its accesses are logged. A retry can only return to them if one
   /// publication point may succeed after them and another one fail.
   std::uint16_t recorded_until = 0;
   std::uint16_t published_until = 0;  ///< the ordinal of its last PUBLIC write
-  /// Its last access, if early validation follows it, it is not in a loop, and the type has nothing
-  /// to do with access lists: the validation is left to the commit, which comes right after.
+  /// Its last access, if early validation follows it, it is not in a loop, and the type does not
+  /// use access lists: the validation is then left to the commit, which comes right after.
   AccessId commit_point = kNoState;
 };
 
-/// A policy table compiled for execution: derived once when it is loaded, shared read-only.
+/// A policy table compiled for execution: derived once when it is loaded, then shared read-only.
 ///
-/// The derivation drops what no transaction could notice. Dirty reads of tables nobody publishes
-/// to are clean ones; waits of a type that can have no dependencies are none; a type that needs no
-/// access list at all runs as Silo, instruction for instruction.
+/// The derivation drops actions that no transaction could observe. Dirty reads of tables that are
+/// never published to become clean reads; waits of a type that can have no dependencies are
+/// removed; a type that needs no access list runs as Silo, instruction for instruction.
 class CompiledPolicy {
  public:
   explicit CompiledPolicy(Policy policy);
 
   [[nodiscard]] const Policy& policy() const { return policy_; }
   [[nodiscard]] const CompiledState& state(AccessId state) const { return states_[state]; }
-  /// The traits of all states, a byte each: what the executor looks at on every access.
+  /// The traits of all states, one byte each: the executor reads them on every access.
   [[nodiscard]] const std::uint8_t* traits() const { return traits_.data(); }
   [[nodiscard]] const CompiledType& type(int type) const {
     return types_[static_cast<std::size_t>(type)];

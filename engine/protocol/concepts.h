@@ -23,8 +23,8 @@ struct Attempt;
 template <class M>
 struct RunSetup;
 
-/// A protocol's transaction: what StoredProcedureApi and attempt_by() need of every one. Each also
-/// models one of the three concepts that follow this one.
+/// A protocol's transaction: the interface that StoredProcedureApi and attempt_by() require of
+/// every protocol. Each transaction also models one of the three concepts that follow this one.
 template <class P, class M>
 concept Transaction = requires(P& txn, const P& constant, AccessId state, std::uint32_t entry,
                                std::uint32_t bytes, std::size_t size) {
@@ -32,11 +32,11 @@ concept Transaction = requires(P& txn, const P& constant, AccessId state, std::u
 
   // ---- the steps of an access; `entry` is a row's number in the access set ----
 
-  /// An access begins: wait actions, replay.
+  /// Begins an access: wait actions, replay.
   { txn.begin_access(state) } -> std::same_as<Begin>;
   /// A private copy of the row, to be modified; nullptr: stop.
   { txn.write_buffer(entry, bytes) } -> std::same_as<std::byte*>;
-  /// The row that an insert has placed exists from here on.
+  /// The row placed by an insert exists from here on.
   txn.revive(entry);
   /// Deletes the row; false: stop.
   { txn.mark_removed(entry) } -> std::same_as<bool>;
@@ -50,9 +50,9 @@ concept Transaction = requires(P& txn, const P& constant, AccessId state, std::u
 
   { constant.stop() } -> std::same_as<Outcome>;
   txn.passed(state);
-  /// False: abort() follows, or retry_from_point().
+  /// False: abort() or retry_from_point() follows.
   { txn.commit() } -> std::same_as<bool>;
-  /// The same for a transaction that wants to roll back.
+  /// The same for a transaction that is to roll back.
   { txn.validate_rollback() } -> std::same_as<bool>;
   txn.abort();
   { constant.waited() } -> std::same_as<typename M::Ticks>;
@@ -60,26 +60,26 @@ concept Transaction = requires(P& txn, const P& constant, AccessId state, std::u
   { constant.reason_state() } -> std::same_as<AccessId>;
 };
 
-/// A transaction that finds phantoms with its node set.
+/// A transaction that detects phantoms with its node set.
 template <class P, class M>
 concept NodeSetTransaction =
     Transaction<P, M> && std::derived_from<P, OptimisticCore<M>> &&
     requires(P& txn, AccessId state, TableBase<M>& table, Record<M>* record, std::uint32_t bytes,
              bool for_scan, std::uint32_t& entry, const InsertResult<M>& inserted,
              AbortReason reason) {
-      /// The index has found a record: adds it to the access set.
+      /// Adds a record found in the index to the access set.
       { txn.look(state, table, record, bytes, for_scan, entry) } -> std::same_as<Look>;
-      /// A record is in the index after an insert: adds it to the access set.
+      /// Adds the record that the index holds after an insert to the access set.
       { txn.place(state, table, inserted, entry) } -> std::same_as<Look>;
       { txn.nodes() } -> std::same_as<NodeSet<M>&>;
-      /// How many accesses were made, for the node set.
+      /// The number of accesses made, for the node set.
       { txn.position() } -> std::same_as<std::uint32_t>;
-      /// It has to run again.
+      /// The transaction has to run again.
       txn.conflict(reason, state);
     };
 
-/// A transaction whose procedure is run again from a validated point (`kReplays`). It hears of the
-/// accesses that begin_access() lets proceed and does not call plain.
+/// A transaction whose procedure is run again from a validated point (`kReplays`). It is notified
+/// of the accesses for which begin_access() returns `proceed` and not `plain`.
 template <class P, class M>
 concept ReplayingTransaction =
     NodeSetTransaction<P, M> && P::kReplays &&
@@ -90,7 +90,7 @@ concept ReplayingTransaction =
       { txn.end_read(state) } -> std::same_as<bool>;
       { txn.end_write(state, entry) } -> std::same_as<bool>;
 
-      // The log of what the procedure was given, and how it is given the same again.
+      // Logs what the procedure was given, so that a replay gives it the same again.
       txn.log_row(entry, value);
       txn.log_write(ok);
       txn.log_scan_begin();
@@ -103,8 +103,8 @@ concept ReplayingTransaction =
       { txn.retry_from_point() } -> std::same_as<Retry>;
     };
 
-/// A transaction that leaves its timestamp with what it reads (`kLeavesTimestamps`), and needs no
-/// node set. Rows have names, by which their readers are noted.
+/// A transaction that leaves its timestamp with what it reads (`kLeavesTimestamps`) and needs no
+/// node set. Rows have names, under which their readers are noted.
 template <class P, class M>
 concept TimestampTransaction =
     Transaction<P, M> && P::kLeavesTimestamps &&
@@ -116,9 +116,9 @@ concept TimestampTransaction =
       /// As in NodeSetTransaction.
       { txn.look(state, table, name, record, bytes, entry) } -> std::same_as<Look>;
       { txn.place(state, table, name, inserted, entry) } -> std::same_as<Look>;
-      /// No row has the name; false: find the key again.
+      /// Notes that no row has the name; false: search for the key again.
       { txn.note_miss(table, name, seen) } -> std::same_as<bool>;
-      /// A scan has come to a leaf; false: read the leaf again.
+      /// Notes that a scan has reached a leaf; false: read the leaf again.
       { txn.note_scan(table, seen) } -> std::same_as<bool>;
       /// For OrderedIndex::insert().
       txn.follow_split()(leaf, leaf);
@@ -126,16 +126,16 @@ concept TimestampTransaction =
       { txn.end_write(state, entry) } -> std::same_as<bool>;
     };
 
-/// What executors run: a stored procedure with its input.
+/// The executors' unit of work: a stored procedure with its input.
 template <class P, class M, class Txn>
 concept Procedure = requires(const P& procedure, Txn& txn, const Attempt<M>& attempt) {
   /// The procedure, on a transaction of any class.
   { procedure.run(txn) } -> std::same_as<Outcome>;
-  /// The attempt is over, and `txn` still holds what it did.
+  /// The attempt has ended, and `txn` still holds its accesses.
   procedure.ended(txn, attempt);
 };
 
-/// Stands for every Procedure in Protocol, and is never run.
+/// An archetype of Procedure for the concept Protocol; never run.
 struct SomeProcedure {
   template <class Txn>
   Outcome run(Txn& txn) const;
@@ -148,11 +148,11 @@ using RuntimeOf = typename P::template Runtime<M>;
 template <class P, class M>
 using ExecutorOf = typename P::template Executor<M>;
 
-/// A protocol on a machine: a name, what the workers of a run share (Runtime), and one worker's way
-/// of making attempts (Executor).
+/// A protocol on a machine: a name, the state that the workers of a run share (Runtime), and one
+/// worker's way of making attempts (Executor).
 ///
-/// It may have more: ProtocolRun passes switch_policy() and wait_times on to the runtime, Attempts
-/// passes expect() on to the executor.
+/// Further members are optional: ProtocolRun forwards switch_policy() and wait_times to the
+/// runtime, Attempts forwards expect() to the executor.
 template <class P, class M>
 concept Protocol = requires(RuntimeOf<P, M>& runtime, ExecutorOf<P, M>& executor,
                             const RunSetup<M>& setup, Storage<M>& storage, int number,

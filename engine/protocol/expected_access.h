@@ -4,10 +4,10 @@
 
 namespace heddle {
 
-/// A row that a transaction is expected to touch, as its scheduler says before it begins.
+/// A row that a transaction is expected to access, as its scheduler announces before it begins.
 struct ExpectedAccess {
   std::uint64_t key = 0;   ///< word_of() its key
-  std::uint8_t table = 0;  ///< its place in Storage::tables()
+  std::uint8_t table = 0;  ///< its index in Storage::tables()
   bool writes = false;
 };
 

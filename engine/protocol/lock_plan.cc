@@ -8,14 +8,14 @@ namespace {
 
 bool writes(AccessKind kind) { return kind != AccessKind::read && kind != AccessKind::scan; }
 
-/// Which tables come before which, by the order in which each type first touches them.
+/// For each table, the tables that precede it in the order in which a type first touches them.
 std::map<std::string, std::set<std::string>> predecessors(
     const Signature& signature, const std::map<std::string, bool>& written) {
   std::map<std::string, std::set<std::string>> before;
   for (const TypeSpec& type : signature.types) {
     std::vector<std::string> seen;
     for (const AccessSpec& access : type.accesses) {
-      // A table nobody writes is never waited for, so it constrains no order.
+      // A table that is never written is never waited for, so it constrains no order.
       if (!written.at(access.table)) continue;
       std::set<std::string>& earlier = before[access.table];
       bool first_touch = true;

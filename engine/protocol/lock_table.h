@@ -13,31 +13,31 @@
 
 namespace heddle {
 
-/// A worker as the lock table knows it.
+/// A worker's state in the lock table.
 template <class M>
 struct alignas(64) LockOwner {
-  Signal<M> granted;                   ///< moves on with every lock granted after a wait
+  Signal<M> granted;                   ///< advances with every lock granted after a wait
   Shared<M, std::uint64_t> waits_for;  ///< owner number + 1 of a blocker, for diagnosis
   int worker = 0;
   typename M::Ticks waited = 0;  ///< since the owner last reset it
 };
 
-/// When a transaction began its first attempt; kept over its retries, so that it grows old and
-/// wins.
+/// The time of a transaction's first attempt; kept over its retries, so that it becomes the oldest
+/// and wins.
 struct LockAge {
   std::uint64_t began = 0;
   int worker = 0;
   auto operator<=>(const LockAge&) const = default;
 };
 
-/// Where a record stands in the global order of locking.
+/// A record's position in the global locking order.
 struct LockOrder {
   std::uint32_t rank = 0;
   std::uint64_t key = 0;
   auto operator<=>(const LockOrder&) const = default;
 };
 
-/// One transaction's request for one record. It lives in its transaction.
+/// One transaction's request for one record. It belongs to its transaction.
 template <class M>
 struct alignas(64) LockRequest {
   LockRequest* previous = nullptr;
@@ -47,20 +47,20 @@ struct alignas(64) LockRequest {
   LockAge age;
   bool exclusive = false;
   bool granted = false;
-  bool upgrading = false;  ///< granted shared, waiting for exclusive; nobody new gets past it
+  bool upgrading = false;  ///< granted shared, waiting for exclusive; no new request passes it
 };
 
-/// What to do about a conflict.
+/// How a conflict is resolved.
 enum class ConflictRule : std::uint8_t { wait_die, no_wait };
 
-/// Record locks, shared and exclusive, granted in the order asked for.
+/// Record locks, shared and exclusive, granted in the order of their requests.
 ///
 /// Wait-die: a transaction may wait for younger ones and dies otherwise (Rosenkrantz et al. 1978).
 /// Polyjuice (OSDI 2021, §7.1) adds that a request in global lock order never needs to die. Each
-/// rule alone excludes deadlock; mixed they don't: an old transaction may wait out of order for a
-/// young one that waits, in order, for it. A cycle must hold a wait that only the order allows (the
-/// waiter is younger) and one out of order, so the table never lets waits of those two kinds exist
-/// at once: whichever comes second dies.
+/// rule alone excludes deadlock, but both together do not: an old transaction may wait out of order
+/// for a young one that waits, in order, for it. A cycle must contain a wait that only the order
+/// allows (the waiter is younger) and one out of order. The table therefore never lets waits of
+/// these two kinds exist at once: the second to arrive dies.
 template <class M>
 class LockTable {
  public:
@@ -71,7 +71,7 @@ class LockTable {
         shift_(64 - std::countr_zero(bucket_count_)),
         buckets_(new Bucket[bucket_count_]) {}
 
-  /// Asks for a lock. `request` has record, owner, age and exclusive set.
+  /// Requests a lock. `request` has record, owner, age and exclusive set.
   /// @param ordered the record comes after every lock its transaction holds
   /// @return false if the transaction must die; the request is then not in the table.
   bool acquire(LockRequest<M>& request, bool ordered, ConflictRule rule) {
@@ -101,7 +101,7 @@ class LockTable {
     return wait(bucket, request, *blocker, kind);
   }
 
-  /// Turns a shared lock its transaction holds into an exclusive one.
+  /// Upgrades a shared lock that its transaction holds to an exclusive one.
   bool upgrade(LockRequest<M>& request, ConflictRule rule) {
     Bucket& bucket = bucket_of(request.record);
     bucket.latch();
@@ -110,8 +110,8 @@ class LockTable {
     for (LockRequest<M>* other = bucket.head; other != nullptr; other = other->next) {
       if (other->record != request.record || other == &request) continue;
       if (other->granted) blocker = other;
-      // Those who wait would wait for more than they agreed to, and another upgrade for this one;
-      // only holders may be waited for.
+      // Waiting requests would wait for more than they agreed to, and another upgrade would wait
+      // for this one; only holders may be waited for.
       may_wait = may_wait && other->granted && !other->upgrading && request.age < other->age;
     }
     if (blocker == nullptr) {
@@ -146,7 +146,7 @@ class LockTable {
       // acquire: the requests as the last holder left them.
       while (latched.exchange(1, std::memory_order_acquire) != 0) M::relax(spins);
     }
-    void unlatch() noexcept { latched.store(0, std::memory_order_release); }  // release: likewise
+    void unlatch() noexcept { latched.store(0, std::memory_order_release); }  // release: as above
 
     void append(LockRequest<M>* request) {
       request->previous = tail;
@@ -182,7 +182,7 @@ class LockTable {
     return ordered ? kHarmless : kUnordered;
   }
 
-  /// Counts a wait in, unless one of the kind it must not meet exists.
+  /// Counts a wait, unless one of the kind that excludes it exists.
   bool admit(std::uint64_t kind) {
     if (kind == kHarmless) return true;
     const std::uint64_t other = kind == kOnlyOrdered ? ~(kUnordered - 1) : kUnordered - 1;
@@ -194,7 +194,8 @@ class LockTable {
     }
   }
 
-  /// Waits, its request queued, the bucket latched. False: stopped; the request has left.
+  /// Waits; the request is queued and the bucket latched. Returns false if stopped; the request is
+  /// then removed.
   bool wait(Bucket& bucket, LockRequest<M>& request, const LockRequest<M>& blocker,
             std::uint64_t kind) {
     LockOwner<M>& owner = *request.owner;
@@ -216,8 +217,8 @@ class LockTable {
     if (kind != kHarmless) waits_.fetch_add(~kind + 1, std::memory_order_acq_rel);  // as in admit()
     if (owner.granted.load() != before) return true;
     bucket.latch();
-    const bool upgrade = request.upgrading;            // not granted: it keeps the lock it has
-    const bool granted = request.granted && !upgrade;  // in the last moment
+    const bool upgrade = request.upgrading;            // not granted: it keeps its shared lock
+    const bool granted = request.granted && !upgrade;  // granted just before the stop
     request.upgrading = false;
     if (!granted && !upgrade) bucket.unlink(&request);
     if (!granted) grant_waiting(bucket, request.record);
@@ -225,7 +226,8 @@ class LockTable {
     return granted;
   }
 
-  /// A new request waits for what conflicts ahead of it; an upgrade for every other holder.
+  /// Whether a request must wait: a new one for any conflicting request ahead of it, an upgrade for
+  /// every other holder.
   static bool is_blocked(const Bucket& bucket, const LockRequest<M>& request) {
     for (const LockRequest<M>* other = bucket.head; other != nullptr; other = other->next) {
       if (!request.upgrading && other == &request) return false;
@@ -235,7 +237,7 @@ class LockTable {
     return false;
   }
 
-  /// Grants what nothing blocks any more.
+  /// Grants the requests that are no longer blocked.
   void grant_waiting(Bucket& bucket, const Record<M>* record) {
     for (LockRequest<M>* request = bucket.head; request != nullptr; request = request->next) {
       M::on_load(request);

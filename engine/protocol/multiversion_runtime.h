@@ -13,7 +13,7 @@
 
 namespace heddle {
 
-/// What the workers of one run share to order transactions by timestamps.
+/// The state that the workers of one run share to order transactions by timestamps.
 template <class M>
 struct MultiversionRuntime {
   explicit MultiversionRuntime(const RunSetup<M>& setup)
@@ -38,10 +38,11 @@ struct MultiversionRuntime {
     return reference == 0 ? -1 : VersionOwner<M>::worker_of(reference);
   }
 
-  /// Lets no other worker begin a transaction until let_others_go(), if no other has gone alone.
+  /// Lets no other worker begin a transaction until let_others_go(), unless another worker runs
+  /// alone already.
   bool go_alone(int worker) {
     std::uint64_t nobody = 0;
-    // acq_rel: who takes it comes after who gave it back.
+    // acq_rel: the next worker to take it comes after the last to release it.
     if (!someone_alone_.compare_exchange(nobody, 1, std::memory_order_acq_rel)) return false;
     alone_.publish(name_of(worker));
     return true;
@@ -50,9 +51,9 @@ struct MultiversionRuntime {
     alone_.publish(0);
     someone_alone_.store(0, std::memory_order_release);  // release: as above
   }
-  /// Waits until the worker may begin a transaction, or the run stops. Who goes alone is in the
-  /// middle of one, so it has a core.
-  /// @return how long that took
+  /// Waits until the worker may begin a transaction, or the run stops. The worker that runs alone
+  /// is inside a transaction, so it has a core.
+  /// @return the time waited
   typename M::Ticks await_turn(int worker) {
     const auto may_begin = [own = name_of(worker)](std::uint64_t alone) {
       return alone == 0 || alone == own;
@@ -73,10 +74,10 @@ struct MultiversionRuntime {
   std::unique_ptr<VersionOwner<M>[]> owners;
 
  private:
-  /// A worker in a signal's word: never 0, bit 0 clear.
+  /// A worker's value in a signal's word: never 0, bit 0 clear.
   static std::uint64_t name_of(int worker) { return (static_cast<std::uint64_t>(worker) + 1) << 1; }
 
-  /// What other protocols left has versions of the epochs up to now.
+  /// Versions left by other protocols are of epochs up to now.
   static std::uint64_t next_epoch(Storage<M>& storage) {
     const bool advanced = storage.epochs().advance(M::now());
     assert(advanced && "no worker is running");
@@ -84,7 +85,7 @@ struct MultiversionRuntime {
     return storage.epochs().current();
   }
 
-  alignas(64) Signal<M> alone_;  ///< who goes alone; 0: nobody
+  alignas(64) Signal<M> alone_;  ///< the worker that runs alone; 0: none
   alignas(64) Shared<M, std::uint64_t> someone_alone_;
 };
 

@@ -19,25 +19,26 @@
 namespace heddle {
 
 /// Multi-version timestamp ordering (Bernstein and Goodman 1983; as MVTSO in Cheng et al., PVLDB
-/// 17(11), 2024, §4.2.1): transactions are serialized in the order of timestamps they are given
+/// 17(11), 2024, §4.2.1): transactions are serialized in the order of the timestamps that they take
 /// when they begin.
 ///
-/// - A read is given the newest version that is not newer than its transaction, committed or not,
+/// - A read returns the newest version that is not newer than its transaction, committed or not,
 ///   and leaves its timestamp with the row.
-/// - A write is visible at once. It is refused if a later transaction has read the row, for that
-///   one has been given what was there before. Since every write is of a row that its transaction
-///   has read, no version ever comes before one that exists.
-/// - A commit waits for those whose uncommitted versions were read, all of them earlier, so that
-///   nobody waits in a circle; if one of them aborts, so does who read from it.
-/// - A row that is not there is read like any other: the name of its key keeps the timestamp. A
-///   scan leaves its own with every leaf of the index it comes to, then looks whether the leaf has
-///   changed since; a row is put into the index first, and then refused if a later scan was there.
+/// - A write is visible at once. It is refused if a later transaction has read the row, because
+///   that one has read the version before it. Every write is of a row that its transaction has
+///   read, so no version is ever inserted before an existing one.
+/// - A commit waits for the writers of the uncommitted versions that it read. All of them are
+///   earlier, so waits form no cycle; if one of them aborts, its readers abort too.
+/// - A missing row is read like any other: the name of its key keeps the timestamp. A scan leaves
+///   its timestamp with every index leaf that it reaches, then checks whether the leaf has changed
+///   since; an insert puts its row into the index first, and is refused if a later scan was there.
 ///   So of a scan and an insert one sees the other.
 ///
 /// A commit is installed as Silo's is, under the TID that is its timestamp: each record then holds
-/// its newest committed version, and what is older is kept as long as somebody may read it.
+/// its newest committed version. Older versions are kept as long as a transaction may read them.
 ///
-/// @tparam Expected what is known of the transaction before it begins: ExpectedWrites, or nothing
+/// @tparam Expected the accesses known before the transaction begins: ExpectedWrites, or
+///         NothingExpected
 template <class M, class Expected = NothingExpected<M>>
 class MultiversionTransaction final
     : public OptimisticCore<M>,
@@ -49,9 +50,9 @@ class MultiversionTransaction final
 
  public:
   static constexpr bool kReplays = false;
-  /// Rows are known by their keys, and readers tell the index where they were.
+  /// Rows are identified by their keys, and readers leave timestamps in the index.
   static constexpr bool kLeavesTimestamps = true;
-  /// What it is given was so at one moment since it began, not when it was given.
+  /// Its reads are as of one moment since it began, not as of the time of each read.
   static constexpr bool kReadsAsOfBegin = true;
 
   MultiversionTransaction(Storage<M>& storage, int worker, MultiversionRuntime<M>& runtime,
@@ -73,7 +74,7 @@ class MultiversionTransaction final
     const std::uint64_t taken = runtime_.timestamps.take(this->worker(), this->storage().epochs(),
                                                          [this] { return stopped(); });
     if (taken == Timestamps<M>::kNone) [[unlikely]] {
-      // Every access of it fails; the last timestamp stands for it.
+      // Every access of it fails; the last timestamp is used in place of a new one.
       conflict(AbortReason::stopped, kNoState);
     } else {
       timestamp_ = taken;
@@ -92,13 +93,13 @@ class MultiversionTransaction final
     for (const auto& locked : this->locked_) {
       const Access<M>& access = set_[locked.entry];
       if ((access.record->word.peek() & ~tid::kLock) == access.seen) continue;
-      // What was read stands, or the transaction would not have got here; but a record that held no
-      // row may have left its index.
+      // What was read is still valid, or the transaction would have aborted before; but a record
+      // that held no row may have left its index.
       conflict(AbortReason::record_unlinked, access.state);
       return false;
     }
-    // Nothing can come between any more, so others need not wait until all is installed: whoever
-    // overwrites one of these rows waits for its record's lock.
+    // No conflict can occur any more, so other transactions need not wait until everything is
+    // installed: a transaction that overwrites one of these rows waits for its record's lock.
     end(timestamp_);
     for (const auto& locked : this->locked_) install(locked.entry);
     this->locked_.clear();
@@ -106,12 +107,11 @@ class MultiversionTransaction final
     return true;
   }
 
-  /// Whether what a transaction saw that wants to roll back was a state of the database at all.
+  /// Whether a transaction that is to roll back saw a state of the database.
   bool validate_rollback() {
     if (!await_dependencies()) return false;
     for (const Access<M>& access : set_) {
-      // Or it may not have found again what it had inserted.
-      // acquire: nothing is read behind it.
+      // It may not have found its own insert again. acquire: no read is ordered before it.
       if (!access.written() || !tid::dead(access.record->word.load(std::memory_order_acquire))) {
         continue;
       }
@@ -154,17 +154,17 @@ class MultiversionTransaction final
   [[nodiscard]] std::uint64_t timestamp() const { return timestamp_; }
 
  private:
-  /// What belongs to an entry of the access set.
+  /// The part of an access-set entry that only this protocol needs.
   struct Named {
-    std::uint64_t name = 0;                ///< of the row; 0: of a table that nobody writes
+    std::uint64_t name = 0;                ///< of the row; 0: its table is never written
     PendingVersion<M>* pending = nullptr;  ///< nullptr: not written
-    bool unread = false;                   ///< put into the index just now, and not looked at since
+    bool unread = false;                   ///< just put into the index, and not read since
   };
   struct Dependency {
     VersionOwner<M>* owner;
     std::uint64_t incarnation;
   };
-  /// Where a version came from that had not been committed.
+  /// An uncommitted version that was read: its writer and the writer's incarnation.
   struct Source {
     std::uint32_t entry;
     VersionOwner<M>* owner;
@@ -201,7 +201,7 @@ class MultiversionTransaction final
 
   bool mark_removed(std::uint32_t entry) { return Core::set_removed(entry); }
 
-  /// The procedure has written: from here on others see it.
+  /// Makes a write of the procedure visible to others.
   bool end_write(AccessId state, std::uint32_t entry) {
     Access<M>& access = set_[entry];
     Named& named = named_[entry];
@@ -214,7 +214,7 @@ class MultiversionTransaction final
                       !seeded<M>(SeededFault::write_behind_readers);
     const bool taken =
         named.unread && bucket.read(*access.record, timestamp_, nullptr, 0, &self_).word !=
-                            tid::kPlaceholder;  // somebody has made a row of it meanwhile
+                            tid::kPlaceholder;  // another transaction has made it a row meanwhile
     if (!late && !taken) {
       if (named.unread) bucket.note_reader(named.name, timestamp_);
       named.unread = false;
@@ -244,7 +244,7 @@ class MultiversionTransaction final
     return true;
   }
 
-  /// A record for `name` is in the index, put there just now or found there.
+  /// A record for `name` is in the index, inserted just now or found there.
   template <class T>
   Look place(AccessId state, T& table, std::uint64_t name, const InsertResult<M>& result,
              std::uint32_t& entry) {
@@ -263,7 +263,8 @@ class MultiversionTransaction final
       }
     }
     if constexpr (requires { table.index().last_removal(); }) {
-      // Whoever's record it is: that one may be later than a scan that this one is not.
+      // Whichever transaction inserted the record: it may be later than a scan that this one
+      // precedes.
       if (found == Look::absent &&
           !may_insert_at(result.before.word, table.index().last_removal())) {
         conflict(AbortReason::late_insert, state);
@@ -274,7 +275,7 @@ class MultiversionTransaction final
   }
 
  private:
-  /// Reads a row's version at the transaction's timestamp, and leaves that with the row.
+  /// Reads a row's version at the transaction's timestamp, and leaves the timestamp with the row.
   Look read_version(AccessId state, TableBase<M>& table, std::uint64_t name, Record<M>* record,
                     std::uint32_t bytes, typename AccessSet<M>::Place place, std::uint32_t& entry) {
     if (!await_writers(state, name)) return Look::stop;
@@ -318,13 +319,13 @@ class MultiversionTransaction final
             .pending = false};
   }
 
-  /// More columns of a row than the first access wanted: those of the same version, which only its
-  /// writer's abort can have taken away.
+  /// Reads more columns of a row than the first access did. They are of the same version, unless
+  /// its writer has aborted since.
   bool widened(std::uint32_t entry, std::uint32_t bytes) {
     Access<M>& access = set_[entry];
     if (access.bytes >= bytes || access.absent || access.removed) return true;
     const std::uint64_t name = named_[entry].name;
-    if (name == 0) return true;  // left to Silo's way
+    if (name == 0) return true;  // read as in Silo
     std::byte* copy = set_.allocate(bytes);
     VersionBucket<M>& bucket = runtime_.versions.bucket(name);
     M::on_control();
@@ -342,13 +343,13 @@ class MultiversionTransaction final
   }
 
  public:
-  // ---- what is not there, for StoredProcedureApi -----------------------------------------------
+  // ---- missing rows and scans, for StoredProcedureApi -------------------------------------------
 
   [[nodiscard]] static std::uint64_t name_of(const auto& table, const auto& key) {
     return VersionTable<M>::name_of(table.number(), word_of(key));
   }
 
-  /// Notes that the key was missed. False: a row may have come meanwhile.
+  /// Notes that the key was missed. Returns false if a row may have been inserted meanwhile.
   bool note_miss(TableBase<M>& table, std::uint64_t name, const NodeVersion<M>& seen) {
     if (!table.written() || seeded<M>(SeededFault::miss_without_timestamp)) return true;
     M::on_control();
@@ -356,7 +357,7 @@ class MultiversionTransaction final
     return still(seen);
   }
 
-  /// Notes that a leaf was scanned. False: it has changed since it was read.
+  /// Notes that a leaf was scanned. Returns false if it has changed since it was read.
   bool note_scan(TableBase<M>& table, const NodeVersion<M>& seen) {
     if (!table.written() || seeded<M>(SeededFault::scan_without_timestamp)) return true;
     M::on_control();
@@ -364,7 +365,7 @@ class MultiversionTransaction final
     return still(seen);
   }
 
-  /// A leaf splits: those who have read the one have read the other.
+  /// Called on a leaf split: the readers of the left leaf have read the right one as well.
   auto follow_split() {
     return [this](const Shared<M, std::uint64_t>* left, const Shared<M, std::uint64_t>* right) {
       if (seeded<M>(SeededFault::split_without_timestamp)) return;
@@ -386,7 +387,8 @@ class MultiversionTransaction final
     bucket.unlatch();
   }
 
-  /// Who changes the node after this finds the timestamp, for the bucket's latch came between.
+  /// A transaction that changes the node after this check finds the timestamp, because the bucket's
+  /// latch came between.
   static bool still(const NodeVersion<M>& seen) {
     // seq_cst: see OrderedIndex::note_removal().
     return seen.word->load(std::memory_order_seq_cst) == seen.value;
@@ -414,12 +416,12 @@ class MultiversionTransaction final
   }
 
   [[nodiscard]] bool stopped() const {
-    // relaxed: carries no data; a later look will see it.
+    // relaxed: carries no data; a later check will see it.
     return runtime_.stop.load(std::memory_order_relaxed) != 0;
   }
 
-  /// Waits until no earlier transaction is expected to write the row: one that is has written it,
-  /// or has ended without.
+  /// Waits until no earlier transaction is expected to write the row: each that is expected to has
+  /// written it or has ended.
   bool await_writers([[maybe_unused]] AccessId state, [[maybe_unused]] std::uint64_t name) {
     if constexpr (requires { expected_.last_before(name, timestamp_); }) {
       while (true) {
@@ -435,7 +437,8 @@ class MultiversionTransaction final
     return true;
   }
 
-  /// Every version that was read has been committed. Who is waited for has an earlier timestamp.
+  /// Waits until every version that was read is committed. The writers waited for have earlier
+  /// timestamps.
   bool await_dependencies() {
     if (seeded<M>(SeededFault::skip_dependency_wait)) return true;
     for (const Dependency& dependency : dependencies_) {
@@ -485,7 +488,7 @@ class MultiversionTransaction final
     if (this->storage().keeps_snapshots() && access.table->in_snapshots()) {
       Core::keep_version(access, timestamp_);
     }
-    // Readers with earlier timestamps must find the record to find what it held.
+    // Readers with earlier timestamps must find the record to find its past versions.
     if (access.removed) {
       this->storage().unlink_later(this->worker(), access.table, access.record, word);
     } else {
@@ -496,7 +499,7 @@ class MultiversionTransaction final
     bucket.unlatch();
   }
 
-  /// Tells those who read from it how it ended.
+  /// Announces the outcome to the transactions that have read from this one.
   void end(std::uint64_t version) {
     const bool awaited = expected_.end();
     if (published_ == 0 && !awaited) return;
@@ -504,15 +507,16 @@ class MultiversionTransaction final
     self_.finish(version);
   }
 
-  /// At so many workers' timestamps each transaction looks on average, to know the oldest.
+  /// The average number of workers' timestamps that each transaction reads to determine the oldest
+  /// one.
   static constexpr int kLooksPerBegin = 2;
 
   MultiversionRuntime<M>& runtime_;
   VersionOwner<M>& self_;
   [[no_unique_address]] Expected expected_;
   std::uint64_t timestamp_ = 0;
-  std::uint64_t horizon_ = 0;  ///< nobody reads as of a time before this
-  int begun_ = 0;              ///< since it was looked for, by the looks they are worth
+  std::uint64_t horizon_ = 0;  ///< no transaction reads as of a time before this
+  int begun_ = 0;              ///< kLooksPerBegin for each begin since then
   typename M::Ticks waited_ = 0;
   std::vector<Named> named_;  ///< parallel to the access set
   std::vector<Dependency> dependencies_;

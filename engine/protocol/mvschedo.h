@@ -13,13 +13,13 @@
 namespace heddle {
 
 /// MVSchedO (Cheng et al., PVLDB 17(11), 2024, §4.2): multi-version timestamp ordering in which an
-/// operation on a hot row waits for those that come before it in the schedule.
+/// operation on a hot row waits for those that precede it in the schedule.
 ///
-/// The schedule is the order in which transactions are begun: whoever schedules them begins them in
-/// it and says beforehand, by expect(), which rows they are going to write. Nothing rests on that
-/// being right: what is expected and does not happen is waited for until its transaction ends, and
-/// what happens unexpected is ordered by timestamps as ever. Of whom nothing is expected runs as
-/// under `mvto`.
+/// The schedule is the order in which transactions begin: the scheduler begins them in that order
+/// and announces beforehand, by expect(), which rows they are going to write. Correctness does not
+/// depend on the announcement. An expected write that does not happen is waited for until its
+/// transaction ends, and an unexpected one is ordered by timestamps as under `mvto`. A transaction
+/// without expectations runs as under `mvto`.
 struct MvSchedO {
   static constexpr std::string_view kName = "mvschedo";
 
@@ -42,7 +42,7 @@ struct MvSchedO {
           worker_(worker),
           txn_(storage, worker, runtime, {runtime.queues, runtime.owners[worker]}) {}
 
-    /// What the next transaction is expected to do, in all its attempts.
+    /// Sets the accesses that the next transaction is expected to make, in all its attempts.
     void expect(std::span<const ExpectedAccess> accesses) { txn_.expected().expect(accesses); }
 
     template <class P>

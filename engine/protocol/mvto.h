@@ -9,9 +9,9 @@
 
 namespace heddle {
 
-/// After so many aborts in a row no other transaction begins while this one makes an attempt, so
-/// none reads what it is about to write. A long one that writes what everybody reads would never
-/// get through else.
+/// After this many aborts in a row no other transaction begins while this one makes an attempt, so
+/// none reads what it is about to write. Otherwise a long transaction that writes rows which every
+/// other one reads would never commit.
 inline constexpr std::uint32_t kAbortsBeforeAlone = 64;
 
 /// One attempt at a transaction that is ordered by its timestamp.

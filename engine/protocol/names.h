@@ -6,7 +6,7 @@
 
 namespace heddle {
 
-/// The protocols in protocol/registry.h, in its order.
+/// The names of the protocols in protocol/registry.h, in its order.
 [[nodiscard]] std::vector<std::string> protocol_names();
 /// Whether a protocol executes policies.
 [[nodiscard]] bool executes_policy(std::string_view protocol);

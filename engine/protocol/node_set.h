@@ -10,18 +10,18 @@
 
 namespace heddle {
 
-/// What a transaction relied on beside records: the ranges it scanned and the keys it missed, and
-/// the index nodes that would have changed had anything been added there (Silo §4.6).
+/// What a transaction relied on besides records: the ranges it scanned and the keys it missed, and
+/// the index nodes that an insert there would have changed (Silo §4.6).
 ///
 /// A node's version guards more than the range: an insert next to it, or an abort that takes its
-/// placeholder back, changes it too. So a changed node is not yet a phantom. The range is looked at
-/// again, and only if it holds another set of rows has the transaction seen what never was.
+/// placeholder back, changes it too. So a changed node is not yet a phantom. The range is scanned
+/// again, and only if it holds another set of rows is there a phantom.
 template <class M>
 class NodeSet {
  public:
-  /// A range as it was seen. `table`, `keys` and the entries mean something to `unchanged` only.
+  /// A range as it was read. `table`, `keys` and the entries have a meaning only to `unchanged`.
   struct Range {
-    /// Whether the range now holds what it held; adds the nodes that guard it now to `fresh`.
+    /// Whether the range still holds the same rows; adds the nodes that guard it now to `fresh`.
     using Check = bool (*)(void* transaction, const Range& range,
                            std::span<const std::uint32_t> entries,
                            std::vector<NodeVersion<M>>& fresh);
@@ -35,7 +35,7 @@ class NodeSet {
   };
 
   /// Starts a range; the nodes and entries added next belong to it.
-  /// @param position how many accesses the transaction had made; see rewind()
+  /// @param position the number of accesses that the transaction had made; see rewind()
   Range& begin_range(typename Range::Check unchanged, void* table, const std::byte* keys,
                      bool descending, std::uint32_t position) {
     ranges_.push_back({unchanged, table, keys, position,
@@ -47,13 +47,13 @@ class NodeSet {
     nodes_.push_back({seen, static_cast<std::uint32_t>(ranges_.size()) - 1, false});
   }
 
-  /// Adds an access-set entry: a record the range holds.
+  /// Adds an access-set entry: a record in the range.
   void add_entry(std::uint32_t entry) {
     entries_.push_back(entry);
     ++ranges_.back().entry_count;
   }
 
-  /// Follows the transaction's own insert, so that it need not look again for its own sake.
+  /// Follows the transaction's own insert, so that the insert alone does not cause a second scan.
   void own_insert(const InsertResult<M>& result) {
     if (seeded<M>(SeededFault::ignore_own_insert)) return;
     const std::size_t count = nodes_.size();
@@ -61,7 +61,7 @@ class NodeSet {
       if (nodes_[at].version.word != result.before.word) continue;
       const bool vouched = seeded<M>(SeededFault::own_insert_vouches);
       if (nodes_[at].version.value != result.before.value && !vouched) {
-        continue;  // changed before: look again
+        continue;  // changed before: scan again
       }
       nodes_[at].version.value = result.after;
       nodes_[at].own_insert = true;
@@ -74,7 +74,7 @@ class NodeSet {
 
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
 
-  /// Whether every node is as it was seen.
+  /// Whether every node still has the version that was read.
   [[nodiscard]] bool current() const {
     for (const Node& node : nodes_) {
       if (changed(node)) return false;
@@ -82,13 +82,13 @@ class NodeSet {
     return true;
   }
 
-  /// Looks at the ranges again whose nodes have changed. If all hold what they held, their nodes
-  /// are from now on those they have now. `transaction` is handed to the ranges' checks.
+  /// Scans the ranges again whose nodes have changed. If all hold the same rows, their present
+  /// nodes replace the old ones. `transaction` is passed to the ranges' checks.
   ///
   /// That a range holds the same rows again does not mean that it always did: it may have held
   /// another in between, which the transaction may have read. So the caller must validate
-  /// everything else after this, and that nothing seen here has changed after that: then all of it
-  /// held together at the moment this returned.
+  /// everything else after this call, and that nothing seen here has changed since: then all of it
+  /// was valid together at the moment this returned.
   [[nodiscard]] bool look_again(void* transaction) {
     for (std::uint32_t range = 0; range < ranges_.size(); ++range) {
       const bool stale = std::any_of(nodes_.begin(), nodes_.end(), [range](const Node& node) {
@@ -104,7 +104,7 @@ class NodeSet {
   }
 
   /// Early validation: whether the ranges whose nodes were added from the `first`-th on may still
-  /// hold what they held.
+  /// hold the same rows.
   [[nodiscard]] bool plausible_since(std::uint32_t first, void* transaction) {
     for (std::size_t at = first; at < nodes_.size(); ++at) {
       if (!changed(nodes_[at])) [[likely]]
@@ -115,12 +115,12 @@ class NodeSet {
     return true;
   }
 
-  /// Forgets the ranges seen at `position` or later. Nodes split off by own inserts stay with the
+  /// Forgets the ranges read at `position` or later. Nodes split off by own inserts stay with the
   /// range they are part of.
   ///
   /// The inserts themselves are forgotten too, while their placeholders stay in the index: another
-  /// transaction may make one of them a row without touching the node. So a node that an own insert
-  /// has changed vouches for nothing any more, and its range is looked at again.
+  /// transaction may make one of them a row without changing the node. So a node that an own insert
+  /// has changed no longer guards its range, and the range is scanned again.
   void rewind(std::uint32_t position) {
     while (!ranges_.empty() && ranges_.back().position >= position) {
       entries_.resize(ranges_.back().first_entry);
@@ -142,7 +142,7 @@ class NodeSet {
   struct Node {
     NodeVersion<M> version;
     std::uint32_t range;
-    bool own_insert;  ///< its value is that after an insert of the transaction's own
+    bool own_insert;  ///< its value is the one after an insert of the transaction's own
   };
   /// A locked node's value: no observed one equals it.
   static constexpr std::uint64_t kNeverSeen = ~std::uint64_t{0};

@@ -9,8 +9,8 @@
 
 namespace heddle {
 
-/// Watches one worker's transactions, of any workload and protocol: a run has at most one a worker,
-/// and one that has none pays nothing for it.
+/// Observes one worker's transactions, of any workload and protocol. A run has at most one observer
+/// per worker; a run without observers has no overhead.
 template <class M>
 class Observer {
  public:
@@ -19,27 +19,27 @@ class Observer {
   Observer& operator=(const Observer&) = delete;
   virtual ~Observer() = default;
 
-  /// An attempt begins.
+  /// Called when an attempt begins.
   /// @param of_the_past it reads a snapshot
   virtual void begin(int type, bool of_the_past) = 0;
 
-  /// The procedure begins, perhaps not for the first time in the attempt: it makes every access
-  /// again.
+  /// Called when the procedure begins, possibly not for the first time in the attempt: it makes
+  /// every access again.
   /// @param input of the transaction
-  /// @return what the procedure is run on: `txn`, or what passes everything on to it
+  /// @return the operations that the procedure runs on: `txn`, or a wrapper that forwards to it
   virtual TransactionOperations<M>& watch(AnyTransaction<M>& txn, const std::byte* input) = 0;
 
-  /// The attempt is over, and `txn` still holds what it did.
+  /// Called when the attempt has ended; `txn` still holds its accesses.
   virtual void ended(const AnyTransaction<M>& txn, const Attempt<M>& attempt) = 0;
 };
 
-/// A transaction as a procedure sees it whose accesses somebody may watch.
+/// A transaction as a procedure sees it whose accesses may be observed.
 template <class M>
 class ObservedTransaction : public TypedAccess<ObservedTransaction<M>> {
  public:
   explicit ObservedTransaction(TransactionOperations<M>& operations) : operations_(operations) {}
 
-  /// What the accesses go to.
+  /// The operations that the accesses are forwarded to.
   [[nodiscard]] TransactionOperations<M>& operations() { return operations_; }
 
   template <class T>

@@ -16,9 +16,10 @@ namespace heddle {
 /// The part of a transaction that every protocol of this engine shares: its sets, placing records
 /// for inserts, and Silo's way of installing a commit (SOSP 2013, §4.4-§4.6).
 ///
-/// A protocol decides when records may be touched and what must be validated; whatever it decides,
-/// versions are installed under the record's lock bit with a TID greater than any the transaction
-/// has seen, so that validation, snapshots and index nodes mean the same under all of them.
+/// A protocol decides when records may be accessed and what must be validated. Under every
+/// protocol, versions are installed under the record's lock bit with a TID greater than any the
+/// transaction has seen, so that validation, snapshots and index nodes have the same meaning under
+/// all of them.
 template <class M>
 class OptimisticCore {
  public:
@@ -27,31 +28,31 @@ class OptimisticCore {
   [[nodiscard]] int worker() const { return worker_; }
   [[nodiscard]] Storage<M>& storage() { return storage_; }
   [[nodiscard]] AbortReason reason() const { return reason_; }
-  /// The access at which the transaction came to grief; kNoState for none in particular.
+  /// The access at which the transaction aborted; kNoState if the abort belongs to no access.
   [[nodiscard]] AccessId reason_state() const { return reason_state_; }
   [[nodiscard]] const std::byte* value_of(std::uint32_t entry) const { return set_[entry].value; }
 
-  // For observers: what the last attempt did, until the next begins.
+  // For observers: the accesses of the last attempt, until the next begins.
 
-  /// What it touched.
+  /// The access set.
   [[nodiscard]] const AccessSet<M>& accesses() const { return set_; }
   /// The version it committed as.
   [[nodiscard]] std::uint64_t last_version() const { return last_version_; }
-  /// Where a version came from that had not committed when it was read.
+  /// The writer of a version that was uncommitted when it was read.
   struct DirtySource {
     int worker;
     std::uint64_t incarnation;
     std::uint8_t writes;
   };
   [[nodiscard]] static DirtySource dirty_source(std::uint32_t /*entry*/) { return {-1, 0, 0}; }
-  /// Which incarnation of its worker's context it is; moves on with every attempt that others saw.
+  /// The incarnation of its worker's context; advances with every attempt that others could see.
   [[nodiscard]] static std::uint64_t incarnation() { return 0; }
 
-  /// What a procedure returns when an access gave nothing: the protocol's abort if there was a
-  /// conflict, the transaction's rollback if the row simply was not there.
+  /// The outcome of a procedure after an access that returned nothing: the protocol's abort if
+  /// there was a conflict, the transaction's rollback if the row does not exist.
   [[nodiscard]] Outcome stop() const { return doomed_ ? Outcome::abort : Outcome::rollback; }
 
-  /// Marks the transaction as one that has to run again.
+  /// Dooms the transaction: it has to abort and run again.
   void conflict(AbortReason reason, AccessId state) {
     if (doomed_) return;
     doomed_ = true;
@@ -74,7 +75,7 @@ class OptimisticCore {
   }
 
   /// Reads a record's committed version into the set. The entry may be absent.
-  /// @param place where the set would hold the record, which it does not
+  /// @param place locate(record); the set does not hold the record yet
   [[gnu::always_inline]] Look read_committed(AccessId state, TableBase<M>& table, Record<M>* record,
                                              std::uint32_t bytes,
                                              typename AccessSet<M>::Place place,
@@ -102,8 +103,8 @@ class OptimisticCore {
     return access.absent ? Look::absent : Look::present;
   }
 
-  /// A record the set already holds: what the transaction saw or wrote, widened if this access
-  /// wants more columns than the first.
+  /// Accesses a record that the set already holds: what the transaction read or wrote, widened if
+  /// this access needs more columns than the first.
   Look look_again(std::uint32_t entry, std::uint32_t bytes) {
     Access<M>& access = set_[entry];
     if (access.removed || access.absent) return Look::absent;
@@ -111,8 +112,8 @@ class OptimisticCore {
     return Look::present;
   }
 
-  /// A private copy of what the transaction sees of the row, to be modified and installed.
-  /// Each write has a buffer of its own: values handed out before stay as they were. nullptr if the
+  /// A private copy of what the transaction sees of the row, to be modified and installed. Each
+  /// write has a buffer of its own: values returned before stay unchanged. nullptr if the
   /// transaction must stop.
   std::byte* next_write_buffer(std::uint32_t entry, std::uint32_t bytes) {
     Access<M>& access = set_[entry];
@@ -132,8 +133,8 @@ class OptimisticCore {
     return buffer;
   }
 
-  /// After an insert put a placeholder into the index, or found a record there.
-  /// absent: the row may be written. present: the key is taken.
+  /// Adds to the set the placeholder that an insert put into the index, or the record it found
+  /// there. Returns `absent` if the row may be written, `present` if the key is taken.
   Look adopt(AccessId state, TableBase<M>& table, const InsertResult<M>& result,
              std::uint32_t& entry) {
     if (result.inserted) {
@@ -166,9 +167,9 @@ class OptimisticCore {
   }
 
  public:
-  /// What a range holds now and did not when it was scanned: the transaction's own insert, or one
-  /// that has not committed, and so will come after it. A record somebody is just committing counts
-  /// as a phantom.
+  /// Whether a record that a range holds now and did not when it was scanned is invisible to the
+  /// transaction: it is its own insert, or one that has not committed and so will come after it. A
+  /// record that is being committed counts as a phantom.
   [[nodiscard]] bool invisible(const Record<M>* record) {
     const std::uint32_t entry = set_.find(record);
     if (entry != AccessSet<M>::kNone) return tid::absent(set_[entry].seen);
@@ -213,13 +214,13 @@ class OptimisticCore {
     return true;
   }
 
-  /// Ends the transaction without a trace: unlocks, and takes its placeholders out of the indexes.
+  /// Ends the transaction without effect: unlocks, and takes its placeholders out of the indexes.
   void abort_core() {
     unlock_write_set();
     drop_placeholders();
   }
 
-  /// Takes the locks of a commit back that was refused.
+  /// Releases the locks of a commit that was refused.
   void unlock_write_set() {
     for (const Locked& locked : locked_) {
       unlock_record(*locked.record, locked.record->word.peek() & ~tid::kLock);
@@ -228,10 +229,11 @@ class OptimisticCore {
   }
 
   /// Whether at one moment since the write set was locked every record and every range was as the
-  /// transaction saw it. That moment is where it stands in the serial order.
+  /// transaction read it. That moment is its place in the serial order.
   ///
-  /// Versions only grow, so what still has the version it was read with has not changed since. A
-  /// range whose node has changed is looked at again; see NodeSet::look_again() for what follows.
+  /// Versions only grow, so a record that still has the version that was read has not changed
+  /// since. A range whose node has changed is scanned again; see NodeSet::look_again() for what
+  /// follows.
   bool validate(bool write_set_locked = true) {
     constexpr int kRounds = 4;
     if (seeded<M>(SeededFault::skip_rollback_validation) && !write_set_locked) return true;
@@ -242,7 +244,7 @@ class OptimisticCore {
       if (looked_again && !nodes_.look_again(this)) [[unlikely]]
         break;
       if (!records_unchanged(write_set_locked)) return false;
-      // Kept over the rounds: no node tells of a record that was passed over and then committed.
+      // Kept over the rounds: no node version changes when a record that was passed over commits.
       if (!watched_unchanged()) [[unlikely]]
         break;
       if (!looked_again || nodes_.current()) [[likely]]
@@ -252,9 +254,9 @@ class OptimisticCore {
     return false;
   }
 
-  /// Reads a record again that has changed since. If the columns the transaction was given hold
-  /// what they held, it is from then on a reader of the new version: it would do the same again,
-  /// for procedures are deterministic in their input and the columns they read.
+  /// Reads a changed record again. If the columns that the transaction was given are unchanged, it
+  /// becomes a reader of the new version: it would do the same again, because procedures are
+  /// deterministic in their input and the columns they read.
   [[nodiscard]] bool reads_the_same(Access<M>& access) {
     if (tid::absent(access.seen) || access.read == nullptr) return false;
     std::byte* copy = set_.allocate(access.read_bytes);
@@ -285,7 +287,7 @@ class OptimisticCore {
     return true;
   }
 
-  /// The records passed over as not committed still are not.
+  /// Whether the records passed over as uncommitted still are.
   [[nodiscard]] bool watched_unchanged() const {
     if (seeded<M>(SeededFault::pass_over_for_good)) return true;
     for (const Watched& watched : watched_) {
@@ -300,7 +302,7 @@ class OptimisticCore {
       Record<M>* record = set_[entry].record;
       if (set_[entry].written()) locked_.push_back({record, M::order_of(record), entry});
     }
-    // One global order, by address, so that committing transactions can't deadlock.
+    // One global order, by address, so that committing transactions cannot deadlock.
     std::sort(locked_.begin(), locked_.end(),
               [](const Locked& a, const Locked& b) { return a.order < b.order; });
     if (seeded<M>(SeededFault::wrong_lock_order) && worker_ % 2 != 0) {
@@ -311,8 +313,8 @@ class OptimisticCore {
     }
   }
 
-  /// Greater than every version the transaction saw and its worker committed, in this epoch; in
-  /// another one if this epoch has none.
+  /// A version greater than every version that the transaction saw and its worker committed, in
+  /// this epoch; in a later one if this epoch has none left.
   [[nodiscard]] std::uint64_t next_version(std::uint64_t epoch) const {
     if (seeded<M>(SeededFault::reuse_version_ids) && tid::epoch(last_version_) == epoch) {
       return last_version_;
@@ -321,9 +323,10 @@ class OptimisticCore {
     return std::max(highest + tid::kStep, tid::first_of_epoch(epoch));
   }
 
-  /// A row inserted and deleted again leaves a version too, absent like the one before it: workers
-  /// may commit under equal versions, so only a record's own tells them apart. Without it, a dirty
-  /// read of the insert would find its version in what another worker then puts there.
+  /// A row inserted and deleted again leaves a version too, absent like the one before it. Workers
+  /// may commit under equal versions, so only the record's own version distinguishes them; without
+  /// it, a dirty read of the insert would match the version that another worker then installs
+  /// there.
   void install(std::uint64_t version) {
     bool removes = false;
     for (const Locked& locked : locked_) {
@@ -346,7 +349,7 @@ class OptimisticCore {
       unlock_record(*access.record, word);
       removes = removes || (access.removed && !has_past);
     }
-    // Unlinking locks a record again, out of order: only once nothing is locked any more.
+    // Unlinking locks a record again, out of order: only after all locks are released.
     if (removes) unlink_removed(version);
     locked_.clear();
     if (stray_placeholders_) [[unlikely]]
@@ -391,13 +394,13 @@ class OptimisticCore {
   AccessSet<M> set_;
   NodeSet<M> nodes_;
   std::vector<Locked> locked_;
-  std::vector<Watched> watched_;  ///< uncommitted inserts of others met in ranges looked at again
+  std::vector<Watched> watched_;  ///< uncommitted inserts of others met in ranges scanned again
   std::vector<Placeholder> placeholders_;
   bool doomed_ = false;
-  /// Whether validate() has looked at some range again. What it passed over there it remembers only
-  /// until it returns, so what it has refused then can't be validated a second time.
+  /// Whether validate() has scanned a range again. It remembers what it passed over there only
+  /// until it returns, so an attempt that it refused cannot be validated a second time.
   bool looked_again_ = false;
-  bool stray_placeholders_ = false;  ///< some placeholder was not made a row by the commit
+  bool stray_placeholders_ = false;  ///< a placeholder was not made a row by the commit
 
  private:
   /// Reads more columns of a record than the first access did; both must be of one version.

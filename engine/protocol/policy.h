@@ -9,10 +9,10 @@
 
 namespace heddle {
 
-/// One row of the CC policy: what to do at one state (Polyjuice, OSDI 2021, §4.3).
+/// One row of the CC policy: the actions at one state (Polyjuice, OSDI 2021, §4.3).
 struct PolicyRow {
-  /// Per type: how many of its accesses a dependency must have finished before this access;
-  /// 0 = NO_WAIT, the type's access count + 1 = COMMIT (until it committed or aborted).
+  /// Per type: the number of its accesses that a dependency must have finished before this access;
+  /// 0 = NO_WAIT, the type's access count + 1 = COMMIT (until it has committed or aborted).
   std::vector<std::uint16_t> wait;
   bool dirty_read = false;
   bool public_write = false;
@@ -30,12 +30,12 @@ struct BackoffRow {
   bool operator==(const BackoffRow&) const = default;
 };
 
-/// A policy: the CC table and the backoff table, for the workload with this signature.
+/// A policy: the CC table and the backoff table for the workload with this signature.
 struct Policy {
   std::string name;
   Signature signature;
-  std::vector<PolicyRow> rows;      ///< one a state
-  std::vector<BackoffRow> backoff;  ///< one a type
+  std::vector<PolicyRow> rows;      ///< one per state
+  std::vector<BackoffRow> backoff;  ///< one per type
   std::string schedule_json = "null";
   std::string provenance_json = "{}";
 };

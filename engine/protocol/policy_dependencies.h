@@ -23,18 +23,19 @@ struct Dependency {
   std::uint16_t type;
 };
 
-/// What one transaction depends on: the transactions before it in the access lists, among them
+/// The dependencies of one transaction: the transactions before it in the access lists, including
 /// those it has read dirty from (Polyjuice §3.1). It waits for them before an access, as the wait
 /// action says (§4.3), and before it commits (§4.4, step 1).
 ///
 /// A wait that would close a cycle of waiting transactions is skipped. Before an access that does
-/// no harm, for waiting is advice and validation decides; before the commit the transaction aborts.
+/// no harm, because waiting is advisory and validation decides; before the commit the transaction
+/// aborts.
 template <class M>
 class Dependencies {
  public:
   static constexpr std::uint32_t kUntilFinished = timeline::kUntilEnd;
 
-  /// Which uncommitted version an entry of the access set was read from.
+  /// The uncommitted version that an entry of the access set was read from.
   struct Source {
     std::uint32_t entry;
     TransactionContext<M>* owner;
@@ -46,7 +47,7 @@ class Dependencies {
       return node.owner == owner && node.incarnation == incarnation && node.writes == writes;
     }
   };
-  /// How many dependencies and sources there are: a state that rewind() restores.
+  /// The number of dependencies and sources: a state that rewind() restores.
   struct Mark {
     std::uint32_t dependencies = 0;
     std::uint32_t sources = 0;
@@ -88,12 +89,12 @@ class Dependencies {
   [[nodiscard]] typename M::Ticks waited() const { return wait_times_.total; }
 
   [[nodiscard]] bool stopped() const {
-    // relaxed: carries no data; a later look will see it.
+    // relaxed: carries no data; a later check will see it.
     return runtime_.stop.load(std::memory_order_relaxed) != 0;
   }
 
-  /// Waits for one dependency to finish `accesses` of its accesses. False if that would close a
-  /// cycle of waiting transactions.
+  /// Waits for one dependency to finish `accesses` of its accesses. Returns false if that would
+  /// close a cycle of waiting transactions.
   /// @param state the access that waits, to which the time is charged; kNoState for the commit
   bool wait_for(const Dependency<M>& dependency, std::uint32_t accesses, AccessId state) {
     if (dependency.owner->reached(dependency.incarnation, accesses)) return true;
@@ -114,8 +115,8 @@ class Dependencies {
     return !cycle;
   }
 
-  /// The wait action (§4.3): every dependency must have made the progress that the cell of its type
-  /// asks for. False if the run has ended.
+  /// The wait action (§4.3): waits until every dependency has made the progress that the cell of
+  /// its type demands. Returns false if the run has ended.
   bool wait_action(const CompiledPolicy& policy, const std::vector<std::uint16_t>& cells,
                    AccessId state) {
     for (const Dependency<M>& dependency : dependencies_) {
@@ -130,7 +131,7 @@ class Dependencies {
   }
 
   /// Commit, step 1 (§4.4): waits until every dependency has committed or aborted.
-  /// @return why that can't be waited for, or AbortReason::none
+  /// @return the reason why it cannot wait for that, or AbortReason::none
   AbortReason await_all() {
     if (seeded<M>(SeededFault::skip_dependency_wait)) return AbortReason::none;
     for (const Dependency<M>& dependency : dependencies_) {
@@ -146,7 +147,7 @@ class Dependencies {
 
   void add_source(const Source& source) { sources_.push_back(source); }
 
-  /// Where the entry was read from; nullptr if it was not read dirty.
+  /// The source of an entry; nullptr if it was not read dirty.
   [[nodiscard]] const Source* source_of(std::uint32_t entry) const {
     for (const Source& source : sources_) {
       if (source.entry == entry) return &source;
@@ -154,12 +155,12 @@ class Dependencies {
     return nullptr;
   }
 
-  /// Whether the dirty reads made up to `mark` may still turn out right: their writers run, or have
+  /// Whether the dirty reads made up to `mark` may still be valid: their writers run, or have
   /// committed the versions that were read.
   [[nodiscard]] bool plausible_until(Mark mark, const AccessSet<M>& set) const {
     return plausible(0, mark.sources, set);
   }
-  /// The same of those made since.
+  /// The same for the dirty reads made since.
   [[nodiscard]] bool plausible_since(Mark mark, const AccessSet<M>& set) const {
     return plausible(mark.sources, static_cast<std::uint32_t>(sources_.size()), set);
   }
@@ -193,13 +194,13 @@ class Dependencies {
   [[nodiscard]] static bool plausible(const Source& source, const AccessSet<M>& set) {
     if (!source.owner->finished(source.incarnation)) return true;
     const std::uint64_t version = source.owner->outcome(source.incarnation);
-    // acquire: a hint, as all of early validation; the final one decides.
+    // acquire: a hint, as all of early validation; the final validation decides.
     return version != TransactionContext<M>::kAborted &&
            set[source.entry].record->word.load(std::memory_order_acquire) ==
                tid::committed(version, source.writes, source.removed);
   }
 
-  /// Faults: what a dirty read is taken for without a proof.
+  /// Seeded faults: dirty reads accepted without verification.
   [[nodiscard]] static bool believes([[maybe_unused]] const Source& source,
                                      [[maybe_unused]] std::uint64_t version) {
     if (seeded<M>(SeededFault::skip_dependency_wait)) {

@@ -21,20 +21,20 @@ namespace heddle {
 
 /// An optimistic transaction that is validated piece by piece (Polyjuice §4.3, early validation).
 ///
-/// A *piece* is what a transaction does between two publication points. At a point the piece is
-/// validated, and then enters the access lists, in one hold of their latches: a piece that is not
-/// valid is never visible. The transaction then retries from the last point that was valid: the
-/// procedure runs again, and the accesses up to that point are served from a log.
+/// A *piece* is the part of a transaction between two publication points. At a point the piece is
+/// validated and then enters the access lists, in one hold of their latches: a piece that is not
+/// valid is never visible. If it is not valid, the transaction retries from the last valid point:
+/// the procedure runs again, and the accesses up to that point are served from a log.
 ///
-/// Early validation only changes how often a transaction succeeds. The final validation looks at
+/// Early validation only changes how often a transaction succeeds. The final validation checks
 /// everything again.
 template <class M>
 class EarlyValidatingCore : public OptimisticCore<M> {
   using Core = OptimisticCore<M>;
 
  public:
-  /// Retries from a validated point before the whole transaction runs again: what precedes the
-  /// point may have become stale itself, which only the final validation finds.
+  /// The number of retries from a validated point before the whole transaction runs again: what
+  /// precedes the point may itself have become stale, which only the final validation detects.
   static constexpr int kRetriesFromPoint = 8;
 
  protected:
@@ -62,23 +62,24 @@ class EarlyValidatingCore : public OptimisticCore<M> {
     blocker_ = {};
   }
 
-  /// Waits before an access or a validation, as the cells of a row say. False: the run has ended.
+  /// Waits before an access or a validation, as the cells of a row say. Returns false if the run
+  /// has ended.
   bool wait_action(const std::vector<std::uint16_t>& cells, AccessId state) {
     if (dependencies_.wait_action(*policy_, cells, state)) return true;
     conflict(AbortReason::stopped, state);
     return false;
   }
 
-  /// Whether the accesses are logged now, for a later retry to serve them.
+  /// Whether accesses are logged now, for a later retry to serve them.
   [[nodiscard]] bool records() const { return progress_ < compiled_type_.recorded_until; }
 
-  /// Remembers an entry that existed at the last point, before it changes.
+  /// Saves an entry that existed at the last point, before it changes.
   void note_undo(std::uint32_t entry) {
     if (entry < point_.entries) undo_.push_back({entry, set_[entry]});
   }
 
   /// After an access with a PUBLIC write or early validation: validates the piece and makes it
-  /// visible. On false, the piece is not valid, or the run has ended.
+  /// visible. Returns false if the piece is not valid or the run has ended.
   [[gnu::noinline]] bool publication_point(AccessId state, const CompiledState& row) {
     if (row.waits_before_validation && !wait_action(row.wait_before_validation, state)) {
       return false;
@@ -86,12 +87,12 @@ class EarlyValidatingCore : public OptimisticCore<M> {
     M::on_control();
     publication_.collect(*policy_, set_, point_.entries, row.publishes);
     publication_.latch();
-    M::on_control();  // two acts of about the same length: to prepare and to validate
+    M::on_control();  // two phases of about the same length: preparation and validation
     const bool valid = prefix_valid(state) && piece_valid();
     if (valid) {
       const bool hidden = !publication_.visible();
       publication_.link(set_, dependencies_);
-      // Others can wait for it from here on: announces what it finished while nobody could.
+      // Others can wait for it from here on: announces what it finished while it was in no list.
       if (hidden && compiled_type_.announces && progress_ != 0) publication_.announce(progress_);
     }
     timeline::tell<M>(timeline::What::validation, state, valid);
@@ -132,16 +133,16 @@ class EarlyValidatingCore : public OptimisticCore<M> {
     return false;
   }
 
-  /// After the final validation has failed: in a type that validates early at its end, what has
-  /// changed may read the same. retry_piece() looks.
+  /// After the final validation has failed: in a type that validates early at its end, the changed
+  /// records may read the same. retry_piece() checks that.
   void note_refusal() {
     may_read_the_same_ = has_commit_point() && !this->looked_again_ &&
                          this->reason() == AbortReason::read_validation;
   }
 
-  /// When an attempt has failed: what to do if it was a validation that failed. `run` the procedure
-  /// again: the transaction is back at the last validated point, and the log serves the accesses up
-  /// to there. `conclude` what was run: it would do the same again.
+  /// The continuation after a failed attempt, if it was a validation that failed. `run` the
+  /// procedure again: the transaction is back at the last validated point, and the log serves the
+  /// accesses up to it. `conclude`: the procedure would do the same again, so its result stands.
   Retry retry_piece() {
     if (may_read_the_same_) {
       may_read_the_same_ = false;
@@ -171,14 +172,14 @@ class EarlyValidatingCore : public OptimisticCore<M> {
   const CompiledPolicy* policy_ = nullptr;
   CompiledType compiled_type_;
   std::uint16_t type_ = 0;
-  std::uint16_t progress_ = 0;  ///< the ordinal of the last access that is finished
+  std::uint16_t progress_ = 0;  ///< the ordinal of the last finished access
 
  private:
   struct Undo {
     std::uint32_t entry;
     Access<M> before;
   };
-  /// The last validated point: how much of everything there was.
+  /// The last validated point: the sizes of all sets and logs at that point.
   struct Point {
     std::uint32_t entries = 0;
     std::uint32_t accesses = 0;
@@ -186,10 +187,10 @@ class EarlyValidatingCore : public OptimisticCore<M> {
     std::uint32_t pending = 0;
     typename Dependencies<M>::Mark dependencies{};
     std::uint16_t progress = 0;
-    bool behind_gap = false;  ///< not all before it is in the log: it can't be gone back to
+    bool behind_gap = false;  ///< the log has a gap before it: no retry starts here
   };
 
-  /// Whether what earlier points have validated may still hold. A dirty read whose writer has
+  /// Whether what earlier points have validated may still be valid. A dirty read whose writer has
   /// aborted since dooms the transaction, and every transaction that would read from it.
   [[nodiscard]] bool prefix_valid(AccessId state) {
     if (dependencies_.plausible_until(point_.dependencies, set_)) return true;
@@ -197,16 +198,16 @@ class EarlyValidatingCore : public OptimisticCore<M> {
     return false;
   }
 
-  /// Early validation: what was read since the last point has not changed, or reads the same, and
-  /// no visible write stands in the way of those to be published.
+  /// Early validation: whether what was read since the last point has not changed, or reads the
+  /// same, and no visible write conflicts with those to be published.
   [[nodiscard]] bool piece_valid() {
     for (std::uint32_t entry = point_.entries; entry < set_.size(); ++entry) {
       Access<M>& access = set_[entry];
       if (access.dirty) continue;
-      // acquire: early validation is a hint; the final one decides.
+      // acquire: early validation is a hint; the final validation decides.
       const std::uint64_t word = access.record->word.load(std::memory_order_acquire);
       if (word == access.seen) continue;
-      // Nobody waits for a record while holding latches: its writer may have been preempted.
+      // Never waits for a record while holding latches: its writer may have been preempted.
       if (tid::locked(word) && publication_.latched()) return false;
       if (!Core::reads_the_same(access)) return false;
     }
@@ -219,7 +220,7 @@ class EarlyValidatingCore : public OptimisticCore<M> {
   }
 
   /// After the final validation has failed on a record: whether the whole transaction would read
-  /// the same if it ran again. The final validation that follows finds what changes from here on.
+  /// the same if it ran again. The final validation that follows detects later changes.
   [[nodiscard]] bool all_read_the_same() {
     for (Access<M>& access : set_) {
       // acquire: a hint, as in piece_valid().
@@ -231,7 +232,7 @@ class EarlyValidatingCore : public OptimisticCore<M> {
     return true;
   }
 
-  /// Makes everything as it was at the last validated point.
+  /// Restores the state at the last validated point.
   void go_back_to_point() {
     if (!seeded<M>(SeededFault::keep_reads_after_retry)) {
       for (auto at = undo_.rbegin(); at != undo_.rend(); ++at) set_[at->entry] = at->before;
@@ -254,7 +255,7 @@ class EarlyValidatingCore : public OptimisticCore<M> {
   int retries_ = 0;
   bool failed_early_ = false;
   bool may_read_the_same_ = false;  ///< the final validation failed on a record; see commit_point
-  Dependency<M> blocker_{};  ///< whose visible write early validation failed on, if it was one
+  Dependency<M> blocker_{};  ///< the writer on whose visible write early validation failed, if any
 };
 
 }  // namespace heddle

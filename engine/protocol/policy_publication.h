@@ -19,7 +19,7 @@ namespace heddle {
 /// What one transaction makes visible to others: its reads and its PUBLIC writes in the records'
 /// access lists, and its progress (Polyjuice §3.1, §4.1, §4.3).
 ///
-/// At a publication point the caller collects what was done since the last one, latches its lists,
+/// At a publication point the caller collects the accesses since the last one, latches their lists,
 /// validates, links, and unlatches. Everything stays linked until the transaction ends.
 template <class M>
 class Publication {
@@ -34,13 +34,13 @@ class Publication {
     pending_.clear();
   }
 
-  /// Whether the transaction is in some list, and so others may depend on it.
+  /// Whether the transaction is in a list, so that others may depend on it.
   [[nodiscard]] bool visible() const { return linked_ != 0; }
-  /// Which transaction of its worker's others know it as.
+  /// The incarnation under which others know the transaction.
   [[nodiscard]] std::uint64_t incarnation() const { return context_.incarnation(); }
-  /// Tells those who wait how many accesses are finished.
+  /// Announces to waiting transactions the number of finished accesses.
   void announce(std::uint16_t accesses) {
-    // Nobody can wait for a transaction that is in no list.
+    // A transaction that is in no list has no waiters.
     if (visible()) context_.announce(accesses);
   }
 
@@ -56,7 +56,7 @@ class Publication {
     return static_cast<std::uint32_t>(pending_.size());
   }
   void rewind_pending(std::uint32_t count) { pending_.resize(count); }
-  /// After the pending writes have become visible.
+  /// Called after the pending writes have become visible.
   void clear_pending(AccessSet<M>& set) {
     for (const std::uint32_t entry : pending_) set[entry].pending = false;
     pending_.clear();
@@ -64,9 +64,9 @@ class Publication {
 
   // ---- a publication point ---------------------------------------------------------------------
 
-  /// Finds what is to be linked: the reads from the entry `first` on, of tables that somebody
-  /// publishes to, and the pending writes if they are to become visible. A read that the
-  /// transaction's own write follows is covered by the write.
+  /// Collects what is to be linked: the reads from the entry `first` on, of tables that are
+  /// published to, and the pending writes if they are to become visible. A read followed by the
+  /// transaction's own write is covered by the write.
   void collect(const CompiledPolicy& policy, const AccessSet<M>& set, std::uint32_t first,
                bool with_writes) {
     assert(collected_.empty());
@@ -86,7 +86,7 @@ class Publication {
   }
 
   /// Latches the lists of what was collected, in address order, so that publishing transactions
-  /// can't deadlock.
+  /// cannot deadlock.
   void latch() {
     const AccessBucket<M>* last = nullptr;
     for (const Item& item : collected_) {
@@ -108,8 +108,8 @@ class Publication {
     collected_.clear();
   }
 
-  /// A visible write that stands in the way of a collected one, or nullptr. A write is linked after
-  /// the last visible one, and so can only commit after it: a transaction that read the record must
+  /// A visible write that conflicts with a collected one, or nullptr. A write is linked after the
+  /// last visible one, and so can only commit after it: a transaction that read the record must
   /// have read that very version.
   [[nodiscard]] const AccessNode<M>* obstacle(const AccessSet<M>& set,
                                               const Dependencies<M>& dependencies) const {
@@ -120,16 +120,17 @@ class Publication {
     return nullptr;
   }
 
-  /// Links what was collected and takes the dependencies that the places in the lists give (§3.1):
-  /// a write comes after the last write before it, or after all reads since.
+  /// Links what was collected and adds the dependencies that follow from the positions in the lists
+  /// (§3.1): a write comes after the last write before it, or after all reads since.
   void link(const AccessSet<M>& set, Dependencies<M>& dependencies) {
     for (const Item& item : collected_) link_one(item, set, dependencies);
   }
 
   // ---- the end of the transaction --------------------------------------------------------------
 
-  /// Takes everything out of the lists, then tells the dependents how the transaction ended.
-  /// @param version what it committed as, or TransactionContext::kAborted
+  /// Removes all entries from the lists, then announces to the dependents how the transaction
+  /// ended.
+  /// @param version the version it committed as, or TransactionContext::kAborted
   void leave(std::uint64_t version) {
     if (!visible()) return;
     const bool aborted = version == TransactionContext<M>::kAborted;
@@ -183,7 +184,7 @@ class Publication {
 
   void fill(AccessNode<M>& node, const Access<M>& access, bool write) {
     M::on_store(&node);
-    // The content: the procedure wrote it, unseen until now. A removed row has none.
+    // The content: written by the procedure and unseen until now. A removed row has none.
     if (write && !access.removed) M::on_store(access.write, access.write_bytes);
     node.record = access.record;
     node.owner = &context_;
@@ -244,7 +245,7 @@ class Publication {
   std::vector<Item> collected_;         ///< from collect() to unlatch()
   // A deque: nodes stay where they are while the pool grows.
   std::deque<AccessNode<M>> node_pool_;
-  std::size_t linked_ = 0;  ///< how many nodes of the pool are in lists
+  std::size_t linked_ = 0;  ///< the number of nodes of the pool that are in lists
 };
 
 }  // namespace heddle

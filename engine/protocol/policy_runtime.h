@@ -14,7 +14,7 @@
 
 namespace heddle {
 
-/// Where one worker's waiting time goes: per state, and at commit (the last element).
+/// One worker's waiting time by state, and at commit (the last element).
 template <class M>
 struct alignas(64) WaitTimes {
   explicit WaitTimes(int states) : ticks(static_cast<std::size_t>(states) + 1, 0) {}
@@ -28,7 +28,7 @@ struct alignas(64) WaitTimes {
   void reset() { std::fill(ticks.begin(), ticks.end(), 0); }
 };
 
-/// What the workers of one run share to execute policy tables.
+/// The state that the workers of one run share to execute policy tables.
 template <class M>
 struct PolicyRuntime {
   PolicyRuntime(int worker_count, int states, const Shared<M, std::uint64_t>& stop_flag)

@@ -17,11 +17,11 @@
 namespace heddle {
 
 /// The policy executor as a protocol the driver runs, with the policy of the run's set-up until
-/// switch_policy() gives it another.
+/// switch_policy() replaces it.
 struct PolicyTable {
   static constexpr std::string_view kName = "policy_table";
-  /// After so many aborts in a row a transaction runs as Silo does, without publishing or waiting:
-  /// whatever its table asks for, it can't be starved by cycles and cascades of the table's making.
+  /// After this many aborts in a row a transaction runs as Silo does, without publishing or
+  /// waiting: whatever its table says, cycles and cascades of the table's making cannot starve it.
   static constexpr std::uint32_t kAbortsBeforeEscape = 64;
 
   template <class M>
@@ -35,10 +35,10 @@ struct PolicyTable {
     }
 
     /// Workers take the new policy at their next transaction. While some still run the old one both
-    /// are live; that is safe because validation does not depend on the table, and whoever waits
-    /// for a transaction that announces no progress is still told when it ends.
+    /// are live. That is safe because validation does not depend on the table, and a transaction
+    /// that waits for one that announces no progress is still notified when that one ends.
     void switch_policy(std::shared_ptr<const CompiledPolicy> policy) {
-      // release: the workers' acquire sees the table whole. Old ones live as long as the run.
+      // release: the workers' acquire sees the whole table. Old tables live as long as the run.
       current_.store(policy.get(), std::memory_order_release);
       if (seeded<M>(SeededFault::switch_within_transaction)) this->newest = policy.get();
       kept_.push_back(std::move(policy));

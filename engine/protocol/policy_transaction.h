@@ -23,16 +23,16 @@ namespace heddle {
 /// A transaction run by a policy table (Polyjuice, OSDI 2021, §4): the steps of an access, and the
 /// commit.
 ///
-/// Before an access, the wait action (policy_dependencies.h); the access, clean or dirty; after it,
-/// at a publication point (a PUBLIC write or early validation), what was done since the last point
-/// is validated (policy_early_validation.h) and then enters the access lists
+/// Before an access, the wait action runs (policy_dependencies.h). The access is clean or dirty. At
+/// a publication point after it (a PUBLIC write or early validation), what was done since the last
+/// point is validated (policy_early_validation.h) and then enters the access lists
 /// (policy_publication.h), in one hold of their latches (§4.3). Commit waits for the dependency set
-/// and is then Silo's, with the versions that dirty reads turned into (§4.4).
+/// and is then Silo's, with the versions that dirty reads have become (§4.4).
 ///
-/// Whether the outcome is serializable rests on that final validation alone: every record must
-/// carry the very version the transaction read, whichever way it read it, or a later one in which
-/// the columns it was given read the same, in types that validate early at their end. Waits, lists
-/// and early validation only change how often it succeeds.
+/// Serializability rests on that final validation alone. Every record must have the very version
+/// that the transaction read, clean or dirty; in types that validate early at their end, it may
+/// have a later version in which the columns that were read are the same. Waits, lists and early
+/// validation only change how often validation succeeds.
 template <class M>
 class PolicyTransaction final : public EarlyValidatingCore<M>,
                                 public StoredProcedureApi<M, PolicyTransaction<M>> {
@@ -73,19 +73,20 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
     return true;
   }
 
-  /// For a transaction that wants to roll back: whether what it saw was a state of the database.
+  /// For a transaction that is to roll back: whether it saw a state of the database.
   bool validate_rollback() { return ready_to_validate() && Core::validate(false); }
 
   void abort() {
-    // Before it latches the lists: another that holds a latch may wait to read a record locked
-    // here.
+    // Before it latches the lists: a transaction that holds a latch may wait to read a record
+    // locked here.
     Core::unlock_write_set();
-    // Before its placeholders go: until it has left the lists, others can read its versions.
+    // Before its placeholders are removed: until it has left the lists, others can read its
+    // versions.
     publication_.leave(TransactionContext<M>::kAborted);
     Core::abort_core();
   }
 
-  /// When an attempt has failed: see EarlyValidatingCore::retry_piece().
+  /// After a failed attempt: see EarlyValidatingCore::retry_piece().
   Retry retry_from_point() {
     const Retry retry = Core::retry_piece();
     if (retry == Retry::run) choose_duties();
@@ -101,7 +102,7 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
   [[nodiscard]] bool reads_dirty() const { return dependencies_.reads_dirty(); }
   [[nodiscard]] std::uint64_t incarnation() const { return publication_.incarnation(); }
 
-  /// After a loop: every round of `state` and all before it are done.
+  /// After a loop: every round of `state` and all accesses before it are finished.
   void passed(AccessId state) {
     if (!log_.replaying()) advance_to(policy_->state(state).ordinal);
   }
@@ -109,13 +110,13 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
  private:
   using Source = typename Dependencies<M>::Source;
 
-  // ---- what an access has to do ----------------------------------------------------------------
+  // ---- the duties of an access -----------------------------------------------------------------
 
-  /// What every access of the transaction has to do beside its state's own part.
+  /// What every access of the transaction has to do in addition to its state's actions.
   enum Duty : std::uint8_t {
     kReplay = 1,   ///< serve accesses from the log
     kRecord = 2,   ///< log them
-    kPublish = 4,  ///< remember what was written for the next publication point
+    kPublish = 4,  ///< note what was written for the next publication point
   };
 
   /// Takes the actions from this policy from here on.
@@ -126,8 +127,8 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
     choose_duties();
   }
 
-  /// Derives the duties from the progress. Few transactions have any to their end: behind the last
-  /// point that something depends on, an access is Silo's.
+  /// Derives the duties from the progress. Few transactions keep duties to their end: after the
+  /// last point that something depends on, an access is Silo's.
   void choose_duties() {
     duties_ = static_cast<std::uint8_t>(
         (log_.replaying() ? kReplay : 0) | (Core::records() ? kRecord : 0) |
@@ -138,7 +139,7 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
   [[nodiscard]] bool has_trait(AccessId state, std::uint8_t trait) const {
     return state != kNoState && (traits_[state] & trait) != 0;
   }
-  /// Whether an access at this state does now what Silo would do.
+  /// Whether an access at this state now does exactly what Silo does.
   [[nodiscard]] bool plain(AccessId state) const {
     return ((state == kNoState ? 0 : traits_[state]) | duties_) == 0;
   }
@@ -249,7 +250,7 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
     return Begin::proceed;
   }
 
-  /// A fault: changes the policy in the middle of a transaction.
+  /// A seeded fault: changes the policy in the middle of a transaction.
   void adopt_newest_policy() {
     const CompiledPolicy* newest = runtime_.newest;
     if (newest != nullptr && newest != policy_) follow(*newest);
@@ -278,9 +279,10 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
     std::byte* copy = set_.allocate(bytes);
     bucket.latch();
     const AccessNode<M>* node = bucket.last_write(record);
-    // A version that fills fewer columns than asked for, or whose count of writes has run out, has
-    // no identity to validate: the committed one is read. The same where the writer is likely to
-    // abort: retries that read each other's doomed versions would keep dooming each other.
+    // A version that has fewer columns than requested, or whose count of writes is exhausted, has
+    // no identity to validate: the committed version is read. The same applies where the writer is
+    // likely to abort: retries that read each other's doomed versions would keep dooming each
+    // other.
     const bool usable = node != nullptr && !node->tainted && node->writes < tid::kMaxWrites &&
                         (node->removed || node->bytes >= bytes);
     if (!usable) {
@@ -312,7 +314,7 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
     return true;
   }
 
-  /// Reads more columns of a dirty version, if it is still the one visible.
+  /// Reads more columns of a dirty version, if it is still the visible one.
   bool widen_dirty(std::uint32_t entry, std::uint32_t bytes) {
     Access<M>& access = set_[entry];
     const Source& source = *dependencies_.source_of(entry);  // every dirty entry has one
@@ -340,7 +342,7 @@ class PolicyTransaction final : public EarlyValidatingCore<M>,
 
   // ---- the commit ------------------------------------------------------------------------------
 
-  /// What comes before the final validation, of a commit or of a rollback: the last piece is valid,
+  /// The steps before the final validation, of a commit or of a rollback: the last piece is valid,
   /// every dependency has ended (§4.4, step 1), and every dirty read has become a committed
   /// version.
   bool ready_to_validate() {

@@ -17,26 +17,26 @@
 
 namespace heddle {
 
-/// What a protocol is given when a run starts.
+/// What a protocol receives when a run starts.
 template <class M>
 struct RunSetup {
   Storage<M>& storage;
   const Signature& signature;
   int workers;
   const Shared<M, std::uint64_t>& stop;          ///< nonzero: every wait must end
-  std::map<std::string, std::string> options;    ///< the protocol's own
+  std::map<std::string, std::string> options;    ///< of the protocol
   std::shared_ptr<const CompiledPolicy> policy;  ///< for protocols that execute one
 };
 
-/// How one attempt at a transaction ended.
+/// The result of one attempt at a transaction.
 template <class M>
 struct Attempt {
   Outcome outcome = Outcome::abort;
   AbortReason reason = AbortReason::none;
-  AccessId state = kNoState;          ///< where it came to grief
-  typename M::Ticks waited = 0;       ///< spent waiting for other transactions
-  typename M::Ticks commit = 0;       ///< spent in the commit protocol, waits excluded
-  std::uint32_t partial_retries = 0;  ///< times it was run again from a validated point
+  AccessId state = kNoState;          ///< the access at which it aborted
+  typename M::Ticks waited = 0;       ///< time spent waiting for other transactions
+  typename M::Ticks commit = 0;       ///< time spent in the commit protocol, waits excluded
+  std::uint32_t partial_retries = 0;  ///< number of re-runs from a validated point
 };
 
 struct Ignored {
@@ -45,13 +45,12 @@ struct Ignored {
 };
 
 /// Makes one attempt at a transaction that has begun: runs its procedure, and commits or validates
-/// the wish to roll back. Serves every transaction class; `txn.waited()` is its waiting time so
-/// far.
+/// its rollback. Serves every transaction class; `txn.waited()` is its waiting time so far.
 ///
-/// @param procedure returns the Outcome; it is run again where the transaction can go back to a
-///        validated point
-/// @param on_end(const Txn&, const Attempt<M>&) is called when the attempt is over and `txn` still
-///        holds what it did
+/// @param procedure returns the Outcome; it runs again if the transaction can return to a validated
+///        point
+/// @param on_end(const Txn&, const Attempt<M>&) is called when the attempt has ended and `txn`
+///        still holds its accesses
 template <class M, Transaction<M> Txn, class F, class OnEnd = Ignored>
 Attempt<M> attempt_to_commit(Txn& txn, F procedure, OnEnd on_end = {}) {
   Attempt<M> attempt;
@@ -96,7 +95,7 @@ Attempt<M> attempt_by(Txn& txn, const P& procedure) {
       [&](Txn& ended, const Attempt<M>& attempt) { procedure.ended(ended, attempt); });
 }
 
-/// What a wrong option of a protocol is answered with.
+/// Throws the error for an invalid option of a protocol.
 [[noreturn]] void reject_protocol_option(std::string_view protocol, const std::string& key,
                                          const std::string& value, std::string_view valid);
 

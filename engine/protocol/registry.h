@@ -19,13 +19,13 @@ concept Named = requires {
   { T::kName } -> std::convertible_to<std::string_view>;
 };
 
-/// A list of types, found by name.
+/// A list of types, searchable by name.
 template <Named... Ts>
 struct Registry {
   template <class T>
   static constexpr bool lists = (std::is_same_v<T, Ts> || ...);
 
-  /// Calls f(T{}) for the type of that name; false if there is none.
+  /// Calls f(T{}) for the type of that name; returns false if there is none.
   template <class F>
   static bool visit([[maybe_unused]] std::string_view name, [[maybe_unused]] F f) {
     return ((Ts::kName == name && (f(Ts{}), true)) || ...);

@@ -6,9 +6,10 @@
 
 namespace heddle {
 
-/// What each access of a transaction gave its procedure, so that the procedure can be run again and
-/// be told the same up to a validated point (Polyjuice §4.3: retry from the last successful
-/// validation). No stack is saved: procedures are deterministic in their input and what they read.
+/// What each access of a transaction returned to its procedure, so that the procedure can be run
+/// again with the same results up to a validated point (Polyjuice §4.3: retry from the last
+/// successful validation). No stack is saved: procedures are deterministic in their input and what
+/// they read.
 class ReplayLog {
  public:
   struct Row {
@@ -42,7 +43,7 @@ class ReplayLog {
 
   /// Keeps the first `count` accesses and starts serving them.
   void rewind(std::uint32_t count) {
-    size_ = count;  // rows of scans beyond it are not referred to any more
+    size_ = count;  // rows of scans after it are no longer referenced
     cursor_ = 0;
   }
 
@@ -53,8 +54,8 @@ class ReplayLog {
   }
 
  private:
-  /// A read: its value and entry. A write: `number` tells whether it succeeded. A scan: the first
-  /// of its rows and how many.
+  /// A read: its value and entry. A write: `number` says whether it succeeded. A scan: the first of
+  /// its rows and their number.
   struct Item {
     const void* value;
     std::uint32_t first;
@@ -73,7 +74,7 @@ class ReplayLog {
     items_.resize(capacity_);
   }
 
-  // Grows and never shrinks: the size in use is counted apart, which keeps adding to a few
+  // Grows and never shrinks: the size in use is kept separately, so that appending takes only a few
   // instructions.
   std::uint32_t capacity_ = 64;
   std::vector<Item> items_ = std::vector<Item>(capacity_);

@@ -4,8 +4,8 @@
 
 namespace heddle {
 
-/// A row as its transaction sees it: a private copy that stays put until the transaction ends.
-/// Falsy where there is no such row, or where the transaction must stop.
+/// A row as its transaction sees it: a private copy that stays valid until the transaction ends.
+/// Falsy if the row does not exist or the transaction must stop.
 template <class V>
 class Row {
  public:
@@ -17,7 +17,7 @@ class Row {
   const V* operator->() const { return value_; }
   [[nodiscard]] const V* get() const { return value_; }
 
-  /// Its place in the transaction's access set.
+  /// Its index in the transaction's access set.
   [[nodiscard]] std::uint32_t entry() const { return entry_; }
 
  private:

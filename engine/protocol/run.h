@@ -18,8 +18,8 @@
 
 namespace heddle {
 
-/// A workload's stored procedures, for those to whom its types are opaque: what observed runs
-/// execute.
+/// A workload's stored procedures for code that does not know its types; observed runs execute
+/// these.
 template <class M>
 class StoredProcedures {
  public:
@@ -35,7 +35,7 @@ class StoredProcedures {
   virtual Outcome query(ObservedTransaction<M>& txn, const std::byte* input) = 0;
 };
 
-/// A protocol during a run: what its workers share.
+/// A protocol during a run: the state its workers share.
 template <class M>
 class ProtocolRun {
  public:
@@ -49,13 +49,13 @@ class ProtocolRun {
 
   /// Gives the workers another policy, which each takes at its next transaction. One caller at a
   /// time.
-  /// @throws std::invalid_argument if the protocol executes none
+  /// @throws std::invalid_argument if the protocol executes no policy
   virtual void switch_policy(std::shared_ptr<const CompiledPolicy> policy) = 0;
 
-  /// Where a worker's waiting time went; nullptr: the protocol does not say.
+  /// A worker's waiting time by state; nullptr: the protocol does not record it.
   [[nodiscard]] virtual WaitTimes<M>* wait_times(int worker) = 0;
 
-  /// A worker's attempts when it is observed: every access goes through the observer.
+  /// A worker's attempts in an observed run: every access goes through the observer.
   [[nodiscard]] virtual std::unique_ptr<Attempts<M>> observed_attempts(
       StoredProcedures<M>& procedures, Storage<M>& storage, int worker, Observer<M>& observer) = 0;
 };
@@ -122,7 +122,7 @@ class RunningProtocol final : public ProtocolRun<M> {
 
   explicit RunningProtocol(const RunSetup<M>& setup) : runtime_(setup) {}
 
-  /// For those that are compiled for the protocol.
+  /// For code that is compiled for the protocol.
   [[nodiscard]] Runtime& runtime() { return runtime_; }
 
   [[nodiscard]] int waits_for(int worker) const override { return runtime_.waits_for(worker); }
@@ -154,7 +154,7 @@ class RunningProtocol final : public ProtocolRun<M> {
   Runtime runtime_;
 };
 
-/// Starts a protocol by its name. Defined once a machine (protocol/start.h).
+/// Starts a protocol by its name. Defined once per machine (protocol/start.h).
 /// @throws std::invalid_argument for options that the protocol does not have
 template <class M>
 [[nodiscard]] std::unique_ptr<ProtocolRun<M>> start_protocol(std::string_view name,

@@ -25,8 +25,8 @@ class SiloTransaction final : public OptimisticCore<M>,
   /// The three-phase commit (§4.4). On false, abort() must follow.
   bool commit() { return Core::commit_core(); }
 
-  /// Whether what a transaction saw that wants to roll back was a state of the database at all.
-  /// Nothing is locked: a record somebody is installing counts as changed.
+  /// Whether a transaction that is to roll back saw a state of the database. Nothing is locked: a
+  /// record that is being installed counts as changed.
   bool validate_rollback() { return Core::validate(false); }
 
   void abort() { Core::abort_core(); }
@@ -34,7 +34,7 @@ class SiloTransaction final : public OptimisticCore<M>,
   /// Silo never waits for a transaction, only for a record's lock bit.
   [[nodiscard]] static typename M::Ticks waited() { return 0; }
 
-  /// Progress matters to protocols that wait for it.
+  /// Silo announces no progress: only protocols that wait for it need that.
   void passed(AccessId) {}
 
   // ---- the steps of an access, for StoredProcedureApi ------------------------------------------

@@ -18,7 +18,7 @@ namespace heddle {
 /// A read-only transaction on a recent snapshot (Silo §4.9): it sees every commit up to an epoch
 /// and none after, takes no part in validation, and never aborts.
 ///
-/// @tparam kKeepsVersions remembers which versions it has handed out, for an observer
+/// @tparam kKeepsVersions records the versions it returns, for an observer
 template <class M, bool kKeepsVersions = false>
 class SnapshotTransaction : public TypedAccess<SnapshotTransaction<M, kKeepsVersions>> {
  public:
@@ -35,13 +35,13 @@ class SnapshotTransaction : public TypedAccess<SnapshotTransaction<M, kKeepsVers
     if constexpr (kKeepsVersions) seen_.clear();
   }
 
-  // What TypedAccess asks for (protocol/typed_access.h); a snapshot is only read.
+  // The operations for TypedAccess (protocol/typed_access.h); a snapshot is read-only.
 
   template <class T, class Width>
   Row<std::byte> read_row(AccessId state, T& table, const typename T::KeyType& key, Width bytes,
                           const Record<M>* found = nullptr) {
     const Scope scope(AccessKind::read, state, table, [&key] { return key.words[0]; });
-    assert(table.in_snapshots() && "this table keeps no past for snapshots");
+    assert(table.in_snapshots() && "this table keeps no past versions for snapshots");
     NodeVersion<M> node;
     const Record<M>* record = found != nullptr ? found : table.index().find(key, node);
     return record == nullptr ? Row<std::byte>{} : row_of(*record, bytes);
@@ -52,7 +52,7 @@ class SnapshotTransaction : public TypedAccess<SnapshotTransaction<M, kKeepsVers
                  const typename T::KeyType& hi, Order order, std::uint32_t limit, Width bytes,
                  F visit) {
     const Scope scope(AccessKind::scan, state, table, [&lo] { return lo.words[0]; });
-    assert(table.in_snapshots() && "this table keeps no past for snapshots");
+    assert(table.in_snapshots() && "this table keeps no past versions for snapshots");
     std::uint32_t visited = 0;
     table.index().scan(lo, hi, order, [&](const NodeVersion<M>&, auto entries) {
       look_ahead_in_scan<M>(entries, limit, bytes);
@@ -68,7 +68,7 @@ class SnapshotTransaction : public TypedAccess<SnapshotTransaction<M, kKeepsVers
 
   [[nodiscard]] Outcome stop() const { return Outcome::rollback; }
 
-  /// The version behind a row, by its entry number.
+  /// The version of a row, by its entry number.
   [[nodiscard]] const Seen& seen(std::uint32_t entry) const { return seen_[entry]; }
 
  private:
@@ -82,7 +82,7 @@ class SnapshotTransaction : public TypedAccess<SnapshotTransaction<M, kKeepsVers
     if (tid::epoch(word) <= snapshot_) [[likely]] {
       return tid::absent(word) ? Row<std::byte>{} : hand_out(record, word, copy);
     }
-    // acquire: with the release in Past::add(), for the version's content.
+    // acquire: pairs with the release in Past::add(), for the version's content.
     for (const Version<M>* version = record.past.newest(std::memory_order_acquire);
          version != nullptr; version = version->previous) {
       if (tid::epoch(version->word) > snapshot_) continue;

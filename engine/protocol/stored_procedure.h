@@ -21,8 +21,8 @@
 
 namespace heddle {
 
-/// The operations stored procedures use (protocol/typed_access.h), over the steps a protocol
-/// provides.
+/// The operations that stored procedures use (protocol/typed_access.h), built on the steps that a
+/// protocol provides.
 ///
 /// Every transaction class derives from this (statically), so a procedure is written once and
 /// compiled for each. protocol/concepts.h names the steps that `P` provides, publicly.
@@ -40,8 +40,8 @@ class StoredProcedureApi : public TypedAccess<P> {
     }
   }
 
-  // What TypedAccess asks for (protocol/typed_access.h). `Width` is how many bytes of the row the
-  // access is about: a number, or a type that the compiler knows the number of.
+  // The operations for TypedAccess (protocol/typed_access.h). `Width` is the number of bytes of the
+  // row that are accessed: a number, or a type with the number as a compile-time constant.
 
   template <class T, class Width>
   Row<std::byte> read_row(AccessId state, T& table, const typename T::KeyType& key, Width bytes,
@@ -123,7 +123,7 @@ class StoredProcedureApi : public TypedAccess<P> {
     return end_write(begin, state, entry);
   }
 
-  /// @param visit(key, const Row<std::byte>&) is false once it has seen enough
+  /// @param visit(key, const Row<std::byte>&) returns false to end the scan
   template <class T, class Width, class F>
   bool scan_rows(AccessId state, T& table, const typename T::KeyType& lo,
                  const typename T::KeyType& hi, Order order, std::uint32_t limit, Width bytes,
@@ -148,11 +148,11 @@ class StoredProcedureApi : public TypedAccess<P> {
 
  private:
   using Scope = timeline::AccessScope<M>;
-  /// What a range is looked at again through does not depend on the columns.
+  /// The code that scans a range again does not depend on the columns.
   template <class T>
   using Keyed = typename T::Keyed;
 
-  /// Asked where P is complete.
+  /// Evaluated where P is complete.
   static constexpr bool leaves_timestamps() {
     return requires { requires P::kLeavesTimestamps; };
   }
@@ -203,7 +203,7 @@ class StoredProcedureApi : public TypedAccess<P> {
     }
   }
 
-  /// A scan that puts the leaves into the node set.
+  /// A scan that adds the leaves to the node set.
   template <class T, class Width, class F>
   [[gnu::always_inline]] bool scan_watching(Begin begin, AccessId state, T& table,
                                             const typename T::KeyType& lo,
@@ -213,7 +213,7 @@ class StoredProcedureApi : public TypedAccess<P> {
     std::uint32_t visited = 0;
     using Key = typename T::KeyType;
     Key* bounds = begin_range(&range_unchanged<Keyed<T>>, table, lo, hi, order);
-    // Behind the range: it belongs to this access, and is kept by a retry that replays it.
+    // After the range: it belongs to this access, and a retry that replays the access keeps it.
     const bool told = P::kReplays && begin != Begin::plain;
     if constexpr (P::kReplays) {
       if (told) self().log_scan_begin();
@@ -228,7 +228,7 @@ class StoredProcedureApi : public TypedAccess<P> {
         const Look found = look(state, table, key, record, bytes, true, entry);
         if (found == Look::stop) return alive = false;
         if (found == Look::gone) {
-          // The node has changed with it, so this transaction can't commit.
+          // The node has changed with it, so this transaction cannot commit.
           self().conflict(AbortReason::record_unlinked, state);
           return alive = false;
         }
@@ -240,7 +240,7 @@ class StoredProcedureApi : public TypedAccess<P> {
         }
         const bool more = visit(key, Row<std::byte>(value, entry));
         if (++visited == limit || !more) {
-          far_bound = key;  // what lies beyond was not seen
+          far_bound = key;  // the rest of the range was not read
           return false;
         }
       }
@@ -252,20 +252,20 @@ class StoredProcedureApi : public TypedAccess<P> {
     return alive;
   }
 
-  /// A scan that leaves a timestamp with every leaf, before it goes into it: if the leaf has
-  /// changed by then, it is read again.
+  /// A scan that leaves a timestamp with every leaf before it visits it; a leaf that has changed by
+  /// then is read again.
   template <class T, class Width, class F>
   bool scan_noting(AccessId state, T& table, typename T::KeyType lo, typename T::KeyType hi,
                    Order order, std::uint32_t limit, Width bytes, F& visit) {
     using Key = typename T::KeyType;
-    // The next row comes after the one at this end of the range, once that one has been seen to.
+    // The end of the range up to which rows have been visited; the next row comes after it.
     Key& done = order == Order::ascending ? lo : hi;
     bool some_done = false;
     bool alive = true;
     std::uint32_t visited = 0;
     for (int spins = 0;; M::relax(spins)) {
       bool again = false;
-      // By value: the index reads its bounds while `done` moves.
+      // By value: the index reads its bounds while `done` changes.
       table.index().scan(Key(lo), Key(hi), order, [&](const NodeVersion<M>& node, auto entries) {
         if (!self().note_scan(table, node)) {
           again = true;
@@ -278,7 +278,7 @@ class StoredProcedureApi : public TypedAccess<P> {
           std::uint32_t entry = 0;
           const Look found = look(state, table, key, record, bytes, true, entry);
           if (found == Look::stop) return alive = false;
-          if (found == Look::gone) {  // from the leaf, just now
+          if (found == Look::gone) {  // it has just left the leaf
             again = true;
             return false;
           }
@@ -308,7 +308,8 @@ class StoredProcedureApi : public TypedAccess<P> {
     return bounds;
   }
 
-  /// Scans a range again: the same records, less what is invisible to the transaction?
+  /// Scans a range again. Returns whether it holds the same records, less those invisible to the
+  /// transaction.
   template <class T>
   static bool range_unchanged(void* transaction, const typename NodeSet<M>::Range& range,
                               std::span<const std::uint32_t> entries,

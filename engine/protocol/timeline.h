@@ -12,22 +12,22 @@
 
 namespace heddle::timeline {
 
-/// What transactions tell of themselves on a machine that records it. On others each of these
-/// compiles to nothing.
+/// The events that transactions report on a machine that records them. On other machines each of
+/// these compiles to nothing.
 enum class What : std::uint16_t {
   spun = Timeline::kSpun,
-  attempt,       ///< one begins: type; how many aborts came before it
-  access,        ///< one begins: AccessSubject; the key's first word
+  attempt,       ///< begins: type; number of aborts before it
+  access,        ///< begins: AccessSubject; the key's first word
   access_end,    ///< the last one begun ends
   replayed,      ///< the last one begun is served from the log
-  wait,          ///< a wait begins: for whom; WaitGoal
-  wait_end,      ///< it ends
-  wait_skipped,  ///< it ends at once: it would have closed a cycle
-  dependency,    ///< a new one: on whom
-  validation,    ///< an early one: state; whether it held
-  publication,   ///< writes became visible: state; how many
+  wait,          ///< begins: the transaction waited for; its goal
+  wait_end,      ///< ends
+  wait_skipped,  ///< ends at once: it would have closed a cycle
+  dependency,    ///< a new one: the transaction depended on
+  validation,    ///< early validation: state; whether it succeeded
+  publication,   ///< writes became visible: state; their number
   retry,         ///< the procedure runs again, from the last validated point
-  commit,        ///< the procedure is through, the commit begins
+  commit,        ///< the procedure has ended, the commit begins
   end,           ///< of the attempt: Outcome; AbortReason, and the state above kReasonBits
   backoff,       ///< begins
   backoff_end,
@@ -39,17 +39,17 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(What::cou
     "wait_end", "wait_skipped", "dependency", "validation", "publication", "retry",
     "commit",   "end",          "backoff",    "backoff_end"};
 
-/// What a wait is for: a lock, or so many of the other transaction's accesses, or its end.
+/// The goal of a wait: a lock, a number of the other transaction's accesses, or its end.
 inline constexpr std::uint64_t kUntilGranted = 0;
 inline constexpr std::uint64_t kUntilEnd = ~std::uint32_t{0};
 
 inline constexpr int kReasonBits = 8;
 
-/// What an access is to which table, in one word.
+/// The state, kind and table of an access, in one word.
 struct AccessSubject {
   AccessId state;
   AccessKind kind;
-  std::uint8_t table;  ///< its place in Storage::tables()
+  std::uint8_t table;  ///< its index in Storage::tables()
 
   [[nodiscard]] constexpr std::uint32_t packed() const {
     return std::uint32_t{state} | static_cast<std::uint32_t>(kind) << 16 |
@@ -80,7 +80,7 @@ void tell_end([[maybe_unused]] Outcome outcome, [[maybe_unused]] AbortReason rea
 template <class M>
 class AccessScope {
  public:
-  /// @param key gives the key's first word; asked only where it is recorded
+  /// @param key returns the key's first word; called only where it is recorded
   template <class Key>
   AccessScope(AccessKind kind, AccessId state, const TableBase<M>& table, Key key) {
     if constexpr (M::kRecords) {
@@ -92,7 +92,7 @@ class AccessScope {
   AccessScope& operator=(const AccessScope&) = delete;
   ~AccessScope() { tell<M>(What::access_end); }
 
-  /// It is served from the log.
+  /// The access is served from the log.
   void replayed() const { tell<M>(What::replayed); }
 };
 

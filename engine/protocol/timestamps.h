@@ -10,34 +10,36 @@
 
 namespace heddle {
 
-/// Timestamps for transactions, each given out once, and the oldest one still in use.
+/// Timestamps for transactions, each issued once, and the oldest one still in use.
 ///
 /// A timestamp is a TID version: the epoch above, a sequence below. It is taken when a transaction
-/// begins, so that who begins after another has ended comes after it, and its epoch is at least the
-/// one its worker has announced. So when an epoch is two behind, all its timestamps are through, as
-/// Silo's commits are, and snapshots by epoch (Silo §4.9) are snapshots by timestamp. Nor is it of
-/// an epoch to come: where the current one has none left, who asks waits for the next.
+/// begins, so that a transaction that begins after another has ended comes after it, and its epoch
+/// is at least the one its worker has announced. So when an epoch is two behind, all its timestamps
+/// have ended, as Silo's commits have, and snapshots by epoch (Silo §4.9) are snapshots by
+/// timestamp. A timestamp is never of a future epoch: where the current one has none left, the
+/// worker waits for the next.
 template <class M>
 class Timestamps {
  public:
-  /// @param epoch in which the first one is given out; no version that exists is of it
-  /// @param used how many of that epoch's are not given out
+  /// @param epoch of the first timestamp; no existing version is of this epoch
+  /// @param used the number of its timestamps that are not issued
   Timestamps(int workers, std::uint64_t epoch, std::uint64_t used = 0)
       : workers_(workers), slots_(new Slot[static_cast<std::size_t>(workers)]) {
-    // relaxed: nobody runs.
+    // relaxed: no worker is running.
     last_.store(tid::first_of_epoch(epoch) + used * tid::kStep, std::memory_order_relaxed);
   }
 
   static constexpr std::uint64_t kNone = 0;
 
-  /// The next one. It is in use until the worker takes another. kNone if the run was stopped while
-  /// the worker waited for one. The worker holds no reference, so it may announce epochs.
+  /// The next timestamp. It is in use until the worker takes another. Returns kNone if the run was
+  /// stopped while the worker waited for one. The worker holds no reference, so it may announce
+  /// epochs.
   template <class Stopped>
   std::uint64_t take(int worker, Epochs<M>& epochs, Stopped stopped) {
     while (true) {
       const std::uint64_t epoch = epochs.announced(worker);
       const std::uint64_t first = tid::first_of_epoch(epoch);
-      // seq_cst: before whatever this transaction notes for others to see; see
+      // seq_cst: before everything that this transaction notes for others to see; see
       // OrderedIndex::note_removal().
       const std::uint64_t timestamp =
           last_.fetch_add(tid::kStep, std::memory_order_seq_cst) + tid::kStep;
@@ -47,8 +49,8 @@ class Timestamps {
           if (!await(needed, worker, epochs, stopped)) return kNone;
           continue;
         }
-        // release: who sees it also sees that what had the one before is through. Until then that
-        // one stands for it, and is older.
+        // release: a worker that sees it also sees that the transaction with the previous one has
+        // ended. Until then the previous one, which is older, stands in for it.
         slots_[worker].timestamp.store(timestamp, std::memory_order_release);
         return timestamp;
       }
@@ -58,16 +60,17 @@ class Timestamps {
     }
   }
 
-  /// A timestamp that none in use now or later is older than.
+  /// A timestamp that is not newer than any in use now or later.
   ///
-  /// A worker's last one may be old, for it idles; but then it has left its epoch, and whoever runs
-  /// has announced one that his timestamps are not older than.
+  /// The last timestamp of an idle worker may be old; but the worker has then left its epoch, and
+  /// every running worker has announced an epoch that its timestamps are not older than.
   [[nodiscard]] std::uint64_t oldest_in_use(const Epochs<M>& epochs) const {
-    // Before the slots: who takes one after this has an epoch at least this one's.
+    // Before the slots: a worker that takes a timestamp after this has an epoch at least this
+    // one's.
     const std::uint64_t reclaimable = epochs.reclaimable();
     std::uint64_t oldest = last_.load(std::memory_order_seq_cst);
     for (int worker = 0; worker < workers_; ++worker) {
-      // acquire: with the release in take().
+      // acquire: pairs with the release in take().
       oldest = std::min(oldest, slots_[worker].timestamp.load(std::memory_order_acquire));
     }
     return std::max(oldest, tid::first_of_epoch(reclaimable + 1));
@@ -80,7 +83,7 @@ class Timestamps {
     Shared<M, std::uint64_t> timestamp{0};
   };
 
-  /// Waits until `epoch` has begun, and helps it to begin. False: stopped.
+  /// Waits until `epoch` has begun, and helps to advance it. Returns false if stopped.
   template <class Stopped>
   static bool await(std::uint64_t epoch, int worker, Epochs<M>& epochs, Stopped stopped) {
     for (int spins = 0; epochs.current() < epoch; M::relax(spins)) {

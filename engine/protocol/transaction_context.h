@@ -9,19 +9,19 @@
 
 namespace heddle {
 
-/// What the other workers may see of one worker's running transaction.
+/// The part of one worker's running transaction that other workers may see.
 ///
-/// The context is reused from transaction to transaction, so whoever refers to one carries its
-/// *incarnation*. Progress and incarnation share one word: a waiter that sees either move on sees
-/// it in one load.
+/// The context is reused from transaction to transaction, so every reference to a transaction
+/// carries its *incarnation*. Progress and incarnation share one word: a waiter sees a change of
+/// either in one load.
 ///
-/// Incarnations are only compared for equality, with some that a running transaction or a
-/// remembered outcome names, so they may start again from the first once all have been used: 2^40,
-/// twelve days of a million attempts a second. Progress stays at the last number it has room for,
-/// so who waits for more waits until the transaction ends.
+/// Incarnations are only compared for equality, with those of running transactions and remembered
+/// outcomes, so they may wrap around once all have been used: 2^40, twelve days of a million
+/// attempts a second. Progress saturates at its greatest value; a transaction that waits for more
+/// waits until the other one ends.
 ///
 /// @tparam kRemembered past outcomes kept for transactions that read dirty from a writer that has
-///         moved on
+///         begun another since
 /// @tparam kIncarnationBits fewer for a test
 template <class M, std::uint64_t kRemembered = 64, int kIncarnationBits = 40>
 class alignas(64) TransactionContext {
@@ -38,17 +38,17 @@ class alignas(64) TransactionContext {
 
   [[nodiscard]] std::uint64_t incarnation() const { return progress_.own() >> kIncarnationShift; }
 
-  /// How many of its accesses it has finished, as far as it has announced.
+  /// The number of finished accesses that it has announced.
   [[nodiscard]] std::uint32_t progress() const {
     return static_cast<std::uint32_t>(progress_.load() >> kProgressShift & kProgressMask);
   }
 
-  /// The owner's: it has finished `accesses` of its accesses.
+  /// By the owner: it has finished `accesses` of its accesses.
   void announce(std::uint32_t accesses) { progress_.publish(pack(incarnation(), accesses)); }
 
-  /// The owner's, last of all: the transaction committed as `version`, or aborted (kAborted).
+  /// By the owner, as its last step: the transaction committed as `version`, or aborted (kAborted).
   void finish(std::uint64_t version) {
-    // relaxed: published by the exchange that follows.
+    // release: a reader that sees this outcome sees that this incarnation had begun; see outcome().
     outcomes_[incarnation() % kOutcomes].store(version, std::memory_order_release);
     const std::uint64_t next = (incarnation() + 1) & kIncarnationMask;
     progress_.publish(pack(next == 0 ? kFirstIncarnation : next, 0));
@@ -58,7 +58,7 @@ class alignas(64) TransactionContext {
     return progress_.load() >> kIncarnationShift != incarnation;
   }
 
-  /// Whether that incarnation finished, or at least `accesses` of its accesses.
+  /// Whether that incarnation has finished, or has finished at least `accesses` of its accesses.
   [[nodiscard]] bool reached(std::uint64_t incarnation, std::uint32_t accesses) const {
     return reached(progress_.load(), incarnation, accesses);
   }
@@ -72,8 +72,8 @@ class alignas(64) TransactionContext {
         stopped);
   }
 
-  /// The version a finished incarnation committed, or kAborted; also kAborted where the worker has
-  /// moved on so far that nobody remembers, which costs the asker an abort and nothing else.
+  /// The version that a finished incarnation committed, or kAborted; also kAborted if the outcome
+  /// is no longer remembered, which costs the caller an abort and nothing else.
   [[nodiscard]] std::uint64_t outcome(std::uint64_t incarnation) const {
     // acquire: if this is a later incarnation's outcome, the load below sees that it is.
     const std::uint64_t version =
@@ -82,8 +82,8 @@ class alignas(64) TransactionContext {
     return now - incarnation < kOutcomes ? version : kAborted;
   }
 
-  /// Whom this worker's transaction waits for, for the detection of cycles: 0, or a packed
-  /// (worker + 1, incarnation).
+  /// The transaction that this worker's one waits for, for cycle detection: 0, or a packed (worker
+  /// + 1, incarnation).
   Shared<M, std::uint64_t> waits_for;
 
   static constexpr std::uint64_t pack_reference(int worker, std::uint64_t incarnation) {
@@ -106,7 +106,7 @@ class alignas(64) TransactionContext {
   static constexpr std::uint64_t kIncarnationMask = (std::uint64_t{1} << kIncarnationBits) - 1;
   static_assert(kIncarnationShift + kIncarnationBits <= 64);
   static_assert(kOutcomes < kIncarnationMask,
-                "an outcome is not taken for one of an earlier round");
+                "an outcome is not mistaken for one of an earlier round");
   static constexpr int kProgressShift = 1;
   static constexpr std::uint64_t kProgressMask =
       (std::uint64_t{1} << (kIncarnationShift - kProgressShift)) - 1;
@@ -128,13 +128,13 @@ class alignas(64) TransactionContext {
   int worker_;
 };
 
-/// Follows "waits for" from one transaction to the next: each waits for one other at a time, so a
-/// cycle is a chase that comes back (DESIGN §5).
+/// Follows "waits for" from one transaction to the next: each waits for one other at a time, so
+/// cycle detection is a pointer chase.
 /// @return true if it leads back to `self`.
 template <class M, class Contexts>
 bool closes_cycle(const Contexts& contexts, int self, int workers) {
-  // seq_cst: every waiter stores its own pointer before it looks at others', so of the waiters that
-  // close a cycle together at least one sees it whole.
+  // seq_cst: every waiter stores its own pointer before it reads others', so of the waiters that
+  // close a cycle together at least one sees the whole cycle.
   std::uint64_t reference = contexts[self].waits_for.load(std::memory_order_seq_cst);
   for (int step = 0; step < workers && reference != 0; ++step) {
     const int worker = TransactionContext<M>::worker_of(reference);

@@ -14,7 +14,7 @@
 
 namespace heddle {
 
-/// What the workers of one run share to lock.
+/// The state that the workers of one run share for locking.
 template <class M>
 struct LockRuntime {
   LockRuntime(int worker_count, const Shared<M, std::uint64_t>& stop, const Signature& signature,
@@ -39,12 +39,12 @@ struct LockRuntime {
   std::unique_ptr<LockOwner<M>[]> owners;
 };
 
-/// Strict two-phase locking on records, wait-die or no-wait (LockTable), with the phantoms that
-/// record locks don't see left to the node set: a scan or a miss whose index node has changed by
-/// the time of the commit makes the transaction run again.
+/// Strict two-phase locking on records, wait-die or no-wait (LockTable). Record locks do not cover
+/// phantoms, which are left to the node set: a scan or a miss whose index node has changed by the
+/// time of the commit aborts the transaction.
 ///
 /// All locks are held until the commit is installed. The commit itself is Silo's: with every record
-/// locked its validation of records can't fail, and costs a compare each.
+/// locked its validation of records cannot fail, and costs one comparison per record.
 template <class M>
 class LockingTransaction final : public OptimisticCore<M>,
                                  public StoredProcedureApi<M, LockingTransaction<M>> {
@@ -59,7 +59,7 @@ class LockingTransaction final : public OptimisticCore<M>,
   LockingTransaction(Storage<M>& storage, int worker, LockRuntime<M>& runtime)
       : Core(storage, worker), runtime_(runtime), owner_(runtime.owners[worker]) {}
 
-  /// @param retry the same transaction again: it keeps its age
+  /// @param retry another attempt at the same transaction: it keeps its age
   void begin(bool retry) {
     assert(held_ == 0);
     Core::begin_core();
@@ -103,7 +103,7 @@ class LockingTransaction final : public OptimisticCore<M>,
     }
     const Look found = Core::read_committed(state, table, record, bytes, place, entry);
     if (found != Look::gone) lock_of_entry_.push_back(lock);
-    return found;  // the lock of a record that is gone is kept to the end, and harms nobody
+    return found;  // the lock of a record that is gone is kept to the end, without effect
   }
 
   static std::uint32_t position() { return 0; }
@@ -127,8 +127,8 @@ class LockingTransaction final : public OptimisticCore<M>,
     if (placed != Look::absent) return placed;
     lock_of_entry_.push_back(acquire(state, table, result.record, true));
     if (lock_of_entry_.back() == nullptr) return Look::stop;
-    // Until the lock was granted somebody else may have made the placeholder a row.
-    // acquire: as new as the lock.
+    // Until the lock was granted another transaction may have made the placeholder a row. acquire:
+    // as new as the lock.
     if (result.record->word.load(std::memory_order_acquire) == tid::kPlaceholder) return placed;
     conflict(AbortReason::lock_conflict, state);
     return Look::stop;

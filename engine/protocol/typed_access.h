@@ -10,16 +10,16 @@
 
 namespace heddle {
 
-/// The operations stored procedures use, with rows as structs, over those of `Derived`, for which a
-/// row is bytes.
+/// The operations that stored procedures use, with rows as structs, over those of `Derived`, for
+/// which a row is its bytes.
 ///
-/// Every access names its state. It gives nothing where there is no such row, and where the
-/// transaction has to stop: `stop()` tells which.
+/// Every access names its state. It returns nothing if the row does not exist or the transaction
+/// has to stop: `stop()` distinguishes the two.
 template <class Derived>
 class TypedAccess {
  public:
   /// Reads the row under `key`; with a prefix type, only its first columns.
-  /// @param found the key's record where RowsAhead knows it; it saves the look-up
+  /// @param found the key's record if RowsAhead has it; saves the look-up
   template <class Prefix, class T>
   [[gnu::always_inline]] Row<Prefix> read(AccessId state, T& table, const typename T::KeyType& key,
                                           typename T::RecordType* found = nullptr) {
@@ -41,7 +41,7 @@ class TypedAccess {
         [&modify](std::byte* copy) { modify(*reinterpret_cast<Prefix*>(copy)); });
   }
 
-  /// Adds a row. False, too, if the key exists.
+  /// Inserts a row. Returns false also if the key exists.
   template <class T>
   [[gnu::always_inline]] bool insert(AccessId state, T& table, const typename T::KeyType& key,
                                      const typename T::ValueType& value) {
@@ -55,8 +55,8 @@ class TypedAccess {
     return derived().remove_row(state, table, row.entry());
   }
 
-  /// Visits the rows with keys in [lo, hi] in the given order, `limit` at most (0: all), until
-  /// `visit(key, row)` returns false. Always reads committed versions, as the paper's §6 does.
+  /// Visits the rows with keys in [lo, hi] in the given order, at most `limit` (0: all), until
+  /// `visit(key, row)` returns false. Always reads committed versions (Polyjuice §6).
   template <class Prefix, class T, class F>
   [[gnu::always_inline]] bool scan(AccessId state, T& table, const typename T::KeyType& lo,
                                    const typename T::KeyType& hi, Order order, std::uint32_t limit,

@@ -19,24 +19,24 @@
 
 namespace heddle {
 
-/// A transaction as others know it that have read from it. More of a worker's past outcomes are
-/// kept than for a policy table: every write is visible, so every attempt counts.
+/// A transaction as its readers see it. More past outcomes are kept per worker than for a policy
+/// table: every write is visible, so every attempt counts.
 template <class M>
 using VersionOwner = TransactionContext<M, 512>;
 
-/// A version that its writer has not committed. It lives in its transaction, and is touched by
-/// others only under the bucket's latch.
+/// A version that its writer has not committed. It belongs to its transaction; others access it
+/// only under the bucket's latch.
 template <class M>
 struct alignas(64) PendingVersion {
-  PendingVersion* newer = nullptr;  ///< of whichever record of the bucket
+  PendingVersion* newer = nullptr;  ///< of any record of the bucket
   PendingVersion* older = nullptr;
   const Record<M>* record = nullptr;
   VersionOwner<M>* owner = nullptr;
   std::uint64_t incarnation = 0;
   std::uint64_t word = 0;            ///< the TID word it will be committed with
-  const std::byte* value = nullptr;  ///< its first columns; the others are those before it
+  const std::byte* value = nullptr;  ///< its first columns; the others are the earlier version's
   std::uint32_t bytes = 0;
-  std::uint32_t reach = 0;  ///< the most bytes of it and those before it, when it came
+  std::uint32_t reach = 0;  ///< the most bytes of it and the versions before it, when it was added
 };
 
 /// A committed version that has been overwritten. The whole payload follows the header.
@@ -46,7 +46,7 @@ struct alignas(16) PastVersion {
   PastVersion* older = nullptr;
   const Record<M>* record = nullptr;
   std::uint64_t word = 0;   ///< the TID word it was committed with
-  std::uint64_t until = 0;  ///< the timestamp of whoever overwrote it
+  std::uint64_t until = 0;  ///< the timestamp of the transaction that overwrote it
   std::size_t bytes = 0;    ///< of this block
 
   [[nodiscard]] std::byte* payload() { return reinterpret_cast<std::byte*>(this + 1); }
@@ -55,7 +55,7 @@ struct alignas(16) PastVersion {
   }
 };
 
-/// What a timestamp is shown of a record.
+/// The version of a record that a timestamp sees.
 template <class M>
 struct VisibleVersion {
   std::uint64_t word = tid::kPlaceholder;  ///< never locked
@@ -63,8 +63,8 @@ struct VisibleVersion {
   std::uint64_t incarnation = 0;
 };
 
-/// What some rows' versions are beside those in the records, and up to which timestamps the rows
-/// have been read; all under one latch.
+/// The versions of several rows that are not in their records, and the latest timestamps that have
+/// read the rows; all under one latch.
 template <class M>
 class alignas(64) VersionBucket {
  public:
@@ -73,15 +73,15 @@ class alignas(64) VersionBucket {
     // acquire: the bucket as the last holder left it.
     while (latched_.exchange(1, std::memory_order_acquire) != 0) M::relax(spins, &latched_);
   }
-  void unlatch() noexcept { latched_.store(0, std::memory_order_release); }  // release: likewise
+  void unlatch() noexcept { latched_.store(0, std::memory_order_release); }  // release: as above
 
   // All below: under the latch.
 
   /// The newest version of the record that is not newer than `timestamp`, with its first `bytes`.
-  /// The reader's own are passed over.
+  /// The reader's own versions are skipped.
   VisibleVersion<M> read(const Record<M>& record, std::uint64_t timestamp, std::byte* to,
                          std::uint32_t bytes, const VersionOwner<M>* reader) const {
-    // acquire: with a commit before this run. Only who has latched the bucket commits.
+    // acquire: pairs with a commit before this run. Commits require the latch of the bucket.
     const std::uint64_t word = record.word.load(std::memory_order_acquire) & ~tid::kLock;
     if (tid::dead(word)) [[unlikely]]
       return {.word = word};
@@ -103,7 +103,7 @@ class alignas(64) VersionBucket {
         have = until;
       }
       if (have == bytes) return found;
-      if (have >= version->reach) break;  // what is older has no more
+      if (have >= version->reach) break;  // older versions have no more bytes
     }
     if (found.owner == nullptr) {
       const bool later = tid::version(word) > timestamp && !seeded<M>(SeededFault::read_newest);
@@ -134,14 +134,14 @@ class alignas(64) VersionBucket {
     if (version.older != nullptr) version.older->newer = version.newer;
   }
 
-  /// Keeps a version that is about to be overwritten. Per record they come in order.
+  /// Keeps a version that is about to be overwritten. Those of a record arrive in order.
   void keep(PastVersion<M>& version) {
     M::on_store(&version, version.bytes);
     version.older = newest_;
     (newest_ == nullptr ? oldest_ : newest_->newer) = &version;
     newest_ = &version;
   }
-  /// The version kept longest if it was overwritten by `horizon`, taken out; else nullptr.
+  /// Removes and returns the version kept longest if it was overwritten by `horizon`; else nullptr.
   PastVersion<M>* take_oldest(std::uint64_t horizon) {
     PastVersion<M>* const version = oldest_;
     if (version == nullptr || version->until > horizon) return nullptr;
@@ -150,7 +150,7 @@ class alignas(64) VersionBucket {
     return version;
   }
 
-  /// The newest timestamp that has read what goes by this name, or one after it.
+  /// The newest timestamp that has read the row or node of this name, or a later one.
   [[nodiscard]] std::uint64_t last_reader(std::uint64_t name) const {
     for (const Reader& reader : readers_) {
       if (reader.name == name) return reader.timestamp;
@@ -181,8 +181,8 @@ class alignas(64) VersionBucket {
   };
   static constexpr std::size_t kReaders = 5;
 
-  /// A record's versions are in order in the list. Where there is none for `timestamp`, the row was
-  /// not there yet, or was deleted for a while.
+  /// A record's versions are in order in the list. Where there is none for `timestamp`, the row did
+  /// not exist yet, or was deleted for a while.
   VisibleVersion<M> read_past(const Record<M>& record, std::uint64_t timestamp, std::byte* to,
                               std::uint32_t bytes) const {
     for (const PastVersion<M>* past = newest_; past != nullptr; past = past->older) {
@@ -200,17 +200,17 @@ class alignas(64) VersionBucket {
   PendingVersion<M>* pending_ = nullptr;
   PastVersion<M>* newest_ = nullptr;
   PastVersion<M>* oldest_ = nullptr;
-  std::uint64_t forgotten_ = 0;  ///< no reader that has no place here is newer
+  std::uint64_t forgotten_ = 0;  ///< no reader without an entry here is newer
   std::array<Reader, kReaders> readers_{};
 };
 
-/// The versions of a database beside those in its records, and its rows' readers.
+/// The versions of a database outside its records, and its rows' readers.
 ///
-/// A record holds its newest committed version and nothing for this protocol. Who reads an older
-/// one, or one not yet committed, runs at the same time as who wrote it: so what is here is in
-/// proportion to the transactions that run, not to the database, and a hash table of fixed size
-/// holds it. Of readers each bucket remembers the latest few by name, and of all others the newest
-/// timestamp, which refuses too many writes but never too few.
+/// A record holds its newest committed version and nothing for this protocol. A transaction that
+/// reads an older or an uncommitted version runs at the same time as the version's writer. The size
+/// of this table is therefore proportional to the running transactions, not to the database, and a
+/// hash table of fixed size holds it. Each bucket remembers the latest few readers by name, and of
+/// all others the newest timestamp; that refuses too many writes but never too few.
 template <class M>
 class VersionTable {
  public:
@@ -226,16 +226,16 @@ class VersionTable {
     for (std::size_t at = 0; at < bucket_count_; ++at) forget(0, buckets_[at], kEverything);
   }
 
-  /// What a row's readers are noted under, whether or not there is such a row. Odd: never 0, and
-  /// never that of a node.
-  /// @param table its place in Storage::tables()
+  /// The name under which a row's readers are noted, whether or not the row exists. Odd: never 0,
+  /// and never that of a node.
+  /// @param table its index in Storage::tables()
   /// @param key word_of() the key
   [[nodiscard]] static std::uint64_t name_of(std::uint8_t table, std::uint64_t key) {
     return (hash_of(make_key(key)) ^ ((std::uint64_t{table} + 1) * 0xbf58'476d'1ce4'e5b9ULL)) | 1;
   }
   [[nodiscard]] VersionBucket<M>& bucket(std::uint64_t name) { return buckets_[name >> shift_]; }
 
-  /// What an index node's readers are noted under: the address of its version.
+  /// The name under which an index node's readers are noted: the address of its version.
   [[nodiscard]] static std::uint64_t name_of(const Shared<M, std::uint64_t>* node) {
     return reinterpret_cast<std::uintptr_t>(node);
   }
@@ -244,8 +244,8 @@ class VersionTable {
     return buckets_[(bits * 0x9e37'79b9'7f4a'7c15ULL) >> shift_];
   }
 
-  /// Keeps the committed version that the caller, having latched its bucket, is about to overwrite
-  /// at `timestamp`; forgets some that nobody as new as `horizon` can see.
+  /// Keeps the committed version that the caller, which holds the bucket's latch, is about to
+  /// overwrite at `timestamp`; frees some that no transaction as new as `horizon` can see.
   void keep(int worker, VersionBucket<M>& bucket, const TableBase<M>& table,
             const Record<M>& record, std::uint64_t word, std::uint64_t timestamp,
             std::uint64_t horizon) {
@@ -262,7 +262,7 @@ class VersionTable {
   static constexpr std::size_t kLeast = 4096;
   static constexpr std::size_t kBucketsPerWorker = 128;
   static constexpr std::uint64_t kEverything = ~std::uint64_t{0};
-  /// More than are kept at a time, so that what has piled up goes.
+  /// More than are kept per call, so that a backlog shrinks.
   static constexpr int kForgetAtOnce = 4;
 
   void forget(int worker, VersionBucket<M>& bucket, std::uint64_t horizon,

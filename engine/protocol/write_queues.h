@@ -17,8 +17,8 @@
 
 namespace heddle {
 
-/// A write that its transaction is expected to make and has not made. It lives in its transaction,
-/// and is touched by others only under the queue's latch.
+/// A write that its transaction is expected to make and has not made. It belongs to its
+/// transaction; others access it only under the queue's latch.
 template <class M>
 struct alignas(64) ExpectedWrite {
   ExpectedWrite* next = nullptr;
@@ -28,11 +28,11 @@ struct alignas(64) ExpectedWrite {
   std::uint64_t incarnation = 0;
 };
 
-/// Per row the writes that are expected (MVSchedO: Cheng et al., PVLDB 17(11), 2024, §4.2,
-/// algorithm 1): whoever comes later waits for them, so that it need not refuse them.
+/// The expected writes per row (MVSchedO: Cheng et al., PVLDB 17(11), 2024, §4.2, algorithm 1):
+/// later transactions wait for them, so that the writes need not be refused.
 ///
-/// Only writes are waited for. An operation that comes later than a read does it no harm: the read
-/// finds the version it needs whenever it comes.
+/// Only writes are waited for. An operation that comes later than a read does not affect it: the
+/// read finds the version it needs at any time.
 template <class M>
 class WriteQueues {
  public:
@@ -64,13 +64,14 @@ class WriteQueues {
     write.name = 0;
   }
 
-  /// Whom an operation has to wait for: its worker's context, and what that has to announce.
+  /// What an operation has to wait for: a worker's context, and the progress that it has to
+  /// announce.
   struct Earlier {
-    VersionOwner<M>* owner = nullptr;  ///< nullptr: nobody
+    VersionOwner<M>* owner = nullptr;  ///< nullptr: nothing
     std::uint64_t incarnation = 0;
     std::uint32_t progress = 0;
   };
-  /// The last one before `timestamp` that is expected to write the row.
+  /// The last transaction before `timestamp` that is expected to write the row.
   [[nodiscard]] Earlier last_before(std::uint64_t name, std::uint64_t timestamp) {
     Bucket& bucket = bucket_of(name);
     if (bucket.empty()) return {};
@@ -82,7 +83,7 @@ class WriteQueues {
       if (last == nullptr || write->timestamp > last->timestamp) last = write;
     }
     Earlier earlier;
-    // It announces progress once it has left the queue, so not before it is seen here.
+    // It announces progress after it has left the queue, so not before this read.
     if (last != nullptr) earlier = {last->owner, last->incarnation, last->owner->progress() + 1};
     bucket.unlatch();
     return earlier;
@@ -101,10 +102,10 @@ class WriteQueues {
       }
     }
     void unlatch() noexcept {
-      // release: likewise.
+      // release: as above.
       state.store(head == nullptr ? 0 : kOccupied, std::memory_order_release);
     }
-    /// Without the latch; may be out of date at once, as if the write had come later.
+    /// Reads without the latch; may be out of date at once, as if the write had arrived later.
     [[nodiscard]] bool empty() const noexcept {
       return (state.load(std::memory_order_acquire) & kOccupied) == 0;  // acquire: for the hint
     }
@@ -122,13 +123,13 @@ class WriteQueues {
   std::unique_ptr<Bucket[]> buckets_;
 };
 
-/// One transaction's part in the queues.
+/// One transaction's entries in the queues.
 template <class M>
 class ExpectedWrites {
  public:
   ExpectedWrites(WriteQueues<M>& queues, VersionOwner<M>& self) : queues_(queues), self_(self) {}
 
-  /// What its transactions are expected to do from here on.
+  /// Sets what its transactions are expected to do from here on.
   void expect(std::span<const ExpectedAccess> accesses) {
     names_.clear();
     for (const ExpectedAccess& access : accesses) {
@@ -151,7 +152,7 @@ class ExpectedWrites {
     waiting_ = queued_ = names_.size();
   }
 
-  /// It has written the row.
+  /// Its expected write of the row has been made.
   void done(std::uint64_t name) {
     if (waiting_ == 0) return;
     for (std::size_t at = 0; at < queued_; ++at) {
@@ -159,8 +160,8 @@ class ExpectedWrites {
     }
   }
 
-  /// It ends; what it was expected to do and has not done it will not do.
-  /// @return whether somebody may wait for it to end
+  /// Ends the transaction: its remaining expected writes will not be made.
+  /// @return whether a transaction may be waiting for its end
   bool end() {
     for (std::size_t at = 0; at < queued_ && waiting_ != 0; ++at) {
       if (writes_[at].name == 0) continue;
@@ -185,13 +186,13 @@ class ExpectedWrites {
   WriteQueues<M>& queues_;
   VersionOwner<M>& self_;
   std::vector<std::uint64_t> names_;
-  // A deque: they stay where they are while the pool grows.
+  // A deque: elements keep their addresses while the pool grows.
   std::deque<ExpectedWrite<M>> writes_;
-  std::size_t queued_ = 0;   ///< so many of them were put into queues,
-  std::size_t waiting_ = 0;  ///< and so many still are
+  std::size_t queued_ = 0;   ///< the number of writes put into queues
+  std::size_t waiting_ = 0;  ///< the number of those still in a queue
 };
 
-/// A transaction of which nothing is expected.
+/// A transaction without expectations.
 template <class M>
 struct NothingExpected {
   static void begin(std::uint64_t) {}

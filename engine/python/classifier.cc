@@ -26,7 +26,7 @@ namespace {
 template <typename T>
 using Column = py::array_t<T, py::array::c_style | py::array::forcecast>;
 
-/// A workload's predictor, as the engine's workers have it, outside a run.
+/// A workload's predictor, as the engine's workers use it, outside a run.
 class HotKeyPredictor {
  public:
   HotKeyPredictor(const OptionMap& workload, const std::string& classifier)
@@ -41,8 +41,10 @@ class HotKeyPredictor {
 
   py::tuple predict(const Column<std::uint32_t>& types, const Column<std::uint32_t>& counts,
                     const Column<std::uint32_t>& states, const Column<std::uint64_t>& keys) {
-    if (types.size() != counts.size()) throw std::invalid_argument("as many types as counts");
-    if (states.size() != keys.size()) throw std::invalid_argument("as many states as keys");
+    if (types.size() != counts.size())
+      throw std::invalid_argument("types and counts must have the same length");
+    if (states.size() != keys.size())
+      throw std::invalid_argument("states and keys must have the same length");
     DrawnHints predicted;
     Hints hints;
     Hints rows;
@@ -50,7 +52,8 @@ class HotKeyPredictor {
     for (py::ssize_t transaction = 0; transaction < types.size(); ++transaction) {
       const std::uint32_t count = counts.at(transaction);
       if (count > Hints::kMost) throw std::invalid_argument("too many hints of one transaction");
-      if (at + count > keys.size()) throw std::invalid_argument("fewer hints than are counted");
+      if (at + count > keys.size())
+        throw std::invalid_argument("counts add up to more hints than given");
       hints.clear();
       for (std::uint32_t hint = 0; hint < count; ++hint, ++at) {
         if (states.at(at) >= states_.size()) {
@@ -63,7 +66,7 @@ class HotKeyPredictor {
       predicted.counts.push_back(static_cast<std::uint32_t>(rows.size()));
       predicted.hints.insert(predicted.hints.end(), rows.begin(), rows.end());
     }
-    if (at != keys.size()) throw std::invalid_argument("more hints than are counted");
+    if (at != keys.size()) throw std::invalid_argument("counts add up to fewer hints than given");
     const auto [predicted_states, predicted_keys] = columns(predicted.hints);
     return py::make_tuple(to_array(predicted.counts), predicted_states, predicted_keys);
   }
@@ -78,24 +81,23 @@ class HotKeyPredictor {
 }  // namespace
 
 void bind_classifier(py::module_& module) {
-  py::class_<HotKeyPredictor>(
-      module, "HotKeyPredictor",
-      "Predicts which hot rows transactions touch, as the engine's workers do in a run that is\n"
-      "given the classifier (SMF, VLDB 2024, §4.1.2).")
+  py::class_<HotKeyPredictor>(module, "HotKeyPredictor",
+                              "Predicts the hot rows that transactions access, as the engine's "
+                              "workers do in a run with\nthe classifier (SMF, VLDB 2024, §4.1.2).")
       .def(py::init<const OptionMap&, const std::string&>(), py::arg("workload"),
            py::arg("classifier"),
            "Reads a classifier.\n\nArgs:\n    workload: its name and options.\n    classifier: "
-           "`schedule.classifier` of a policy's file.\n\nRaises:\n    ValueError: naming what is "
-           "wrong with it, and where.")
-      .def_property_readonly("json", &HotKeyPredictor::json, "The classifier, in its one spelling.")
-      .def_property_readonly("summary", &HotKeyPredictor::summary, "Its size, in words.")
+           "`schedule.classifier` of a policy's file.\n\nRaises:\n    ValueError: the classifier "
+           "is invalid; the message names the place.")
+      .def_property_readonly("json", &HotKeyPredictor::json, "The classifier in canonical form.")
+      .def_property_readonly("summary", &HotKeyPredictor::summary, "Its size as text.")
       .def("predict", &HotKeyPredictor::predict, py::arg("types"), py::arg("counts"),
            py::arg("states"), py::arg("keys"),
-           "The hot rows of many transactions.\n\nArgs:\n    types: one a transaction, by its "
-           "place in the signature.\n    counts: how many hints each passes.\n    states, keys: of "
-           "all hints, one transaction's after the other's.\n\nReturns:\n    (counts, states, "
-           "keys) of the rows predicted, likewise.\n\nRaises:\n    ValueError: the columns do not "
-           "fit together, or a state does not exist.");
+           "Predicts the hot rows of many transactions.\n\nArgs:\n    types: the type of each "
+           "transaction, by its index in the signature.\n    counts: the number of hints of each "
+           "transaction.\n    states, keys: all hints, transaction by transaction.\n\nReturns:\n   "
+           " (counts, states, keys) of the predicted rows, in the same form.\n\nRaises:\n    "
+           "ValueError: the columns do not fit together, or a state does not exist.");
 }
 
 }  // namespace heddle

@@ -8,7 +8,7 @@
 
 #include "model/hints.h"
 
-/// What the engine has in vectors, as numpy's arrays: copies.
+/// Converts the engine's vectors to numpy arrays: copies.
 namespace heddle {
 
 template <typename T>

@@ -20,7 +20,8 @@ namespace heddle {
 
 namespace {
 
-/// An attempt as a row of a NumPy array; its operations are the next so many of the other one.
+/// An attempt as a row of a NumPy array; its operations are the next `operations` rows of the other
+/// array.
 struct AttemptRow {
   std::uint32_t worker;
   std::uint16_t type;
@@ -150,7 +151,8 @@ HistoryHandle history_from(const py::array_t<AttemptRow>& attempts,
     }
     used += row->operations;
   }
-  if (used != available) throw std::invalid_argument("there are operations of no attempt");
+  if (used != available)
+    throw std::invalid_argument("there are operations that belong to no attempt");
   return {std::move(history)};
 }
 
@@ -162,13 +164,13 @@ void bind_history(py::module_& module) {
   PYBIND11_NUMPY_DTYPE(OperationRow, key, version, place, digest, bytes, table, kind, flags);
   py::class_<HistoryHandle>(
       module, "History",
-      "What every transaction of a run read and wrote: see engine/observe/history.h.")
+      "The reads and writes of every transaction of a run: see engine/observe/history.h.")
       .def(py::init(&history_from), py::arg("attempts"), py::arg("operations"), py::arg("tables"),
            py::arg("types"), py::arg("reasons"), py::arg("first_version"),
-           "From arrays as `attempts` and `operations` give them.\n\nRaises:\n    ValueError: they "
-           "don't make sense; the message names the attempt.")
+           "Builds a history from arrays in the form of `attempts` and `operations`.\n\nRaises:\n  "
+           "  ValueError: the arrays are inconsistent; the message names the attempt.")
       .def_property_readonly("attempts", &attempts_of,
-                             "A structured array: a row an attempt, by worker, in order.")
+                             "A structured array: one row per attempt, by worker, in order.")
       .def_property_readonly("operations", &operations_of,
                              "A structured array: the attempts' operations, one after the other.")
       .def_property_readonly("tables",
@@ -178,7 +180,7 @@ void bind_history(py::module_& module) {
                              [](const HistoryHandle& self) { return self.history->reasons; })
       .def_property_readonly(
           "first_version", [](const HistoryHandle& self) { return self.history->first_version; },
-          "Versions below this one were there before the run.")
+          "Versions below this one existed before the run.")
       .def(
           "check",
           [](const HistoryHandle& self) {
@@ -189,8 +191,8 @@ void bind_history(py::module_& module) {
             }
             return py::module_::import("json").attr("loads")(json);
           },
-          "Whether it could have been made by one transaction after the other: counts, and "
-          "`anomalies`, each with a `name` and a `text`.");
+          "Checks whether the history is serializable: returns counts, and `anomalies`, each with "
+          "a `name` and a `text`.");
 }
 
 }  // namespace heddle

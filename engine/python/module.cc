@@ -1,4 +1,4 @@
-// The compiled module engine._engine: thin bindings, no logic (DESIGN §3).
+// The compiled module engine._engine: thin bindings, no logic.
 
 #include <cstdint>
 #include <memory>
@@ -45,8 +45,8 @@ std::string dump_json(const py::object& value) {
   return py::module_::import("json").attr("dumps")(value).cast<std::string>();
 }
 
-/// Whether Ctrl-C was pressed: remembered by whoever asks, not raised, so that what was measured
-/// survives. Without the interpreter lock.
+/// Whether Ctrl-C was pressed: recorded by the caller, not raised, so that the measurements are
+/// kept. Called without the interpreter lock.
 bool ctrl_c() {
   const py::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() == 0) return false;
@@ -78,7 +78,7 @@ py::dict needs(const PolicyHandle& policy) {
   return types;
 }
 
-/// Options that leave the schedule open, under the policy's own.
+/// Applies the policy's own schedule to options that do not name one.
 RunOptions with_own_schedule(RunOptions options) {
   if (options.schedule.empty() && options.policy != nullptr) {
     options.schedule = schedule_options(options.policy->policy());
@@ -86,7 +86,7 @@ RunOptions with_own_schedule(RunOptions options) {
   return options;
 }
 
-/// Options that record as much history as a trial does, unless they say how much.
+/// Sets the history size of a trial in options that do not name one.
 RunOptions recorded(RunOptions options) {
   if (options.history_bytes == 0) options.history_bytes = Trial().history_bytes;
   return options;
@@ -99,7 +99,7 @@ struct SessionHandle {
     session = open_session(workload, workers, seed, parse_machine(machine));
   }
 
-  /// Raises KeyboardInterrupt if it was interrupted, for nothing is known then.
+  /// Raises KeyboardInterrupt if it was interrupted, because there is no result then.
   py::object run_trial(const RunOptions& given, double finish_s) {
     const RunOptions options = recorded(with_own_schedule(given));
     std::string json;
@@ -128,7 +128,7 @@ struct SessionHandle {
         try {
           json = run_on_copy(*session, options, check, interrupted);
         } catch (const StuckError&) {
-          if (!signalled) throw;  // else it has measured nothing that could be told
+          if (!signalled) throw;  // otherwise nothing has been measured
         }
       } else {
         Result measured = session->run(options, interrupted);
@@ -155,7 +155,7 @@ struct SessionHandle {
   std::unique_ptr<Session> session;
 };
 
-/// Options whose fields are as keywords say, and else as by default.
+/// Options with the fields given as keywords, and defaults for the rest.
 RunOptions make_run_options(const py::kwargs& given) {
   RunOptions options;
   const py::object fields = py::cast(&options, py::return_value_policy::reference);
@@ -168,8 +168,7 @@ RunOptions make_run_options(const py::kwargs& given) {
       fields.attr(name.c_str()) = value;
     } catch (py::error_already_set&) {
       throw py::type_error("RunOptions: field '" + name + "' can't be " +
-                           py::repr(value).cast<std::string>() +
-                           "; help(RunOptions) says what it is");
+                           py::repr(value).cast<std::string>() + "; help(RunOptions) describes it");
     }
   }
   return options;
@@ -180,7 +179,7 @@ void bind_errors(py::module_& module) {
   static py::exception<StuckError> engine_error(module, "EngineError", PyExc_RuntimeError);
   static py::exception<PolicyError> policy_error(module, "PolicyError", PyExc_ValueError);
   module.attr("Interrupted") = py::reinterpret_steal<py::object>(PyErr_NewExceptionWithDoc(
-      "engine.Interrupted", "A run was interrupted; `.result` holds what it had measured.",
+      "engine.Interrupted", "A run was interrupted; `.result` holds the measurements so far.",
       PyExc_KeyboardInterrupt, nullptr));
   py::register_exception_translator([](std::exception_ptr pointer) {
     try {
@@ -197,11 +196,11 @@ void bind_policy(py::module_& module) {
   py::class_<PolicyHandle>(module, "Policy",
                            "A policy table, validated against a workload's signature and compiled.")
       .def(py::init(&make_policy), py::arg("json_text"), py::arg("signature"),
-           "Validates a policy document.\n\nRaises:\n    PolicyError: names the row and field at "
-           "fault and what would be right.")
+           "Validates a policy document.\n\nRaises:\n    PolicyError: the document is invalid; "
+           "names the row, the field and the valid values.")
       .def_property_readonly(
           "json", [](const PolicyHandle& policy) { return to_json(policy.compiled->policy()); },
-          "The document, canonical: equal policies give equal texts, one row a line.")
+          "The canonical document: equal policies give equal texts, one row per line.")
       .def_property_readonly(
           "name", [](const PolicyHandle& policy) { return policy.compiled->policy().name; })
       .def_property_readonly("needs", &needs,
@@ -224,13 +223,12 @@ std::vector<std::pair<double, PolicyHandle>> planned(const std::vector<PlannedSw
 
 void bind_run_options(py::module_& module) {
   py::class_<RunOptions>(module, "RunOptions",
-                         "How a run is made. Times are in seconds, where a name says nothing else.")
+                         "The options of a run. Times are in seconds unless a name says otherwise.")
       .def(py::init(&make_run_options),
-           "Takes any of the fields by keyword.\n\nRaises:\n    TypeError: there is no such "
-           "field.")
+           "Takes any of the fields by keyword.\n\nRaises:\n    TypeError: a field does not exist.")
       .def_readwrite("protocol", &RunOptions::protocol, "One of `protocols()`.")
       .def_readwrite("protocol_options", &RunOptions::protocol_options,
-                     "Options of the protocol, all texts.")
+                     "Options of the protocol, all as text.")
       .def_property(
           "policy",
           [](const RunOptions& self) {
@@ -240,38 +238,39 @@ void bind_run_options(py::module_& module) {
           [](RunOptions& self, const PolicyHandle* policy) {
             self.policy = policy == nullptr ? nullptr : policy->compiled;
           },
-          "What a protocol executes that executes policies; else None.")
+          "The policy, for protocols that execute one; else None.")
       .def_readwrite("backoff", &RunOptions::backoff,
                      "After an abort: `none`, `exponential`, `static` or `policy`.")
-      .def_readwrite("backoff_us", &RunOptions::backoff_us, "The wait of `static`, microseconds.")
-      .def_readwrite("seconds", &RunOptions::seconds, "The measured window.")
-      .def_readwrite("warmup", &RunOptions::warmup, "What comes before the window.")
-      .def_readwrite("seed", &RunOptions::seed, "Of the inputs.")
+      .def_readwrite("backoff_us", &RunOptions::backoff_us,
+                     "The wait of `static`, in microseconds.")
+      .def_readwrite("seconds", &RunOptions::seconds, "The length of the measured window.")
+      .def_readwrite("warmup", &RunOptions::warmup, "The time before the window.")
+      .def_readwrite("seed", &RunOptions::seed, "The seed of the inputs.")
       .def_readwrite("watchdog_s", &RunOptions::watchdog_s,
-                     "No worker may take longer to end an attempt.")
-      .def_readwrite("epoch_us", &RunOptions::epoch_us, "The length of an epoch, microseconds.")
+                     "The longest time that a worker may take to end an attempt.")
+      .def_readwrite("epoch_us", &RunOptions::epoch_us, "The length of an epoch, in microseconds.")
       .def_readwrite("schedule", &RunOptions::schedule,
-                     "Which transaction starts next (`option_specs(\"schedule\")`), all texts; "
-                     "empty: as the policy says, or as they are drawn.")
+                     "Options of the admission policy (`option_specs(\"schedule\")`), all as text; "
+                     "empty: the policy's own, or transactions start as they are drawn.")
       .def_readwrite("timeline_events", &RunOptions::timeline_events,
-                     "Events of the window to record at most, virtual machine only: the result has "
-                     "a `timeline` (engine/observe/recorded_timeline.h).")
+                     "The most events of the window to record, virtual machine only: the result "
+                     "has a `timeline` (engine/observe/recorded_timeline.h).")
       .def_readwrite("history_bytes", &RunOptions::history_bytes,
-                     "Bytes of history to record at most; the run ends when there are as many.")
+                     "The most bytes of history to record; the run ends at this limit.")
       .def_readwrite("trace_bytes", &RunOptions::trace_bytes,
-                     "Bytes of a trace to record at most, warm-up included, real cores only: the "
-                     "result has a `trace`, a RecordedTrace. The run ends when there are as many.")
+                     "The most bytes of a trace to record, warm-up included, real cores only: the "
+                     "result has a `trace`, a RecordedTrace. The run ends at this limit.")
       .def_readwrite("intervals", &RunOptions::intervals,
-                     "Equal parts of the window that are counted by themselves: the result has "
-                     "`intervals`.")
+                     "The number of equal parts of the window that are counted separately: the "
+                     "result has `intervals`.")
       .def_property(
           "switches", [](const RunOptions& self) { return planned(self.switches); },
           [](RunOptions& self,
              const std::vector<std::pair<double, const PolicyHandle*>>& switches) {
             self.switches = planned(switches);
           },
-          "Pairs of a time, since the window began, and the policy that the executor takes then: "
-          "the result's `switches` say when it did.");
+          "Pairs of a time, since the start of the window, and the policy to switch to then: the "
+          "result's `switches` have the actual times.");
 }
 
 void bind_session(py::module_& module) {
@@ -279,25 +278,23 @@ void bind_session(py::module_& module) {
                             "A loaded database that runs transactions, one run at a time.")
       .def(py::init<const OptionMap&, int, std::uint64_t, const OptionMap&>(), py::arg("workload"),
            py::arg("workers"), py::arg("seed") = 1, py::arg("machine") = OptionMap{},
-           "Builds and loads the database of a workload (`name` and its options, all texts), on a "
-           "machine (`kind` and its options, likewise; by default real threads).\n\n"
-           "Raises:\n    ValueError: an option is unknown or out of range.")
+           "Builds and loads the database of a workload (`name` and its options, all as text), on "
+           "a machine (`kind` and its options, also as text; by default real "
+           "threads).\n\nRaises:\n    ValueError: an option is unknown or out of range.")
       .def("run", &SessionHandle::run, py::arg("options"), py::arg("on_copy") = false,
            py::arg("check") = false,
-           "Runs the workload for a measured window and returns its result (DESIGN §5). The "
-           "interpreter lock is released.\n\n"
-           "`on_copy` (virtual machine only) leaves the database as it was loaded: the same run "
-           "gives the same result. `check` adds `violations`, the consistency conditions that do "
-           "not hold after the run.\n\n"
-           "Raises:\n    Interrupted: Ctrl-C; `.result` holds what was measured.\n"
-           "    EngineError: a worker made no progress; the message says who waits for whom.\n"
-           "    ValueError: options that make no sense.")
+           "Runs the workload for a measured window and returns its result. The interpreter lock "
+           "is released.\n\n`on_copy` (virtual machine only) leaves the database as it was loaded: "
+           "the same run gives the same result. `check` adds `violations`, the consistency "
+           "conditions that do not hold after the run.\n\nRaises:\n    Interrupted: Ctrl-C; "
+           "`.result` holds the measurements so far.\n    EngineError: a worker made no progress; "
+           "the message says which worker waits for which.\n    ValueError: inconsistent options.")
       .def("run_trial", &SessionHandle::run_trial, py::arg("options"), py::arg("finish_s") = 120.0,
            "Records and checks a run on a copy of the database (virtual machine only), which stays "
-           "as it was loaded.\n\n"
-           "Returns what the function `run_trial` does, less the history. A run whose process "
-           "dies, or does not answer within `finish_s`, has found something.\n\n"
-           "Raises:\n    KeyboardInterrupt: Ctrl-C.\n    ValueError: options that make no sense.")
+           "as it was loaded.\n\nReturns the result of the function `run_trial` without the "
+           "history. A process that dies, or does not answer within `finish_s`, is a "
+           "finding.\n\nRaises:\n    KeyboardInterrupt: Ctrl-C.\n    ValueError: inconsistent "
+           "options.")
       .def(
           "switch_policy",
           [](SessionHandle& self, const PolicyHandle& policy) {
@@ -305,7 +302,7 @@ void bind_session(py::module_& module) {
             self.session->switch_policy(policy.compiled);
           },
           py::arg("policy"),
-          "Gives the running policy executor another policy, from another thread.")
+          "Switches the running policy executor to another policy, from another thread.")
       .def(
           "stop", [](SessionHandle& self) { self.session->stop(); },
           "Ends the current run early, from another thread.")
@@ -328,20 +325,19 @@ void bind_session(py::module_& module) {
             return py::make_tuple(to_array(drawn.types), to_array(drawn.counts), states, keys);
           },
           py::arg("transactions"), py::arg("seed") = 1,
-          "Draws transactions without running them: the hints they would pass before they "
-          "start.\n\n"
-          "Returns:\n    (types, counts, states, keys): of each transaction its type and how many "
-          "hints it passes; of all hints, one after the other, their state and key. All empty "
-          "where the workload's transactions pass none.")
+          "Draws transactions without running them, and returns the hints that they would pass "
+          "before they start.\n\nReturns:\n    (types, counts, states, keys): the type and the "
+          "number of hints of each transaction, then the state and key of each hint. All empty if "
+          "the workload's transactions pass no hints.")
       .def_property_readonly(
           "grown_bytes", [](const SessionHandle& self) { return self.session->grown_bytes(); },
-          "Bytes the database has grown by since it was loaded.")
+          "The bytes by which the database has grown since it was loaded.")
       .def_property_readonly(
           "memory_bytes", [](const SessionHandle& self) { return self.session->memory_bytes(); },
-          "Bytes the database holds from the system.");
+          "The bytes that the database holds from the system.");
 }
 
-/// A trial as Python gives it, and what came of it.
+/// A trial with Python's arguments, and its result.
 py::dict trial(const OptionMap& workload, int workers, std::uint64_t seed, const OptionMap& machine,
                const RunOptions& options, const std::vector<const PolicyHandle*>& switches) {
   const RunOptions run = recorded(with_own_schedule(options));
@@ -373,20 +369,15 @@ py::dict trial(const OptionMap& workload, int workers, std::uint64_t seed, const
 }
 
 void bind_trial(py::module_& module) {
-  module.def(
-      "run_trial", &trial, py::arg("workload"), py::arg("workers"), py::arg("seed"),
-      py::arg("machine"), py::arg("options"),
-      py::arg("switches") = std::vector<const PolicyHandle*>{},
-      "Loads a database, runs a workload on it, records what every transaction read and wrote, and "
-      "checks it.\n\n"
-      "`seed` is that of the inputs, too. `switches` are policies that the running executor is "
-      "given "
-      "one after the other.\n\n"
-      "Returns `findings`, a text for each thing that was wrong; `report`, what the checker "
-      "counted; `grown_bytes`, the database's once all was reclaimed; `history`, or None if a "
-      "worker "
-      "was stuck.\n\n"
-      "Raises:\n    KeyboardInterrupt: Ctrl-C.\n    ValueError: options that make no sense.");
+  module.def("run_trial", &trial, py::arg("workload"), py::arg("workers"), py::arg("seed"),
+             py::arg("machine"), py::arg("options"),
+             py::arg("switches") = std::vector<const PolicyHandle*>{},
+             "Loads a database, runs a workload on it, records the reads and writes of every "
+             "transaction, and checks them.\n\n`seed` is also that of the inputs. `switches` are "
+             "policies given to the running executor one after the other.\n\nReturns `findings`, a "
+             "text for each error; `report`, the checker's counts; `grown_bytes`, the database's "
+             "growth after reclamation; `history`, or None if a worker was stuck.\n\nRaises:\n    "
+             "KeyboardInterrupt: Ctrl-C.\n    ValueError: inconsistent options.");
 }
 
 void bind_option_specs(py::module_& module) {
@@ -395,16 +386,17 @@ void bind_option_specs(py::module_& module) {
       .def_property_readonly(
           "kind", [](const OptionSpec& self) { return to_string(self.kind); },
           "`integer`, `real`, `flag`, `choice`, `text` or `names`.")
-      .def_readonly("default", &OptionSpec::fallback, "None: the sentence says what holds.")
+      .def_readonly("default", &OptionSpec::fallback, "None: the sentence states what holds then.")
       .def_readonly("least", &OptionSpec::least, "Of a number with a range; else None.")
       .def_readonly("most", &OptionSpec::most, "Of a number with a range; else None.")
       .def_readonly("choices", &OptionSpec::choices,
-                    "The only values; empty: the kind and the range decide.")
+                    "The only valid values; empty: the kind and the range decide.")
       .def_readonly("sentence", &OptionSpec::sentence, "What the option does.");
-  module.def("option_specs", &option_specs, py::arg("group"), py::arg("name") = "",
-             "The declarations of what can be set: of the group `workload` or `machine`, of one by "
-             "its name, of `machine/costs` or of `schedule`.\n\nRaises:\n    ValueError: there is "
-             "no such group, workload or machine.");
+  module.def(
+      "option_specs", &option_specs, py::arg("group"), py::arg("name") = "",
+      "Returns the declarations of the options of a group: of the workload or machine called "
+      "`name` (groups `workload` and `machine`), of `machine/costs`, or of "
+      "`schedule`.\n\nRaises:\n    ValueError: there is no such group, workload or machine.");
   module.attr("backoff_initials_us") = py::tuple(
       py::cast(std::vector<double>(kBackoffInitialsUs.begin(), kBackoffInitialsUs.end())));
   module.attr("backoff_alphas") =
@@ -413,19 +405,20 @@ void bind_option_specs(py::module_& module) {
 
 void bind_probe(py::module_& module) {
   py::module_ probes = module.def_submodule(
-      "probe", "What the hardware underneath takes, in nanoseconds: see engine/machine/probe.h.");
+      "probe", "Measures hardware costs in nanoseconds: see engine/machine/probe.h.");
   using Release = py::call_guard<py::gil_scoped_release>;
   probes.def("load_ns", &probe::load_ns, py::arg("bytes"), Release(),
-             "One of many dependent loads all over so many bytes.");
+             "A load that depends on the previous one, over a memory of that many bytes.");
   probes.def("independent_load_ns", &probe::independent_load_ns, py::arg("bytes"), Release(),
-             "One of many independent loads from a memory of that many bytes.");
+             "A load that is independent of others, over a memory of that many bytes.");
   probes.def("transfer_ns", &probe::transfer_ns, py::arg("one"), py::arg("other"), Release(),
-             "Handing a line from one core to another.\n\nRaises:\n    ValueError: there are no "
-             "such cores.");
-  probes.def("atomic_ns", &probe::atomic_ns, Release(), "A locked instruction, beyond a load.");
+             "The transfer of a line from one core to another.\n\nRaises:\n    ValueError: there "
+             "are no such cores.");
+  probes.def("atomic_ns", &probe::atomic_ns, Release(),
+             "A locked instruction, in excess of a load.");
   probes.def("pause_ns", &probe::pause_ns, Release(), "One pause of a spinning wait.");
   probes.def("stream_ns", &probe::stream_ns, py::arg("bytes"), Release(),
-             "Each line of a copy behind its first, from a place among so many bytes.");
+             "Each line of a copy after its first, from a memory of that many bytes.");
 }
 
 void bind_memory(py::module_& module) {
@@ -439,12 +432,12 @@ void bind_memory(py::module_& module) {
       },
       py::arg("reserve_bytes"), py::arg("groups") = std::vector<Files>{},
       "From here on, `Session` raises MemoryError and runs end early once less memory than the "
-      "reserve is left (0: memory is not watched).\n\n"
-      "`groups` are the control groups that limit this process: of each the file of the bytes it "
-      "uses, the file of its statistics, and its limit.");
+      "reserve is left (0: memory is not watched).\n\n`groups` are the control groups that limit "
+      "this process: for each the file of its usage in bytes, the file of its statistics, and its "
+      "limit.");
   module.def("memory_left", &memory_left,
-             "Bytes that this process may still take: what the system, the groups of "
-             "`guard_memory` and the limit of its address space leave.");
+             "Returns the bytes that this process may still allocate: the least of what the "
+             "system, the groups of `guard_memory` and the limit of its address space leave.");
 }
 
 }  // namespace
@@ -471,9 +464,9 @@ PYBIND11_MODULE(_engine, module) {
   bind_option_specs(module);
   bind_probe(module);
   bind_memory(module);
-  module.def("workloads", &workload_names, "The workloads this build can run.");
-  module.def("protocols", &protocol_names, "The protocols this build can run.");
-  module.def("machines", &machine_names, "The machines this build can run on.");
+  module.def("workloads", &workload_names, "Returns the workloads that this build can run.");
+  module.def("protocols", &protocol_names, "Returns the protocols that this build can run.");
+  module.def("machines", &machine_names, "Returns the machines that this build can run on.");
   module.def(
       "check_schedule",
       [](const OptionMap& schedule, const py::object& signature) {
@@ -483,18 +476,18 @@ PYBIND11_MODULE(_engine, module) {
                                             parse_signature(dump_json(signature)));
       },
       py::arg("schedule"), py::arg("signature") = py::none(),
-      "Reads an admission policy's options without using them; with the signature of a workload "
-      "its "
-      "classifier, too.\n\nRaises:\n    ValueError: one is unknown or out of range.");
+      "Checks an admission policy's options without using them; with the signature of a workload "
+      "also its classifier.\n\nRaises:\n    ValueError: an option is unknown or out of range.");
   module.def(
       "check_machine", [](const OptionMap& machine) { (void)parse_machine(machine); },
       py::arg("machine"),
-      "Reads a machine's options without using them.\n\nRaises:\n    ValueError: one is unknown or "
-      "out of range.");
-  module.def("cores", &ThreadsMachine::cores, "The cores this process may use.");
+      "Checks a machine's options without using them.\n\nRaises:\n    ValueError: an option is "
+      "unknown or out of range.");
+  module.def("cores", &ThreadsMachine::cores,
+             "Returns the number of cores that this process may use.");
   module.def(
       "signature",
       [](const OptionMap& workload) { return from_json(to_json(workload_signature(workload))); },
       py::arg("workload"),
-      "The signature of a workload (`name` and its options): its types and accesses.");
+      "Returns the signature of a workload (`name` and its options): its types and accesses.");
 }

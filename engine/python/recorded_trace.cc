@@ -64,15 +64,15 @@ void bind_recorded_trace(py::module_& module) {
   PYBIND11_NUMPY_DTYPE(TransactionRow, began_us, accesses, type, hints, rolled_back, of_the_past);
   PYBIND11_NUMPY_DTYPE(AccessRow, key, state);
   using Handle = RecordedTraceHandle;
-  py::class_<Handle>(
-      module, "RecordedTrace",
-      "What every transaction of a run asked for: see engine/observe/recorded_trace.h.")
+  py::class_<Handle>(module, "RecordedTrace",
+                     "The accesses that every transaction of a run requested: see "
+                     "engine/observe/recorded_trace.h.")
       .def_property_readonly(
           "began_us", [](const Handle& self) { return self.trace->began_us(); },
-          "When it began, microseconds since 1970 (UTC).")
+          "The start of the trace, in microseconds since 1970 (UTC).")
       .def_property_readonly(
           "workers", [](const Handle& self) { return self.trace->logs().size(); },
-          "How many workers there are.")
+          "The number of workers.")
       .def(
           "transactions",
           [](const Handle& self, std::size_t worker) {
@@ -80,23 +80,24 @@ void bind_recorded_trace(py::module_& module) {
             return rows_of<TransactionRow>(log, 0, log.size());
           },
           py::arg("worker"),
-          "A structured array: a row for each transaction of a worker, in order. `began_us` is "
-          "since the trace began.")
+          "Returns a structured array with one row per transaction of a worker, in order. "
+          "`began_us` counts from the start of the trace.")
       .def(
           "accesses",
           [](const Handle& self, std::size_t worker, std::size_t first, std::size_t count) {
             return rows_of<AccessRow>(log_of(self, worker).accesses, first, count);
           },
           py::arg("worker"), py::arg("first"), py::arg("count"),
-          "Likewise of so many of a worker's accesses, from number `first` on: its transactions', "
-          "one after the other.")
+          "Returns a structured array of `count` accesses of a worker, from number `first` on, "
+          "transaction by transaction.")
       .def(
           "hints",
           [](const Handle& self, std::size_t worker, std::size_t first, std::size_t count) {
             return rows_of<AccessRow>(log_of(self, worker).hints, first, count);
           },
           py::arg("worker"), py::arg("first"), py::arg("count"),
-          "Likewise of so many of the hints that its transactions passed before they began.");
+          "Returns a structured array of `count` hints that its transactions passed before they "
+          "began, from number `first` on.");
 }
 
 }  // namespace heddle

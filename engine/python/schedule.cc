@@ -40,7 +40,8 @@ std::span<const T> view(const Array<T>& array) {
 }
 
 std::vector<Operation> operations_of(const Array<std::uint8_t>& accesses, const Indexes& keys) {
-  if (accesses.size() != keys.size()) throw std::invalid_argument("as many keys as accesses");
+  if (accesses.size() != keys.size())
+    throw std::invalid_argument("accesses and keys must have the same length");
   std::vector<Operation> operations;
   operations.reserve(static_cast<std::size_t>(keys.size()));
   for (std::size_t at = 0; at < view(keys).size(); ++at) {
@@ -55,16 +56,17 @@ Batch make_batch(const Indexes& lengths, const Array<std::uint8_t>& accesses, co
   std::span<const Operation> rest = operations;
   Batch batch;
   for (const std::uint32_t length : view(lengths)) {
-    if (length > rest.size()) throw std::invalid_argument("lengths: more than there are accesses");
+    if (length > rest.size())
+      throw std::invalid_argument("lengths: they add up to more than the accesses");
     batch.add(rest.first(length));
     rest = rest.subspan(length);
   }
-  if (!rest.empty()) throw std::invalid_argument("lengths: fewer than there are accesses");
+  if (!rest.empty()) throw std::invalid_argument("lengths: they add up to fewer than the accesses");
   return batch;
 }
 
 /// The indexes of an order.
-/// @throws std::invalid_argument if a transaction is not there, or twice
+/// @throws std::invalid_argument if a transaction does not exist, or occurs twice
 Order checked(const Problem& problem, const Indexes& order) {
   std::vector<bool> seen(problem.touches.size());
   for (const std::uint32_t transaction : view(order)) {
@@ -72,15 +74,15 @@ Order checked(const Problem& problem, const Indexes& order) {
       throw std::invalid_argument("there is no transaction " + std::to_string(transaction));
     }
     if (seen[transaction]) {
-      throw std::invalid_argument("transaction " + std::to_string(transaction) + " is there twice");
+      throw std::invalid_argument("transaction " + std::to_string(transaction) + " occurs twice");
     }
     seen[transaction] = true;
   }
   return {view(order).begin(), view(order).end()};
 }
 
-/// What Python is asked while C++ works without the interpreter lock: how far it is, whether to go
-/// on.
+/// Calls Python while C++ works without the interpreter lock: reports the progress, returns whether
+/// to continue.
 schedule::Proceed asking(const py::function& proceed) {
   return [&proceed](std::size_t done) {
     const py::gil_scoped_acquire acquire;
@@ -89,7 +91,7 @@ schedule::Proceed asking(const py::function& proceed) {
   };
 }
 
-/// A walk, with the graph it walks on.
+/// A walk, with its graph.
 struct ScheduleWalk {
   ScheduleWalk(const Batch& batch, std::uint64_t seed) : graph(batch), walk(graph, seed) {}
   ScheduleWalk(const ScheduleWalk&) = delete;
@@ -112,11 +114,11 @@ py::array_t<std::uint32_t> ordered(Policy&& policy) {
 
 void bind_batch(py::module_& module) {
   py::class_<Batch>(module, "TransactionBatch",
-                    "Transactions whose accesses are known, to be scheduled offline.")
+                    "A batch of transactions whose accesses are known, to be scheduled offline.")
       .def(py::init(&make_batch), py::arg("lengths"), py::arg("accesses"), py::arg("keys"),
-           "Takes transactions one after the other: the length of each in slots; for every slot "
-           "its access (0 filler, 1 read, 2 write) and its key, small numbers from 0.\n\n"
-           "Raises:\n    ValueError: a transaction is empty, or the numbers don't fit together.")
+           "Takes the length of each transaction in slots and, for every slot in order, its access "
+           "(0 filler, 1 read, 2 write) and its key, small numbers from 0.\n\nRaises:\n    "
+           "ValueError: a transaction is empty, or the numbers don't fit together.")
       .def("__len__", &Batch::size);
 }
 
@@ -136,14 +138,16 @@ void bind_problem(py::module_& module) {
             return schedule::makespan(problem, checked(problem, order));
           },
           py::arg("order"),
-          "How many slots the transactions take, placed in this order.\n\n"
-          "Raises:\n    ValueError: an index is not there, or is there twice.")
+          "Returns the number of slots that the transactions take, placed in this "
+          "order.\n\nRaises:\n    ValueError: an index does not exist, or occurs twice.")
       .def(
           "starts",
           [](const Problem& problem, const Indexes& order) {
             return to_array(schedule::starts(problem, checked(problem, order)));
           },
-          py::arg("order"), "The slot, from 1, in which each starts, by its place in the order.")
+          py::arg("order"),
+          "Returns the slot, from 1, in which each transaction starts, by its position in the "
+          "order.")
       .def(
           "shortest_makespan_first",
           [](const Problem& problem, std::size_t samples, std::uint64_t seed,
@@ -153,9 +157,9 @@ void bind_problem(py::module_& module) {
             });
           },
           py::arg("samples"), py::arg("seed"), py::arg("proceed"),
-          "SMF's order (VLDB 2024, §3.1). `samples`: drawn for each place; 0: all that are left. "
-          "`proceed` is called now and then with the number placed; once it answers False, the "
-          "rest is appended as it comes.")
+          "Returns SMF's order (VLDB 2024, §3.1). `samples`: number drawn for each position; 0: "
+          "all that remain. `proceed` is called at intervals with the number placed; once it "
+          "returns False, the rest is appended in its present order.")
       .def(
           "composite_dispatching",
           [](const Problem& problem, std::size_t samples, double delay, double work, double length,
@@ -167,9 +171,10 @@ void bind_problem(py::module_& module) {
           },
           py::arg("samples"), py::arg("delay"), py::arg("work"), py::arg("length"),
           py::arg("bound"), py::arg("seed"), py::arg("proceed"),
-          "The order of a rule that looks ahead at whom a choice holds up; its weights and what "
-          "they weigh: engine/schedule/composite.h. Otherwise as `shortest_makespan_first`.\n\n"
-          "Raises:\n    ValueError: a weight is negative, or no number.")
+          "Returns the order of a rule that also considers the transactions that a choice delays; "
+          "its weights are described in engine/schedule/composite.h. Otherwise as "
+          "`shortest_makespan_first`.\n\nRaises:\n    ValueError: a weight is negative, or not a "
+          "number.")
       .def(
           "insert_each",
           [](const Problem& problem, const Indexes& sequence, const py::function& proceed) {
@@ -178,30 +183,32 @@ void bind_problem(py::module_& module) {
                 [&] { return schedule::insert_each(problem, checked_sequence, asking(proceed)); });
           },
           py::arg("sequence"), py::arg("proceed"),
-          "Inserts one after the other where the makespan becomes least. `proceed` is called with "
-          "the number inserted; once it answers False, the rest is appended.");
+          "Inserts the transactions one after the other where the makespan becomes least, and "
+          "returns the order. `proceed` is called with the number inserted; once it returns False, "
+          "the rest is appended.");
 }
 
 void bind_walk(py::module_& module) {
   py::class_<ScheduleWalk>(module, "ScheduleWalk",
-                           "A random walk over a batch's serializable schedules, which visits all "
+                           "A random walk over a batch's serializable schedules that visits all "
                            "equally often (engine/schedule/orientations.h).")
       .def(py::init<const Batch&, std::uint64_t>(), py::arg("batch"), py::arg("seed"),
            "Begins with the order of the batch.\n\n"
            "Raises:\n    ValueError: there are too many conflicts.")
       .def_property_readonly(
           "conflicts", [](const ScheduleWalk& self) { return self.graph.edge_count(); },
-          "Pairs of transactions that conflict.")
+          "The number of pairs of transactions that conflict.")
       .def(
           "step",
           [](ScheduleWalk& self, std::size_t count) {
             const py::gil_scoped_release release;
             for (std::size_t step = 0; step < count; ++step) self.walk.step();
           },
-          py::arg("count"), "Takes so many steps; each costs transactions plus conflicts.")
+          py::arg("count"),
+          "Takes `count` steps; the cost of each is proportional to transactions plus conflicts.")
       .def_property_readonly(
           "order", [](const ScheduleWalk& self) { return to_array(self.walk.order()); },
-          "An order that the schedule it is at allows.");
+          "An order compatible with the present schedule.");
 }
 
 }  // namespace

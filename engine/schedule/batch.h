@@ -8,12 +8,12 @@
 
 namespace heddle::schedule {
 
-/// What one slot of a transaction does; a filler takes its time unit and touches nothing.
+/// The operation in one slot of a transaction; a filler takes its time unit and accesses nothing.
 enum class Access : std::uint8_t { kFiller, kRead, kWrite };
 
 struct Operation {
   Access access = Access::kFiller;
-  std::uint32_t key = 0;  ///< of a filler: ignored
+  std::uint32_t key = 0;  ///< ignored for a filler
 
   friend bool operator==(const Operation&, const Operation&) = default;
 };
@@ -21,7 +21,8 @@ struct Operation {
 /// A time of the model, or a position in a transaction; both count from 1, in slots.
 using Slot = std::int32_t;
 
-/// So many operations in all at most: their sum bounds every time, and twice as much is a `Slot`.
+/// The greatest number of operations of a batch: their sum bounds every time, and twice that fits a
+/// `Slot`.
 inline constexpr std::size_t kOperationsMax = std::size_t{1} << 28;
 
 /// A finite batch of transactions whose accesses are known, to be scheduled offline

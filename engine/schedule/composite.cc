@@ -12,7 +12,7 @@ namespace heddle::schedule {
 
 namespace {
 
-/// How much of the average of starts a new one is.
+/// The weight of a new start in the moving average.
 constexpr float kFade = 0.1F;
 
 void check(const char* name, double weight) {
@@ -35,7 +35,7 @@ class CompositeRule {
     for (const KeyDemand& demand : demand_.keys()) reaches(reach_of<R>({}, demand));
   }
 
-  /// The score of a candidate, the less the better; at least `bound` if it is no better.
+  /// The score of a candidate, lower is better; at least `bound` if it is not better.
   float score(std::uint32_t transaction, float bound) const {
     Slot start = 1;
     float work = 0;
@@ -45,7 +45,7 @@ class CompositeRule {
     }
     const auto length = static_cast<float>(touches_.length(transaction));
     const float found = static_cast<float>(start) - work_ * work - length_ * length;
-    if (found >= bound) return found;  // what it imposes can only add to it
+    if (found >= bound) return found;  // the delay that it imposes can only add to it
     const Slot end = start + touches_.length(transaction) - 1;
     float delay = 0;
     float reach = least_makespan_;
@@ -53,7 +53,7 @@ class CompositeRule {
       const Imposed imposed =
           imposed_by<R>(placement_.key(touch.key), touch, demand_[touch.key], start, end, present_);
       delay += imposed.delay;
-      // Others may read beside a reader: whom it holds up is counted as the delay.
+      // Others may read together with a reader: those that it delays are counted as the delay.
       if (touch.writes()) reach = std::max(reach, imposed.reach);
     }
     return found + delay_ * delay + bound_ * (reach - least_makespan_);
@@ -69,8 +69,8 @@ class CompositeRule {
   }
 
  private:
-  /// The writers who wait for a key reach so far, and what is placed takes at least the slots that
-  /// were queued: the latest of all can only grow.
+  /// The writers that wait for a key reach this far, and what is placed takes at least the slots
+  /// that were queued: the latest of all can only grow.
   void reaches(float slot) { least_makespan_ = std::max(least_makespan_, slot); }
 
   const Touches& touches_;
@@ -81,7 +81,7 @@ class CompositeRule {
   float length_;
   float bound_;
   float present_ = 0;
-  float least_makespan_ = 0;  ///< that the writers who wait for any one key allow
+  float least_makespan_ = 0;  ///< allowed by the writers that wait for any one key
 };
 
 }  // namespace

@@ -12,19 +12,19 @@
 
 namespace heddle::schedule {
 
-/// Who of the waiting transactions wants a key.
+/// The waiting transactions that need a key.
 struct KeyDemand {
   float readers = 0;  ///< transactions that only read it
   float writers = 0;
   float work = 0;  ///< slots of queued work (`queued_work`)
 };
 
-/// For how many slots a transaction keeps others from writing a key, if it writes it itself.
+/// The number of slots for which a transaction that writes a key keeps others from writing it.
 inline float queued_work(const Touch& touch) {
   return touch.writes() ? static_cast<float>(touch.last - touch.first() + 1) : 0.0F;
 }
 
-/// Who wants which key, as transactions come and are placed.
+/// The demand for each key, as transactions arrive and are placed.
 class Demand {
  public:
   explicit Demand(const Touches& touches) : touches_(&touches), keys_(touches.key_count()) {
@@ -55,25 +55,25 @@ class Demand {
   std::vector<KeyDemand> keys_;
 };
 
-/// When a transaction could start that does nothing but read a key.
+/// The earliest start of a transaction that only reads a key.
 template <Rules R>
 Slot reader_start(const typename R::Key& key) {
   return R::earliest(key, {0, 1, kNever, 0, 1});
 }
 
-/// When one could that does nothing but write it.
+/// The earliest start of one that only writes it.
 template <Rules R>
 Slot writer_start(const typename R::Key& key) {
   return R::earliest(key, {0, kNever, 1, 1, 1});
 }
 
-/// What placing a transaction that touches a key would do to those who wait for it.
+/// The effect of placing a transaction on those that wait for a key.
 struct Imposed {
-  float delay = 0;  ///< by how much they would have to start later, all together
-  float reach = 0;  ///< when the last of its writers would let go at the earliest
+  float delay = 0;  ///< the sum of their delays
+  float reach = 0;  ///< the earliest time at which the last of its writers would release it
 };
 
-/// @param present when transactions start at present: nobody is held up before
+/// @param present the present start of transactions: delays count from there
 template <Rules R>
 Imposed imposed_by(typename R::Key key, const Touch& touch, const KeyDemand& demand, Slot start,
                    Slot end, float present) {
@@ -86,7 +86,7 @@ Imposed imposed_by(typename R::Key key, const Touch& touch, const KeyDemand& dem
           after + demand.work - queued_work(touch)};
 }
 
-/// When the last of those who wait to write a key can let go of it at the earliest.
+/// The earliest time at which the last of those waiting to write a key can release it.
 template <Rules R>
 float reach_of(const typename R::Key& key, const KeyDemand& demand) {
   return static_cast<float>(writer_start<R>(key)) + demand.work;

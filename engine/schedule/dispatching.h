@@ -14,30 +14,31 @@
 
 namespace heddle::schedule {
 
-/// Asked now and then, with how much is done, whether to go on.
+/// Called at intervals with the progress; returns whether to continue.
 using Proceed = std::function<bool(std::size_t)>;
 
 inline bool always(std::size_t /*done*/) { return true; }
 
 /// How transactions are chosen.
 struct Dispatching {
-  std::size_t samples = 0;  ///< drawn for each place; 0: all that are left, which costs the square
-  bool begins_anywhere = false;  ///< whether the first is any, unseen
+  std::size_t samples = 0;       ///< drawn for each position; 0: all that remain, at quadratic cost
+  bool begins_anywhere = false;  ///< whether the first is drawn without a comparison
 };
 
-/// Appends, again and again, the best of a few transactions drawn from those that wait; of equals,
-/// any.
+/// Repeatedly appends the best of several transactions drawn from those that wait; ties are broken
+/// at random.
 ///
-/// @param rule `score(transaction, bound)`, the less the better and at least `bound` if it is no
-///     better, and `place(transaction)`
-/// @param proceed asked with the number placed; on false, the rest is appended as it comes
+/// @param rule `score(transaction, bound)`, lower is better and at least `bound` if it is not
+///        better, and `place(transaction)`
+/// @param proceed called with the number placed; on false, the rest is appended in its present
+///        order
 template <typename Rule>
 Order dispatch(const Touches& touches, const Dispatching& how, Rule&& rule, Random& random,
                const Proceed& proceed) {
   const std::size_t size = touches.size();
   constexpr std::size_t kAskEvery = 256;
   using Score = decltype(rule.score(std::uint32_t{}, 0));
-  // The chosen ones in front, in order; the rest behind.
+  // The chosen ones in front, in order; then the rest.
   Order order(size);
   std::iota(order.begin(), order.end(), std::uint32_t{0});
   for (std::size_t place = 0; place < size; ++place) {
@@ -48,7 +49,7 @@ Order dispatch(const Touches& touches, const Dispatching& how, Rule&& rule, Rand
     std::size_t best = place;
     Score least = std::numeric_limits<Score>::max();
     for (std::size_t at = place; at < place + drawn; ++at) {
-      // Even if all are drawn: the first of equals is taken, and it must be any.
+      // Even if all are drawn: the first of equals is taken, and it must be random.
       std::swap(order[at], order[at + random.below(size - at)]);
       touches.announce(order[at]);
     }

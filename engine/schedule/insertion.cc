@@ -8,8 +8,8 @@ namespace heddle::schedule {
 
 namespace {
 
-/// The makespan when a transaction is placed next and then a tail of the order; at least `bound`
-/// if it reaches that.
+/// The makespan when a transaction is placed next, followed by a tail of the order; at least
+/// `bound` if it reaches that.
 template <Rules R>
 Slot makespan_before(Placement<R> placement, std::uint32_t transaction,
                      std::span<const std::uint32_t> tail, Slot bound) {

@@ -13,7 +13,7 @@ namespace heddle::schedule {
 /// Indexes of transactions in the order in which they are placed.
 using Order = std::vector<std::uint32_t>;
 
-/// A batch under one protocol: what every scheduling policy works on.
+/// A batch under one protocol: the input of every scheduling policy.
 struct Problem {
   Problem(const Batch& batch, Protocol rules);
 
@@ -21,12 +21,12 @@ struct Problem {
   Touches touches;
 };
 
-/// When each transaction of an order starts, by its place in the order; from 1.
+/// The start of each transaction of an order, by its position in the order; from 1.
 /// @param order of distinct transactions, not necessarily all
 [[nodiscard]] std::vector<Slot> starts(const Problem& problem,
                                        std::span<const std::uint32_t> order);
 
-/// When the last of them has ended: how long the schedule takes.
+/// The end of the last transaction: the length of the schedule.
 [[nodiscard]] Slot makespan(const Problem& problem, std::span<const std::uint32_t> order);
 
 }  // namespace heddle::schedule

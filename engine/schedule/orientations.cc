@@ -14,9 +14,9 @@ constexpr std::uint8_t kAfterFirst = 1;
 constexpr std::uint8_t kBeforeLast = 2;
 constexpr std::uint8_t kInside = kAfterFirst | kBeforeLast;
 
-/// Who touches a key, in the order of the batch.
+/// The transactions that access a key, in the order of the batch.
 struct KeyUsers {
-  std::vector<std::uint32_t> readers;  // that do not write it
+  std::vector<std::uint32_t> readers;  // those that do not write it
   std::vector<std::uint32_t> writers;
 };
 
@@ -106,8 +106,8 @@ void OrientationWalk::step() {
   mark_reachable(first, least, most, true, kAfterFirst);
   mark_reachable(last, least, most, false, kBeforeLast);
 
-  // A new order: whatever need not come after the first stays before the interval, the interval is
-  // turned round, and the rest of what comes after the first follows.
+  // The new order: transactions that need not come after the first stay before the interval, the
+  // interval is reversed, and the remaining ones that come after the first follow.
   Order before;
   Order inside;
   Order after;

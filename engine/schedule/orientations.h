@@ -11,7 +11,8 @@
 
 namespace heddle::schedule {
 
-/// Who conflicts with whom: two transactions that touch a key which at least one of them writes.
+/// The conflicts of a batch: pairs of transactions that access a key which at least one of them
+/// writes.
 class ConflictGraph {
  public:
   /// @throws std::invalid_argument if it would have more than 2^26 edges
@@ -33,16 +34,17 @@ class ConflictGraph {
   std::vector<Edge> edges_;
 };
 
-/// A walk over the serializable schedules of a batch whose stationary distribution is uniform.
+/// A random walk over the serializable schedules of a batch whose stationary distribution is
+/// uniform.
 ///
 /// A serializable schedule is an acyclic orientation of the conflict graph (Cheng et al., VLDB
 /// 2024, §3.4). A step of the Interval-Reversal random walk (Iriarte Giraldo, "Combinatorics of
 /// acyclic orientations of graphs", MIT, 2015) draws an edge u → v and reverses all edges between
-/// transactions that lie on a path from u to v. No path leaves such an interval and comes back, so
-/// that the result is acyclic, and the same draw leads back from it: the walk is symmetric. Half of
-/// the steps stay, so that it has no period.
+/// transactions that lie on a path from u to v. No path leaves such an interval and returns, so the
+/// result is acyclic, and the same draw leads back from it: the walk is symmetric. Half of the
+/// steps stay, so that it has no period.
 ///
-/// The orientation is kept as an order that it allows, and every step costs O(n + m).
+/// The orientation is stored as an order compatible with it, and every step costs O(n + m).
 class OrientationWalk {
  public:
   /// Begins with the order of the batch.
@@ -51,7 +53,7 @@ class OrientationWalk {
 
   void step();
 
-  /// An order of the transactions that has every edge as it is oriented now.
+  /// An order of the transactions compatible with the present orientation of every edge.
   [[nodiscard]] const Order& order() const { return order_; }
 
  private:

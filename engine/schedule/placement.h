@@ -9,16 +9,15 @@
 
 namespace heddle::schedule {
 
-/// A schedule as it grows: transactions are placed one after the other, each at the earliest start
-/// that the ones before it allow. Placing costs the transaction's own length, however many were
-/// placed before.
+/// A growing schedule: transactions are placed one after the other, each at the earliest start that
+/// the previous ones allow. The cost of placing one is its length, however many were placed before.
 template <Rules R>
 class Placement {
  public:
   /// @param touches must outlive this
   explicit Placement(const Touches& touches) : touches_(&touches), keys_(touches.key_count()) {}
 
-  /// When a transaction would start if it were placed next; from 1.
+  /// The start of a transaction if it were placed next; from 1.
   [[nodiscard]] Slot start_of(std::size_t transaction) const {
     Slot start = 1;
     for (const Touch& touch : (*touches_)[transaction]) {
@@ -27,7 +26,7 @@ class Placement {
     return start;
   }
 
-  /// When it would end.
+  /// The end of a transaction if it were placed next.
   [[nodiscard]] Slot end_of(std::size_t transaction) const {
     return start_of(transaction) + touches_->length(transaction) - 1;
   }
@@ -39,7 +38,7 @@ class Placement {
     return start;
   }
 
-  /// Places a transaction where `start_of` says.
+  /// Places a transaction at the start that `start_of` returned.
   void place_at(std::size_t transaction, Slot start) {
     const Slot end = start + touches_->length(transaction) - 1;
     for (const Touch& touch : (*touches_)[transaction]) {

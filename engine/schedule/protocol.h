@@ -11,7 +11,7 @@ namespace heddle::schedule {
 enum class Protocol { kMvtso, kLock, kOcc };
 
 /// @param name `mvtso`, `lock` or `occ`
-/// @throws std::invalid_argument for another
+/// @throws std::invalid_argument for any other name
 inline Protocol parse_protocol(std::string_view name) {
   if (name == "mvtso") return Protocol::kMvtso;
   if (name == "lock") return Protocol::kLock;

@@ -6,12 +6,12 @@
 #include "schedule/batch.h"
 #include "schedule/touches.h"
 
-/// When a transaction may start, as a concurrency control protocol says (Cheng et al., VLDB 2024,
-/// §2.1, and the simulator they published with it).
+/// The start times that a concurrency control protocol allows (Cheng et al., VLDB 2024, §2.1, and
+/// the simulator published with it).
 ///
-/// Each set of rules keeps a few integers a key of what was placed before. `earliest` is the first
-/// start that one touch allows, perhaps below 1; `place` takes in that a transaction was placed. A
-/// transaction's own operations never constrain it.
+/// Each set of rules keeps a few integers per key about the placed transactions. `earliest` is the
+/// first start that one touch allows, possibly below 1; `place` records that a transaction was
+/// placed. A transaction's own operations never constrain it.
 namespace heddle::schedule {
 
 template <typename R>
@@ -22,14 +22,14 @@ concept Rules =
       { R::kReadsOrderReads } -> std::convertible_to<bool>;
     };
 
-/// Multi-version time-stamp ordering, writes visible at once: a read comes after the key's last
+/// Multi-version timestamp ordering, writes visible at once: a read comes after the key's last
 /// write, a write after the key's last access.
 struct Mvtso {
   static constexpr bool kReadsOrderReads = false;
 
   struct Key {
-    Slot write = 0;   ///< when it was last written
-    Slot access = 0;  ///< when it was last read or written
+    Slot write = 0;   ///< time of the last write
+    Slot access = 0;  ///< time of the last read or write
   };
 
   static Slot earliest(const Key& key, const Touch& touch) {
@@ -42,13 +42,14 @@ struct Mvtso {
   }
 };
 
-/// Two-phase locking: a lock lasts from its operation to the transaction's end, and readers share.
+/// Two-phase locking: a lock lasts from its operation to the transaction's end, and readers share
+/// it.
 struct Lock {
   static constexpr bool kReadsOrderReads = true;
 
   struct Key {
     Slot start = 0;        ///< of the newest lock
-    Slot end = 0;          ///< of it and whoever shares it
+    Slot end = 0;          ///< of it and those that share it
     bool written = false;  ///< whether it is exclusive
   };
 
@@ -57,21 +58,21 @@ struct Lock {
     return std::max(key.start + 1 - touch.first_read, key.end + 2 - touch.first_write);
   }
 
-  /// Once a transaction has written, its lock is exclusive, whatever comes after.
+  /// Once a transaction has written, its lock is exclusive, whatever follows.
   static void place(Key& key, const Touch& touch, Slot start, Slot end) {
     const bool shared = !key.written && !touch.writes();
     key = {start + touch.last - 1, shared ? std::max(key.end, end) : end, touch.writes()};
   }
 };
 
-/// Optimistic concurrency control: what a transaction writes is there when it ends, and what it has
-/// read must not change before.
+/// Optimistic concurrency control: a transaction's writes become visible when it ends, and what it
+/// has read must not change before that.
 struct Occ {
   static constexpr bool kReadsOrderReads = false;
 
   struct Key {
-    Slot newest = 0;       ///< the latest access, of all that were placed
-    Slot end = 0;          ///< of the transaction whose access that is
+    Slot newest = 0;       ///< the latest access of all transactions placed
+    Slot end = 0;          ///< of the transaction that made that access
     Slot write = 0;        ///< the latest write
     bool written = false;  ///< whether the latest access is a write
   };

@@ -8,10 +8,10 @@
 
 namespace heddle::schedule {
 
-/// Shortest Makespan First (Cheng et al., VLDB 2024, §3.1): begins with a random transaction, and
-/// then appends, of so many drawn from the rest, the one that adds least to the makespan; of
-/// equals, any.
-/// @param samples how many are drawn for each place; 0: all that are left, which costs the square
+/// Shortest Makespan First (Cheng et al., VLDB 2024, §3.1): begins with a random transaction, then
+/// repeatedly draws several of the rest and appends the one that adds least to the makespan; ties
+/// are broken at random.
+/// @param samples number drawn for each position; 0: all that remain, at quadratic cost
 /// @param proceed see `dispatch`
 [[nodiscard]] Order shortest_makespan_first(const Problem& problem, std::size_t samples,
                                             std::uint64_t seed, const Proceed& proceed = always);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
 
-/// Who uses a key.
+/// The users of a key.
 struct Users {
   std::uint32_t last = kNobody;  ///< the transaction seen last
   bool several = false;
@@ -54,7 +54,7 @@ Touches::Touches(const Batch& batch, bool reads_order_reads) {
       if (access == Access::kFiller || !users[key].several) continue;
       if (!users[key].written && !reads_order_reads) continue;
       if (number[key] == kNobody) number[key] = static_cast<std::uint32_t>(key_count_++);
-      // What stands there may be left from another transaction, or from none.
+      // The value may be left over from another transaction, or uninitialised.
       std::size_t& place = touch_of[key];
       if (place < begin || place >= touches_.size() || touches_[place].key != number[key]) {
         place = touches_.size();

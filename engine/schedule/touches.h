@@ -9,10 +9,12 @@
 
 namespace heddle::schedule {
 
-/// Where a transaction does not do a thing: so late that it constrains nothing.
+/// The position of an operation that a transaction does not have: so late that it constrains
+/// nothing.
 inline constexpr Slot kNever = Slot{1} << 29;
 
-/// All that a transaction does to one key, as far as schedules can tell: positions from 1.
+/// All operations of a transaction on one key, as far as schedules depend on them: positions from
+/// 1.
 struct Touch {
   std::uint32_t key;
   Slot first_read;   ///< or kNever
@@ -24,11 +26,11 @@ struct Touch {
   [[nodiscard]] bool writes() const { return last_write != 0; }
 };
 
-/// A batch made ready to be placed: a touch for each key of a transaction, without the keys that
-/// can hold nobody up, and the keys that are left renumbered to lie close together.
+/// A batch prepared for placing: one touch per key of a transaction, without the keys that can
+/// delay no transaction, and the remaining keys renumbered densely.
 class Touches {
  public:
-  /// @param reads_order_reads whether a key that nobody writes can hold a reader up
+  /// @param reads_order_reads whether a key that is never written can delay a reader
   Touches(const Batch& batch, bool reads_order_reads);
 
   [[nodiscard]] std::size_t size() const { return transactions_.size(); }
@@ -42,8 +44,8 @@ class Touches {
     return {touches_.data() + entry.begin, entry.count};
   }
 
-  /// In a large batch a transaction drawn at random is in no cache. Announced some time before it
-  /// is looked at, in two steps, it is on its way with others.
+  /// In a large batch a transaction drawn at random is in no cache. Announcing it some time before
+  /// its use, in two steps, overlaps its cache misses with those of others.
   void announce(std::size_t transaction) const { __builtin_prefetch(&transactions_[transaction]); }
   void announce_touches(std::size_t transaction) const {
     constexpr std::size_t kLine = 64;

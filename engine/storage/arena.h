@@ -17,10 +17,10 @@ namespace heddle {
 
 /// Memory of one worker: size classes cut from large chunks, each with its own free list.
 ///
-/// Only its worker uses it, so it takes no lock and no atomic. Chunks go back to the system when
-/// the arena dies; blocks must therefore hold nothing that needs a destructor. A block may be
-/// released to another worker's arena than the one it came from. Under AddressSanitizer released
-/// blocks are poisoned, so that a use after reclamation is reported.
+/// Only its worker uses it, so it takes no lock and no atomic. Chunks are returned to the system
+/// when the arena is destroyed; blocks must therefore hold nothing that needs a destructor. A block
+/// may be released to another worker's arena than the one it was allocated from. Under
+/// AddressSanitizer released blocks are poisoned, so that a use after reclamation is reported.
 class Arena {
  public:
   Arena() = default;
@@ -30,7 +30,7 @@ class Arena {
     for (const Pages& chunk : chunks_) unpoison(chunk.start(), chunk.bytes());
   }
 
-  /// What pages its chunks are made of from here on.
+  /// Sets the page size of the chunks allocated from now on.
   void use_pages(Pages::Size size) { pages_ = size; }
 
   /// A block of at least `bytes`, aligned to 16 bytes (64 where its class is a multiple of 64).
@@ -43,14 +43,14 @@ class Arena {
         FreeBlock* block = head;
         unpoison(block, size);
         head = block->next;
-        __builtin_prefetch(head, 1);  // for the next who asks
+        __builtin_prefetch(head, 1);  // for the next allocation
         return block;
       }
     }
     return carve(size);
   }
 
-  /// Takes a block of `bytes` (as given to allocate) back, at once.
+  /// Takes back a block of `bytes` (as given to allocate) at once.
   void release(void* block, std::size_t bytes) {
     const std::size_t size = class_size(bytes);
     live_bytes_ -= static_cast<std::int64_t>(size);
@@ -65,7 +65,7 @@ class Arena {
     poison(block, size);
   }
 
-  /// Bytes handed out less bytes taken back; may be negative, for blocks travel between arenas.
+  /// Bytes allocated less bytes released; may be negative, because blocks move between arenas.
   [[nodiscard]] std::int64_t live_bytes() const { return live_bytes_; }
   /// Bytes held from the system.
   [[nodiscard]] std::size_t held_bytes() const { return held_bytes_; }
@@ -88,7 +88,8 @@ class Arena {
     return (bytes + to - 1) / to * to;
   }
 
-  /// Whole cache lines, so that neighbours share none; unless a third of them or more were lost.
+  /// Rounds up to whole cache lines, so that no two blocks share one, unless that wastes a third of
+  /// them or more.
   static constexpr std::size_t class_size(std::size_t bytes) {
     const std::size_t lines = rounded_up(bytes, kCacheLine);
     const bool fills_lines = bytes >= kCacheLine && 3 * (lines - bytes) < lines;
@@ -147,7 +148,7 @@ class Arena {
   Pages::Size pages_ = Pages::Size::huge;
 };
 
-/// Lets a container of the standard library have its memory from an arena, which outlives it.
+/// A standard allocator that takes its memory from an arena, which must outlive the container.
 template <class T>
 class ArenaAllocator {
  public:
@@ -155,7 +156,7 @@ class ArenaAllocator {
 
   explicit ArenaAllocator(Arena& arena) noexcept : arena_(&arena) {}
   template <class Other>
-  // NOLINTNEXTLINE(google-explicit-constructor): the standard asks for it
+  // NOLINTNEXTLINE(google-explicit-constructor): required by the standard
   ArenaAllocator(const ArenaAllocator<Other>& other) noexcept : arena_(&other.arena()) {}
 
   [[nodiscard]] T* allocate(std::size_t count) {

@@ -11,7 +11,7 @@
 
 namespace heddle {
 
-/// Maps the keys `K` of a table to its records. HashIndex says what each function does.
+/// Maps the keys `K` of a table to its records. HashIndex documents each function.
 template <class I, class M, class K>
 concept Index =
     requires(I& index, const I& constant, Storage<M>& storage, std::size_t expected_rows,
@@ -25,7 +25,7 @@ concept Index =
       constant.for_each(visit);
     };
 
-/// An index in key order, which has scans. OrderedIndex says what each function does.
+/// An index in key order, which supports scans. OrderedIndex documents each function.
 template <class I, class M, class K>
 concept ScannableIndex =
     Index<I, M, K> &&

@@ -19,14 +19,14 @@ namespace heddle {
 /// Maps keys to records, unordered: one cache line for most finds.
 ///
 /// A fixed array of buckets, each a cache line of slots (two lines for keys of three words and
-/// more); a bucket that is full continues in overflow buckets. One version word, the first
-/// bucket's, guards the whole chain, and is what a miss puts into a transaction's node set.
+/// more); a full bucket continues in overflow buckets. One version word, the first bucket's, guards
+/// the whole chain; a miss adds that word to a transaction's node set.
 ///
 /// The array does not grow: it is sized so that `expected_rows` take half its slots. With f times
-/// the rows expected a chain has about f / 2 buckets, so expect the rows a run ends with, or give
-/// the table an OrderedIndex.
+/// the expected rows a chain has about f / 2 buckets. So pass the number of rows at the end of a
+/// run, or use an OrderedIndex.
 ///
-/// Callers are inside an epoch, so that overflow buckets they meet stay readable.
+/// Callers are inside an epoch, so that the overflow buckets they meet stay readable.
 template <class M, class K>
 class HashIndex {
  public:
@@ -43,7 +43,7 @@ class HashIndex {
   HashIndex(const HashIndex&) = delete;
   HashIndex& operator=(const HashIndex&) = delete;
 
-  /// The record of `key`; or nullptr, and then `seen` is what guards the key's absence.
+  /// The record of `key`; or nullptr, and `seen` then guards the key's absence.
   [[nodiscard]] Record<M>* find(const K& key, NodeVersion<M>& seen) const {
     const Bucket& head = bucket_of(key);
     for (int spins = 0;; M::relax(spins)) {
@@ -111,15 +111,15 @@ class HashIndex {
     }
   }
 
-  /// Starts fetching the cache line a find of `key` will want first. Returns where it is.
+  /// Starts fetching the cache line that a find of `key` reads first. Returns its address.
   const void* prefetch(const K& key) const noexcept {
     const Bucket& head = bucket_of(key);
     M::fetch_ahead(&head, sizeof(Bucket));
     return &head;
   }
 
-  /// What find() returns if what was fetched is enough to tell; else nullptr, also where a writer
-  /// is at work. Never waits.
+  /// The result of find() if the fetched line is enough to determine it; else nullptr, also while a
+  /// writer holds the bucket. Never waits.
   /// @param place what prefetch() returned for this key, in the same epoch
   [[nodiscard, gnu::always_inline]] Record<M>* find_at(const void* place,
                                                        const K& key) const noexcept {
@@ -138,7 +138,7 @@ class HashIndex {
   static constexpr int kSetupWorker = 0;
   static constexpr std::size_t kLine = 64;
 
-  /// Empty iff `record` is null; the key of an empty slot is what was there before.
+  /// Empty iff `record` is null; an empty slot keeps the key it had before.
   struct Slot {
     SharedKey<M, K> key;
     Shared<M, Record<M>*> record;
@@ -146,7 +146,7 @@ class HashIndex {
 
   static constexpr std::size_t kHeader = 16;  // version and overflow
   static constexpr std::size_t kBucketBytes =
-      kLine * ((kHeader + 2 * sizeof(Slot) + kLine - 1) / kLine);  // room for two slots at least
+      kLine * ((kHeader + 2 * sizeof(Slot) + kLine - 1) / kLine);  // at least two slots
   static constexpr std::size_t kSlots = (kBucketBytes - kHeader) / sizeof(Slot);
 
   struct alignas(kLine) Bucket {
@@ -214,13 +214,13 @@ class HashIndex {
     return bucket->slots.front();
   }
 
-  /// Takes the bucket a removal emptied out of its locked chain, unless it is the chain's head.
+  /// Takes a bucket that a removal emptied out of its locked chain, unless it is the chain's head.
   static Bucket* unlink_if_empty(const Probe& probe) noexcept {
     if (probe.previous == nullptr) return nullptr;
     for (const Slot& slot : probe.last->slots) {
       if (slot.record.peek() != nullptr) return nullptr;
     }
-    // release: payload. The bucket keeps its own link: readers inside it find their way out.
+    // release: payload. The bucket keeps its own link, so that readers inside it can leave it.
     probe.previous->overflow.store(probe.last->overflow.peek(), std::memory_order_release);
     return probe.last;
   }

@@ -24,7 +24,7 @@ struct Key {
 
   auto operator<=>(const Key&) const = default;
   constexpr bool operator==(const Key& other) const noexcept {
-    // In place: what the compiler makes of arrays that are equal is a call of memcmp.
+    // Compared in place: for equality of arrays the compiler emits a call of memcmp.
     std::uint64_t differences = 0;
     for (int i = 0; i < N; ++i) differences |= words[i] ^ other.words[i];
     return differences == 0;
@@ -61,13 +61,14 @@ constexpr Key<static_cast<int>(sizeof...(Words))> make_key(Words... words) noexc
 /// 64 bits whose *high* bits are well mixed: reduce them to a range by multiplication, not by `%`.
 ///
 /// A multiply a word. Folding the high half of the product back in lets the high bits of a packed
-/// key reach every bit of the result; for small dense keys the high half is empty and what is left
+/// key reach every bit of the result. For small dense keys the high half is empty and what is left
 /// is Fibonacci hashing, which spreads consecutive keys almost evenly.
 constexpr std::uint64_t hash_of(std::span<const std::uint64_t> words) noexcept {
   __extension__ using Wide = unsigned __int128;
   std::uint64_t hash = 0;
   for (const std::uint64_t word : words) {
-    // The rotation keeps (a, b) and (b, a) apart, and adding keeps a zero word from erasing `hash`.
+    // The rotation makes (a, b) and (b, a) hash differently, and adding keeps a zero word from
+    // erasing `hash`.
     const Wide product = Wide{std::rotl(hash, 29) + word} * 0x9e37'79b9'7f4a'7c15u;
     hash = static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   }
@@ -79,7 +80,8 @@ constexpr std::uint64_t hash_of(const Key<N>& key) noexcept {
   return hash_of(std::span<const std::uint64_t>(key.words));
 }
 
-/// A key in one word, to tell keys of one table apart: itself if it is one, else its hash.
+/// A key in one word, to distinguish the keys of one table: the key itself if it is one word, else
+/// its hash.
 constexpr std::uint64_t word_of(std::span<const std::uint64_t> words) noexcept {
   return words.size() == 1 ? words.front() : hash_of(words);
 }

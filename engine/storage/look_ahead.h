@@ -26,22 +26,22 @@ template <class M, class R>
 
 /// Rows that are fetched before a procedure uses them.
 ///
-/// A look-up waits for memory twice, for its index node and then for its row, and most of the time
-/// that TPC-C and YCSB take is such waiting. A procedure that knows keys beforehand can have
-/// them fetched all at once, as Cicada (SIGMOD 2017) and CoroBase (VLDB 2021) do.
+/// A look-up waits for memory twice, for its index node and then for its row; TPC-C and YCSB spend
+/// most of their time on such waits. A procedure that knows its keys beforehand can have them
+/// fetched all at once, as Cicada (SIGMOD 2017) and CoroBase (VLDB 2021) do.
 ///
-/// The records that were met on the way are kept, so that the look-ups proper need no index. Each
-/// was the key's at some moment since. It is as good as one that the index has just returned: a
-/// record that leaves the index is marked dead before, and every protocol looks for that mark.
+/// The records found are kept, so that the look-ups themselves need no index. Each was the record
+/// of its key at some moment since the call. It is as good as one that the index has just returned:
+/// a record is marked dead before it leaves the index, and every protocol checks that mark.
 template <class M>
 class RowsAhead {
  public:
   static constexpr std::size_t kRows = 64;  ///< how many are fetched at once
 
-  /// Fetches rows. `rows(ahead)` calls ahead(table, key, bytes, from = 0) for each: of its columns
-  /// these bytes will be used. It is called twice, and names the same rows both times: for the
-  /// index nodes, and for what they lead to. Rows beyond kRows are not fetched. The caller is
-  /// inside an epoch, and stays in it while it uses what was found.
+  /// Fetches rows. `rows(ahead)` calls ahead(table, key, bytes, from = 0) for each row, with the
+  /// bytes of its columns that will be used. It is called twice, for the index nodes and for the
+  /// records they lead to, and must name the same rows both times. Rows beyond kRows are not
+  /// fetched. The caller is inside an epoch, and stays in it while it uses the result.
   template <class Rows>
   [[gnu::always_inline]] void fetch(const Rows& rows) {
     count_ = 0;
@@ -59,9 +59,9 @@ class RowsAhead {
     }
   }
 
-  /// The record of the i-th row that was named; nullptr: there was none, or it is not known.
+  /// The record of the i-th row named; nullptr if it does not exist or is not known.
   [[nodiscard]] Record<M>* operator[](std::size_t i) const {
-    // They were records, not const ones, when fetch() noted them.
+    // They were non-const records when fetch() noted them.
     return i < count_ ? static_cast<Record<M>*>(const_cast<void*>(found_[i])) : nullptr;
   }
 
@@ -71,13 +71,12 @@ class RowsAhead {
   std::array<const void*, kRows> found_;
 };
 
-/// The same for a loop over more rows than are fetched at once, one a turn.
+/// The same for a loop over more rows than are fetched at once, one row per round.
 template <class M>
 class RowsAheadInLoop {
  public:
-  /// At the i-th turn of `count`: `row(j, ahead)` names the row of the j-th. From time to time it
-  /// fetches those of the turns to come. Returns the record of the i-th, or nullptr as RowsAhead
-  /// does.
+  /// The record for round i of `count`, or nullptr as in RowsAhead. `row(j, ahead)` names the row
+  /// of round j; every few rounds the rows of the rounds to come are fetched.
   template <class RowOf>
   [[gnu::always_inline]] Record<M>* turn(std::size_t i, std::size_t count, const RowOf& row) {
     if (!M::looks_ahead() || count < 2) return nullptr;
@@ -103,7 +102,7 @@ class RowsAheadInLoop {
 };
 
 /// Starts fetching the records of an index leaf that a scan is about to visit.
-/// @param limit how many rows it visits at most; 0: all
+/// @param limit the most rows it visits; 0: all
 template <class M, class Entries>
 [[gnu::always_inline]] inline void look_ahead_in_scan(const Entries& entries, std::uint32_t limit,
                                                       std::size_t bytes) {

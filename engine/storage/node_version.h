@@ -14,21 +14,22 @@ struct Record;
 /// The direction of a scan.
 enum class Order : std::uint8_t { ascending, descending };
 
-/// What a scan or a miss saw of an index node: still true at commit iff `*word == value`.
+/// The version of an index node that a scan or a miss observed: still valid at commit iff `*word ==
+/// value`.
 template <class M>
 struct NodeVersion {
   const Shared<M, std::uint64_t>* word = nullptr;
   std::uint64_t value = 0;
 };
 
-/// What an insert did to the index, in the terms of a transaction's node set.
+/// What an insert changed in the index, in terms of a transaction's node set.
 template <class M>
 struct InsertResult {
-  Record<M>* record = nullptr;  ///< The one now in the index: yours, or the one that was there.
+  Record<M>* record = nullptr;  ///< the record now in the index: the new one or the existing one
   bool inserted = false;
-  /// The node as it was just before; of an ordered index, also where nothing was inserted. A
+  /// The node just before the insert; in an ordered index also set where nothing was inserted. A
   /// transaction whose node set holds exactly this may replace the value by `after` and add
-  /// `created`: nothing but its own insert came between.
+  /// `created`: only its own insert came between.
   NodeVersion<M> before{};
   std::uint64_t after = 0;
   /// Nodes split off, which now cover part of the range `before` covered: only a leaf that splits
@@ -43,10 +44,10 @@ struct InsertResult {
 /// It is a sequence lock. A reader loads the word, reads the node's payload with *acquire* loads
 /// and loads the word again: had any payload load seen a writer's (*release*) store, it would have
 /// brought that writer's lock bit with it, and the second load would differ. So no fence is needed.
-/// The count only grows, and only when the node's keys change, which is what makes an observed
-/// value fit for a transaction's node set. It has 63 bits, 292 years of a change each nanosecond,
-/// so nothing is done about its end. A node taken out of the index counts one change and is never
-/// locked again: who still holds its last value fails at the next check.
+/// The count only grows, and only when the node's keys change; an observed value can therefore go
+/// into a transaction's node set. It has 63 bits, 292 years of a change each nanosecond, so
+/// overflow is not handled. A node taken out of the index counts one change and is never locked
+/// again: a transaction that still holds its last value fails at the next check.
 template <class M>
 class VersionLock {
  public:
@@ -64,14 +65,14 @@ class VersionLock {
     return value;
   }
 
-  /// The current value, where a locked node is not worth waiting for.
+  /// The current value, for callers that do not wait for a locked node.
   [[nodiscard]] std::uint64_t now() const noexcept {
     return word_.load(std::memory_order_acquire);  // acquire: as in await_unlocked()
   }
 
   /// Whether all that was read from the node since `seen` was loaded belongs to one version of it.
   [[nodiscard]] bool unchanged(std::uint64_t seen) const noexcept {
-    // relaxed: the payload loads before it are acquire, so it cannot be read ahead of them.
+    // relaxed: the payload loads before it are acquire, so it cannot be reordered before them.
     return word_.load(std::memory_order_relaxed) == seen;
   }
 
@@ -81,7 +82,7 @@ class VersionLock {
     return (seen & kLocked) == 0 && unchanged(seen);
   }
 
-  /// Takes the lock if the node is still at `seen`; then all that was read since holds.
+  /// Takes the lock if the node is still at `seen`; then all that was read since is still valid.
   [[nodiscard]] bool try_lock(std::uint64_t seen) noexcept {
     assert((seen & kLocked) == 0);
     // seq_cst: of two transactions that each change a node and then validate the node the other

@@ -23,19 +23,20 @@ namespace heddle {
 /// Maps keys to records in key order: a B+tree with optimistic lock coupling (Leis, Haubenschild,
 /// Neumann, 2019) whose node versions detect phantoms (Silo §4.6).
 ///
-/// Readers write nothing: they check a node's version after what they read from it, and the
-/// parent's after the child's was read. A writer reads its way down likewise and then locks, top
-/// down and at the versions it saw, only the nodes it will change: usually one leaf.
+/// Readers write nothing: they check a node's version after reading from it, and the parent's
+/// version after reading the child's. A writer descends in the same way and then locks, top down
+/// and at the versions it saw, only the nodes it will change: usually one leaf.
 ///
-/// - The tree is split bottom up. Keys inserted in ascending order, at one place of the tree or at
-///   many, fill the leaves they leave behind.
-/// - A leaf is removed with its last key, and with it the ancestors that led to nothing else; nodes
-///   are not merged. Memory is in proportion to the leaves in use, whatever passed through them.
-///   The last leaf stays, empty.
-/// - There are no sibling links: a scan goes on by descending to the next key after its last leaf.
+/// - The tree is split bottom up. Keys inserted in ascending order, in one range of the tree or in
+///   several, leave full leaves behind.
+/// - A leaf is removed with its last key, together with the ancestors that lead to no other leaf;
+///   nodes are not merged. Memory is proportional to the leaves in use, however many keys have been
+///   inserted and removed. The last leaf stays, empty.
+/// - There are no sibling links: a scan continues by descending to the next key after its last
+///   leaf.
 ///
-/// Only leaves are observed: inner versions guard structure and never enter a node set. Callers
-/// are inside an epoch, so that nodes they meet stay readable.
+/// Only leaves are observed: inner versions guard structure and never enter a node set. Callers are
+/// inside an epoch, so that the nodes they meet stay readable.
 template <class M, class K>
 class OrderedIndex {
  public:
@@ -46,19 +47,19 @@ class OrderedIndex {
     Record<M>* record;
   };
 
-  /// What most insertions have to do where a leaf splits.
+  /// The default action of an insertion on a leaf split.
   struct Nothing {
     void operator()(const Shared<M, std::uint64_t>*, const Shared<M, std::uint64_t>*) const {}
   };
 
-  /// `expected_rows` is not needed here; it makes the two kinds of index exchangeable.
+  /// `expected_rows` is not used; it makes the two kinds of index interchangeable.
   OrderedIndex(Storage<M>& storage, [[maybe_unused]] std::size_t expected_rows)
       : storage_{storage}, root_{make<Leaf>(kSetupWorker)} {}
 
   OrderedIndex(const OrderedIndex&) = delete;
   OrderedIndex& operator=(const OrderedIndex&) = delete;
 
-  /// The record of `key`; or nullptr, and then `seen` is what guards the key's absence.
+  /// The record of `key`; or nullptr, and `seen` then guards the key's absence.
   [[nodiscard]] Record<M>* find(const K& key, NodeVersion<M>& seen) const {
     for (int spins = 0;; M::relax(spins)) {
       NoTrail trail;
@@ -73,7 +74,8 @@ class OrderedIndex {
 
   /// Maps `key` to `record` unless it is mapped already.
   /// @param on_split called as on_split(left, right), with the version words of a leaf that splits
-  ///        and of its new half, while the one is locked and the other out of everybody's reach
+  ///        and of its new half, while the first is locked and the second not yet reachable by
+  ///        others
   template <class OnSplit = Nothing>
   InsertResult<M> insert(int worker, const K& key, Record<M>* record, OnSplit on_split = {}) {
     assert(record != nullptr);
@@ -122,13 +124,13 @@ class OrderedIndex {
     }
   }
 
-  /// Visits the leaves that cover [lo, hi], bounds inclusive, in the order asked for.
+  /// Visits the leaves that cover [lo, hi], bounds inclusive, in the given order.
   ///
-  /// Calls `on_leaf(NodeVersion<M> seen, std::span<const Entry> entries) -> bool`, where true asks
-  /// for more: `entries` are those of the leaf within the bounds, in the order of the scan, as they
-  /// were at version `seen`. A leaf is reported even if it has none, for `seen` guards the gap.
-  /// Each entry is reported once. A leaf's report is consistent; the scan as a whole is so if all
-  /// versions reported still hold.
+  /// Calls `on_leaf(NodeVersion<M> seen, std::span<const Entry> entries) -> bool`; true continues
+  /// the scan. `entries` are the leaf's entries within the bounds, in the order of the scan, as
+  /// they were at version `seen`. A leaf without any is reported as well, because `seen` guards the
+  /// gap. Each entry is reported once. A leaf's report is consistent; the scan as a whole is
+  /// consistent if all versions reported are still current.
   template <class F>
   void scan(const K& lo, const K& hi, Order order, F on_leaf) const {
     if (hi < lo) return;
@@ -139,16 +141,16 @@ class OrderedIndex {
     }
   }
 
-  /// Starts fetching the leaf that a find of `key` will want. Returns where it is, or nullptr.
+  /// Starts fetching the leaf that a find of `key` will read. Returns its address, or nullptr.
   const void* prefetch(const K& key) const noexcept {
     const Leaf* leaf = leaf_near(key);
     if (leaf != nullptr) M::fetch_ahead(leaf, sizeof(Leaf));
     return leaf;
   }
 
-  /// What find() returns if what was fetched is enough to tell; else nullptr, also where a writer
-  /// is at work. Never waits. A leaf that was reached unchecked may not cover the key, but one that
-  /// holds it does, and a leaf that was taken out of the tree holds none.
+  /// The result of find() if the fetched leaf is enough to determine it; else nullptr, also while a
+  /// writer holds the leaf. Never waits. A leaf reached without checks may not cover the key, but a
+  /// leaf that holds the key does cover it, and a leaf taken out of the tree holds no keys.
   /// @param place what prefetch() returned for this key, in the same epoch
   [[nodiscard, gnu::always_inline]] Record<M>* find_at(const void* place,
                                                        const K& key) const noexcept {
@@ -160,9 +162,9 @@ class OrderedIndex {
     return leaf.version.unlocked_and_unchanged(version) ? record : nullptr;
   }
 
-  /// Where transactions are ordered by timestamps: the newest there was when a leaf was last taken
-  /// out. What readers up to then have noted at that leaf is lost; its range has gone over to a
-  /// neighbour. Whoever has inserted there sees it.
+  /// Where transactions are ordered by timestamps: the newest timestamp at the time when a leaf was
+  /// last taken out. What readers with timestamps up to it had noted at that leaf is lost; its
+  /// range now belongs to a neighbour. A later insert into that range sees this value.
   [[nodiscard]] std::uint64_t last_removal() const noexcept {
     // acquire is not needed: the tree's versions brought it with the change.
     return last_removal_.load(std::memory_order_relaxed);
@@ -187,7 +189,7 @@ class OrderedIndex {
 
   static constexpr int kSetupWorker = 0;
 
-  /// A leaf, and its version at a moment at which it was the leaf of the key asked for.
+  /// A leaf, and its version at a moment at which it covered the requested key.
   struct Reached {
     Leaf* leaf = nullptr;
     std::uint64_t version = 0;
@@ -205,7 +207,7 @@ class OrderedIndex {
     }
   }
 
-  /// The leaf that is likely to cover `key`, by a descent that checks nothing; or nullptr.
+  /// The leaf that probably covers `key`, by a descent without checks; or nullptr.
   [[nodiscard]] const Leaf* leaf_near(const K& key) const noexcept {
     const Node* node = root_.load(std::memory_order_acquire);  // acquire: the node's contents
     for (std::uint32_t level = node->level; level > 0; --level) {
@@ -218,13 +220,13 @@ class OrderedIndex {
     return static_cast<const Leaf*>(node);
   }
 
-  /// One descent to the leaf that covers `key`; a null leaf if a writer got in the way.
+  /// One descent to the leaf that covers `key`; a null leaf if a writer interfered.
   template <class Trail>
   [[nodiscard, gnu::always_inline]] Reached try_reach(const K& key, Trail& trail) const {
     Node* node = root_.load(std::memory_order_acquire);  // acquire: the node's contents
     std::uint64_t version = node->version.await_unlocked();
-    // A root is replaced under its lock, so this version is the root's if it is the root now.
-    // relaxed: cannot be read ahead of the version, which was an acquire load.
+    // A root is replaced under its lock, so this version is the root's if the node is still the
+    // root. relaxed: cannot be reordered before the version, which was an acquire load.
     if (root_.load(std::memory_order_relaxed) != node) [[unlikely]]
       return {};
     while (node->level > 0) {
@@ -234,10 +236,10 @@ class OrderedIndex {
       // acquire: payload (VersionLock); and the child's contents
       Node* const child = inner->children[index].load(std::memory_order_acquire);
       if (child == nullptr) [[unlikely]]
-        return {};  // met in the middle of a change
+        return {};  // met during a change
       child->prefetch();
       const std::uint64_t child_version = child->version.await_unlocked();
-      // Only now is the child's version one that it had as the child of this node.
+      // Only after this check is the child's version one that it had as the child of this node.
       if (!inner->version.unchanged(version)) [[unlikely]]
         return {};
       node = child;
@@ -246,15 +248,16 @@ class OrderedIndex {
     return {static_cast<Leaf*>(node), version};
   }
 
-  /// Inserts into a full leaf, splitting it and its full ancestors. Not inserted if the leaf turns
-  /// out to have room, to have the key, or to have changed while it was being locked.
+  /// Inserts into a full leaf, splitting it and its full ancestors. Inserts nothing if the leaf has
+  /// free space, has the key, or changed before it was locked.
   template <class OnSplit>
   InsertResult<M> insert_splitting(int worker, const K& key, Record<M>* record, OnSplit& on_split) {
     Path path;
     const Reached at = reach(key, path);
     Leaf* const left = at.leaf;
     if (left->size() < Leaf::kSlots || left->find(key) != nullptr) return {};
-    // The lowest ancestor with room takes the last separator; if none has, the root gets a parent.
+    // The lowest ancestor with a free slot takes the last separator; if none has one, the root gets
+    // a parent.
     const int top = path.lowest([](const Inner& node) { return node.size() < Inner::kSlots; });
     if (!try_lock(path, top, at)) return {};
 
@@ -273,7 +276,7 @@ class OrderedIndex {
             .created_count = 1};
   }
 
-  /// Hangs `right`, split off `left` at `separator`, into the part of `path` locked, from `top` on.
+  /// Adds `right`, split off `left` at `separator`, to the locked part of `path`, from `top` on.
   void insert_child(int worker, const Path& path, int top, K separator, Node* left, Node* right) {
     for (int i = path.depth() - 1; i >= top; --i) {
       Inner* const node = path[i].node;
@@ -286,7 +289,7 @@ class OrderedIndex {
       if (index == Inner::kSlots) {  // append: the full node stays full
         right = make<Inner>(worker, node->level, right);
       } else {
-        // The node that split, `left`, is child `index`, and goes to the side its index says.
+        // The node that split, `left`, is child `index`, and its index decides the side it goes to.
         constexpr int kFirst = Inner::kSlots / 2;
         auto* const sibling = make<Inner>(worker, node->level, node->children[kFirst].peek());
         const K between = node->move_tail(kFirst, *sibling);
@@ -306,8 +309,8 @@ class OrderedIndex {
     root_.store(root, std::memory_order_release);  // release: the node's contents
   }
 
-  /// Removes the only key of a leaf, with the leaf and the ancestors that lead only there. False if
-  /// the leaf turns out to hold anything else, or has changed while it was being locked.
+  /// Removes the only key of a leaf, with the leaf and the ancestors that lead only to it. Returns
+  /// false if the leaf holds other keys or changed before it was locked.
   bool remove_last(int worker, const K& key, const Record<M>* record) {
     Path path;
     const Reached at = reach(key, path);
@@ -321,8 +324,8 @@ class OrderedIndex {
     Inner* const ancestor = path.depth() == 0 ? nullptr : path[top].node;
     const bool last_leaf = ancestor == nullptr || ancestor->size_held() == 0;
     if (!last_leaf) ancestor->erase(path[top].index);
-    // A root with one child is not needed: the child takes its place. Of the last leaf's ancestors
-    // none is needed, and the leaf itself stays.
+    // A root with one child is not needed: the child replaces it. None of the last leaf's ancestors
+    // is needed; the leaf itself stays.
     const bool drop_root = top == 0 && ancestor != nullptr && ancestor->size_held() == 0;
     if (drop_root) {
       Node* const root = last_leaf ? at.leaf : ancestor->children[0].peek();
@@ -337,13 +340,13 @@ class OrderedIndex {
     return true;
   }
 
-  /// The leaf to be taken out is locked.
+  /// Precondition: the leaf to be taken out is locked.
   void note_removal(const Shared<M, std::uint64_t>& timestamps) {
     if (seeded<M>(SeededFault::remove_without_timestamp)) return;
-    // seq_cst: behind the leaf's lock, which a reader with a newer timestamp will see.
+    // seq_cst: ordered after the leaf's lock, which a reader with a newer timestamp will see.
     const std::uint64_t now = timestamps.load(std::memory_order_seq_cst);
     std::uint64_t last = last_removal_.load(std::memory_order_relaxed);  // relaxed: the CAS decides
-    // release: not needed for itself; the unlocking of the path publishes it.
+    // release: not needed for the value itself; unlocking the path publishes it.
     while (last < now && !last_removal_.compare_exchange(last, now, std::memory_order_release)) {
     }
   }
@@ -362,7 +365,8 @@ class OrderedIndex {
     for (int spins = 0;;) {
       Range range;
       const Reached at = reach(from, range);
-      // The leaf may since have taken over the range of a neighbour removed: the rest is for later.
+      // The leaf may since have taken over the range of a removed neighbour: the rest is left to
+      // the next descent.
       const K last = std::min(hi, range.upper);
       const int size = at.leaf->size();
       int count = 0;

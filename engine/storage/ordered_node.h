@@ -15,8 +15,8 @@
 
 namespace heddle {
 
-/// The ascending keys of an ordered node. Slots not in use hold Key::max(), so that a search needs
-/// no count: it can only end at or before the first of them.
+/// The ascending keys of an ordered node. Unused slots hold Key::max(), so that a search needs no
+/// count: it can only end at or before the first of them.
 template <class M, class K, int kSlots>
 class KeySlots {
  public:
@@ -26,21 +26,21 @@ class KeySlots {
 
   [[nodiscard]] const SharedKey<M, K>& operator[](int i) const noexcept { return slots_[i]; }
 
-  /// How many slots hold a key below `key`: the first slot that may hold `key`.
+  /// The number of slots that hold a key below `key`: the first slot that may hold `key`.
   [[nodiscard, gnu::always_inline]] int lower_bound(const K& key) const noexcept {
     return search<kSlots>(key);
   }
 
   /// The only slot that may hold `key`.
   [[nodiscard, gnu::always_inline]] int candidate(const K& key) const noexcept {
-    return search<kSlots - 1>(key);  // if all of these are below, the last slot is left
+    return search<kSlots - 1>(key);  // if all of these are below, only the last slot is left
   }
 
-  // What follows is for the holder of the node's lock, or before the node is seen by others.
+  // The following require the node's lock, or a node not yet visible to others.
 
   void store(int i, const K& key) noexcept { slots_[i].store(key); }
 
-  /// Makes room at `position` among the first `count` keys and puts `key` there.
+  /// Inserts `key` at `position` among the first `count` keys.
   void insert(int position, int count, const K& key) noexcept {
     assert(0 <= position && position <= count && count < kSlots);
     for (int i = count; i > position; --i) slots_[i].store(slots_[i - 1].peek());
@@ -62,11 +62,11 @@ class KeySlots {
   }
 
  private:
-  /// How many of the first kCount slots hold a key below `key`.
+  /// The number of the first kCount slots that hold a key below `key`.
   ///
-  /// A binary search of a fixed number of probes. The first probe leaves 2^n - 1 slots whichever
-  /// way it falls, which n more halve exactly. `key` is taken by value to stay in registers, which
-  /// the acquire loads would not allow otherwise; out of line the search costs a quarter more.
+  /// A binary search with a fixed number of probes. The first probe leaves 2^n - 1 slots either
+  /// way, which n more halve exactly. `key` is taken by value to stay in registers, which the
+  /// acquire loads would otherwise prevent; out of line the search takes a quarter longer.
   template <std::size_t kCount>
   [[nodiscard, gnu::always_inline]] int search(const K key) const noexcept {
     constexpr std::size_t kHalf = std::bit_floor(kCount);
@@ -76,7 +76,8 @@ class KeySlots {
     return static_cast<int>(halve<kHalf / 2>(base, key) - first);
   }
 
-  /// The first of the 2 * kStep - 1 slots from `base` on that is not below `key`, or else the next.
+  /// The first of the 2 * kStep - 1 slots from `base` on that is not below `key`, or else the slot
+  /// after them.
   template <std::size_t kStep>
   [[nodiscard, gnu::always_inline]] static const SharedKey<M, K>* halve(const SharedKey<M, K>* base,
                                                                         const K& key) noexcept {
@@ -88,7 +89,8 @@ class KeySlots {
     }
   }
 
-  /// Tells the compiler that a branch would be mispredicted every second time: move, don't jump.
+  /// Tells the compiler that a branch is mispredicted half the time, so that it emits a conditional
+  /// move and not a jump.
   [[nodiscard]] static bool even_odds(bool condition) noexcept {
     return __builtin_expect_with_probability(condition, 1, 0.5);
   }
@@ -96,27 +98,27 @@ class KeySlots {
   std::array<SharedKey<M, K>, kSlots> slots_;
 };
 
-/// What every node of the tree starts with.
+/// The header of every node of the tree.
 template <class M>
 struct OrderedNode {
   explicit OrderedNode(std::uint32_t node_level) : level{node_level} {}
 
   VersionLock<M> version;
-  Shared<M, std::uint16_t> count;  ///< Keys in use.
-  std::uint16_t run_end = 0;       ///< In a leaf: the slot behind the last insert; locked.
-  const std::uint32_t level;       ///< Its height above the leaves, which are level 0.
+  Shared<M, std::uint16_t> count;  ///< keys in use
+  std::uint16_t run_end = 0;       ///< in a leaf: the slot after the last insert; under the lock
+  const std::uint32_t level;       ///< height above the leaves, which are level 0
 
   [[nodiscard]] int size() const noexcept {
     return static_cast<int>(count.load(std::memory_order_acquire));  // acquire: payload
   }
 
-  /// Fetches the rest of a leaf's keys along with its version: one wait for memory, not three.
+  /// Fetches the rest of a leaf's keys along with its version: one memory latency instead of three.
   void prefetch() const noexcept {
     constexpr std::size_t kLine = 64;
     M::prefetch(reinterpret_cast<const std::byte*>(this) + kLine, 3 * kLine);
   }
 
-  /// As the holder of the lock sees it.
+  /// The size as the holder of the lock sees it.
   [[nodiscard]] int size_held() const noexcept { return static_cast<int>(count.peek()); }
 
  protected:
@@ -125,7 +127,7 @@ struct OrderedNode {
   }
 };
 
-/// How many pairs of a key and a pointer fit a node of `bytes` beside its header and `extra` bytes.
+/// The number of key-pointer pairs that fit a node of `bytes` after its header and `extra` bytes.
 template <class K>
 constexpr int slots_in(std::size_t bytes, std::size_t extra) {
   return static_cast<int>((bytes - 16 - extra) / (sizeof(K) + sizeof(void*)));
@@ -140,7 +142,7 @@ struct alignas(64) OrderedLeaf : OrderedNode<M> {
   OrderedLeaf() : OrderedNode<M>{0} {}
 
   KeySlots<M, K, kSlots> keys;
-  std::array<Shared<M, Record<M>*>, kSlots> records;  // null where no key is
+  std::array<Shared<M, Record<M>*>, kSlots> records;  // null in unused slots
 
   /// The record of `key` or nullptr.
   [[nodiscard, gnu::always_inline]] Record<M>* find(const K& key) const noexcept {
@@ -154,13 +156,13 @@ struct alignas(64) OrderedLeaf : OrderedNode<M> {
     return records[position].load(std::memory_order_acquire);
   }
 
-  // What follows is for the holder of the lock.
+  // The following require the node's lock.
 
   void insert(const K& key, Record<M>* record) noexcept {
     insert(keys.lower_bound(key), key, record);
   }
 
-  /// At `position` = keys.lower_bound(key).
+  /// Inserts at `position` = keys.lower_bound(key).
   void insert(int position, const K& key, Record<M>* record) noexcept {
     const int size = this->size_held();
     keys.insert(position, size, key);
@@ -181,11 +183,11 @@ struct alignas(64) OrderedLeaf : OrderedNode<M> {
   }
 
   /// Moves the part that an insert of `key` into this full leaf splits off to the empty leaf `to`.
-  /// Returns the separator: the keys up to and with it stay here.
+  /// Returns the separator: the keys up to and including it stay here.
   ///
-  /// Ascending inserts at one place must not leave half-empty leaves behind: at the right end
-  /// nothing moves but the new key; and a run amid other keys stays here, and what follows it goes,
-  /// so that the run's next split is at the right end.
+  /// Ascending inserts in one range must not leave half-empty leaves behind. At the right end
+  /// nothing moves but the new key. A run amid other keys stays here and the keys after it move, so
+  /// that the run's next split is at the right end.
   K split(const K& key, OrderedLeaf& to) noexcept {
     assert(this->size_held() == kSlots);
     const int position = keys.lower_bound(key);
@@ -195,7 +197,7 @@ struct alignas(64) OrderedLeaf : OrderedNode<M> {
   }
 
  private:
-  /// Moves what is at [first, size) to the empty leaf `to`.
+  /// Moves the slots [first, size) to the empty leaf `to`.
   void move_tail(int first, OrderedLeaf& to) noexcept {
     const int size = this->size_held();
     keys.move_tail(first, size, to.keys);
@@ -212,9 +214,9 @@ struct alignas(64) OrderedLeaf : OrderedNode<M> {
   }
 };
 
-/// Separators and children: child i holds the keys above separator i - 1 and up to, with, separator
-/// i; the first and the last child reach as far as the node itself. `count` counts separators, so a
-/// node with one child has count 0. Sixteen cache lines, half of them separators.
+/// Separators and children: child i holds the keys above separator i - 1 and up to and including
+/// separator i; the first and the last child extend to the node's own bounds. `count` counts
+/// separators, so a node with one child has count 0. Sixteen cache lines, half of them separators.
 template <class M, class K>
 struct alignas(64) OrderedInner : OrderedNode<M> {
   static constexpr int kSlots = slots_in<K>(1024, sizeof(void*));
@@ -226,11 +228,11 @@ struct alignas(64) OrderedInner : OrderedNode<M> {
   }
 
   KeySlots<M, K, kSlots> keys;
-  std::array<Shared<M, OrderedNode<M>*>, kSlots + 1> children;  // null beyond the last
+  std::array<Shared<M, OrderedNode<M>*>, kSlots + 1> children;  // null after the last
 
-  // What follows is for the holder of the lock.
+  // The following require the node's lock.
 
-  /// Adds `right`, split off child `index`, which keeps the keys up to and with `separator`.
+  /// Adds `right`, split off child `index`, which keeps the keys up to and including `separator`.
   void insert(int index, const K& separator, OrderedNode<M>* right) noexcept {
     const int size = this->size_held();
     keys.insert(index, size, separator);
@@ -239,7 +241,8 @@ struct alignas(64) OrderedInner : OrderedNode<M> {
     this->resize(size + 1);
   }
 
-  /// Drops child `index`. The next child takes over its range; the last child's, the previous one.
+  /// Removes child `index`. The next child takes over its range; for the last child, the previous
+  /// one does.
   void erase(int index) noexcept {
     const int size = this->size_held();
     assert(size > 0 && 0 <= index && index <= size);

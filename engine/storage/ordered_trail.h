@@ -9,8 +9,8 @@
 
 namespace heddle {
 
-// A trail is what a descent of an OrderedIndex notes of the inner nodes it passes. It is told of
-// each before the node's version is checked, and to start over when a check fails.
+// A trail records the inner nodes that a descent of an OrderedIndex passes. It receives each node
+// before the node's version is checked, and starts over when a check fails.
 
 struct NoTrail {
   void restart() {}
@@ -18,7 +18,8 @@ struct NoTrail {
   void pass(Inner*, std::uint64_t, int) {}
 };
 
-/// The range of the leaf reached: keys above `lower`, if bounded below, up to and with `upper`.
+/// The range of the leaf reached: keys above `lower`, if bounded below, up to and including
+/// `upper`.
 template <class M, class K>
 struct RangeTrail {
   K lower;
@@ -37,7 +38,7 @@ struct RangeTrail {
   }
 };
 
-/// The way down, for who has to change more than the leaf.
+/// The path of a descent, for operations that change more than the leaf.
 template <class M, class K>
 class PathTrail {
  public:
@@ -58,7 +59,7 @@ class PathTrail {
   [[nodiscard]] int depth() const { return depth_; }
   [[nodiscard]] const Step& operator[](int i) const { return steps_[i]; }
 
-  /// The step nearest to the leaf of whose node `holds` is true; or else the root's, 0.
+  /// The step nearest to the leaf for whose node `holds` is true; or else the root's, 0.
   template <class F>
   [[nodiscard]] int lowest(F holds) const {
     int i = depth_ - 1;
@@ -66,8 +67,8 @@ class PathTrail {
     return i > 0 ? i : 0;
   }
 
-  /// Locks the nodes from step `top` down if none has changed since it was passed. Top down, like
-  /// everyone; and who fails lets go of what it has, so no order could deadlock anyway.
+  /// Locks the nodes from step `top` down if none has changed since it was passed. All writers lock
+  /// top down, and release what they hold on failure, so no order could deadlock.
   [[nodiscard]] bool try_lock(int top) const {
     for (int i = top; i < depth_; ++i) {
       if (steps_[i].node->version.try_lock(steps_[i].version)) continue;
@@ -82,8 +83,8 @@ class PathTrail {
   }
 
  private:
-  // A level up means at least a third of the widest fan-out times the inserts, so 24 levels are out
-  // of reach: with six-word keys, the widest, more than 5^24 inserts.
+  // A further level takes at least a third of the widest fan-out times the inserts, so 24 levels
+  // are out of reach: with six-word keys, the widest, more than 5^24 inserts.
   static constexpr int kHeightMax = 24;
 
   void unlock_unchanged(int first, int last) const {

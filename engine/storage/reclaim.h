@@ -6,8 +6,8 @@
 
 namespace heddle {
 
-/// Takes `record` out of its table if its TID word still is `word`: if not, an insert has brought
-/// it back to life (or, for a placeholder, committed it).
+/// Takes `record` out of its table if its TID word still is `word`: if not, an insert has revived
+/// it (or, for a placeholder, committed it).
 template <class M>
 void Storage<M>::unlink_if_still(int worker, TableBase<M>* table, Record<M>* record,
                                  std::uint64_t word) {
@@ -19,13 +19,13 @@ void Storage<M>::unlink_if_still(int worker, TableBase<M>* table, Record<M>* rec
   unlink_locked(worker, table, record, word);
 }
 
-/// What unlink_later() promised, now that it is due.
+/// Carries out an unlink_later() that is now due.
 template <class M>
 void Storage<M>::unlink_if_deleted(int worker, const Unlink& job) {
   const std::uint64_t now = lock_record(*job.record);
   if (now == job.word) return unlink_locked(worker, job.table, job.record, now);
   if (tid::absent(now) && !seeded<M>(SeededFault::unlink_twice)) {
-    // It lived again, and snapshot readers may want it from then.
+    // It was revived since, and snapshot readers may want that version.
     shares_[worker].unlinks.push_back({epochs_.current(), job.table, job.record, now});
   } else {
     job.record->past.set_to_unlink(false);
@@ -36,15 +36,15 @@ void Storage<M>::unlink_if_deleted(int worker, const Unlink& job) {
 template <class M>
 void Storage<M>::unlink_locked(int worker, TableBase<M>* table, Record<M>* record,
                                std::uint64_t word) {
-  // Whoever saw the record absent must fail its validation from here on: the key's next insert
-  // will be another record.
+  // Transactions that saw the record absent must fail their validation from here on: the key's next
+  // insert will create another record.
   const bool mark = !seeded<M>(SeededFault::forget_to_mark_dead);
   unlock_record(*record, mark ? word | tid::kDead : word);
   table->unlink(worker, record);
 }
 
-/// Frees what `worker` has put aside and nobody can reach any more. The lists are in epoch order,
-/// so each call costs only what it frees.
+/// Frees what `worker` has retired and no worker can reach any more. The lists are in epoch order,
+/// so the cost of a call is proportional to what it frees.
 template <class M>
 void Storage<M>::reclaim(int worker, std::uint64_t horizon) {
   Share& share = shares_[worker];

@@ -22,8 +22,8 @@ struct Version {
   [[nodiscard]] std::byte* payload() { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
-/// A record's past: the chain of its overwritten versions, and whether somebody has undertaken to
-/// unlink it. Changed under the record's lock only.
+/// A record's past: the chain of its overwritten versions, and whether an unlink of the record is
+/// pending. Changed only under the record's lock.
 template <class M>
 class Past {
  public:
@@ -39,7 +39,7 @@ class Past {
 
   [[nodiscard]] bool to_unlink() const noexcept { return (word_.peek() & kToUnlink) != 0; }
   void set_to_unlink(bool to_unlink) noexcept {
-    // relaxed: nobody but holders of the lock asks, and the chain stays as it is.
+    // relaxed: only holders of the lock read the flag, and the chain is unchanged.
     word_.store((word_.peek() & ~kToUnlink) | (to_unlink ? kToUnlink : 0),
                 std::memory_order_relaxed);
   }
@@ -54,10 +54,10 @@ class Past {
   Shared<M, std::uintptr_t> word_;
 };
 
-/// A record: TID word, chain of past versions, then the payload in place and behind it the key.
+/// A record: TID word, chain of past versions, the payload in place, then the key.
 ///
-/// The header holds nothing for protocols beyond Silo's: what they need beside it lives in tables
-/// of their own, so that a protocol that is not running costs no memory and no cache line.
+/// The header holds nothing for protocols other than Silo: what they need in addition is kept in
+/// separate tables, so that a protocol that is not running costs no memory and no cache line.
 template <class M>
 struct Record {
   Shared<M, std::uint64_t> word;
@@ -85,8 +85,8 @@ inline void copy_to_record(std::byte* to, const void* from, std::size_t bytes) n
   shared_bytes::store(to, from, bytes);
 }
 
-/// A consistent copy of the first `bytes` of the record; returns the TID word it was committed
-/// with (never locked). The payload of an absent record is not meaningful.
+/// A consistent copy of the first `bytes` of the record. Returns the TID word it was committed with
+/// (never locked). The payload of an absent record has no meaning.
 template <class M>
 [[gnu::always_inline]] inline std::uint64_t read_stable(const Record<M>& record, void* to,
                                                         std::size_t bytes) noexcept {
@@ -96,7 +96,7 @@ template <class M>
     const std::uint64_t before = record.word.load(std::memory_order_acquire);
     if (!tid::locked(before)) [[likely]] {
       copy_from_record<M>(to, record.payload(), bytes);
-      // acquire is not needed: the copy keeps this load behind its own.
+      // acquire is not needed: the loads of the copy keep this load after them.
       if (seeded<M>(SeededFault::read_without_second_look) ||
           record.word.load(std::memory_order_relaxed) == before) [[likely]]
         return before;
@@ -123,7 +123,7 @@ inline std::uint64_t lock_record(Record<M>& record) noexcept {
 /// Replaces the TID word of a record the caller has locked, and so unlocks it.
 template <class M>
 inline void unlock_record(Record<M>& record, std::uint64_t word) noexcept {
-  // release: what was installed under the lock is seen by whoever sees this word.
+  // release: what was installed under the lock is visible to every reader of this word.
   record.word.store(word, std::memory_order_release);
 }
 

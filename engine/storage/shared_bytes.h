@@ -11,13 +11,14 @@
 
 namespace heddle::shared_bytes {
 
-/// The content of a record is copied while another core may be overwriting it. Readers notice by
-/// the record's TID word, before and after, so the copy may be torn; but its loads must stay
-/// between those of the TID word, and its stores behind the lock.
+/// The payload of a record is copied while another core may be overwriting it. Readers detect that
+/// by comparing the record's TID word before and after, so the copy may be torn; but its loads must
+/// stay between those of the TID word, and a writer's stores after the lock.
 ///
-/// On x86-64 sixteen bytes are copied at a time: loads stay in order there, and so do stores, and
-/// the halves of sixteen bytes are each read and written as a whole. The instruction is asked for
-/// by name, as there is no atomic type for it. The thread sanitizer sees atomic words instead.
+/// On x86-64 sixteen bytes are copied at a time: loads are not reordered with loads, nor stores
+/// with stores, and each eight-byte half is read and written as a whole. The instruction is named
+/// in assembly because no atomic type stands for it. Under ThreadSanitizer atomic words are used
+/// instead.
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 inline constexpr bool kWide = true;
 
@@ -34,7 +35,7 @@ inline constexpr bool kWide = true;
   __asm__ volatile("movdqu %1, %0" : "=m"(*reinterpret_cast<__m128i_u*>(to)) : "x"(content));
 }
 
-/// Keeps the compiler from moving accesses across; the processor does not.
+/// A compiler barrier; the processor keeps this order by itself.
 [[gnu::always_inline]] inline void keep_order() noexcept { __asm__ volatile("" ::: "memory"); }
 #else
 inline constexpr bool kWide = false;
@@ -44,14 +45,14 @@ inline void store_wide(std::byte* /*to*/, const std::byte* /*from*/) noexcept {}
 inline void keep_order() noexcept {}
 #endif
 
-/// acquire keeps what follows behind the load.
+/// acquire keeps what follows after the load.
 [[gnu::always_inline]] inline void load_word(std::byte* to, const std::byte* from) noexcept {
   auto* word = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(from));
   const std::uint64_t value = std::atomic_ref(*word).load(std::memory_order_acquire);
   std::memcpy(to, &value, sizeof(value));
 }
 
-/// release keeps the store behind what precedes it.
+/// release keeps the store after what precedes it.
 [[gnu::always_inline]] inline void store_word(std::byte* to, const std::byte* from) noexcept {
   std::uint64_t value = 0;
   std::memcpy(&value, from, sizeof(value));

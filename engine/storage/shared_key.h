@@ -7,8 +7,8 @@
 
 namespace heddle {
 
-/// A key inside an index node, where readers may meet it half written: what they make of it counts
-/// only once the node's version has been checked.
+/// A key inside an index node. Readers may see it partly written: their result counts only once the
+/// node's version has been checked.
 template <class M, class K>
 class SharedKey {
  public:
@@ -27,7 +27,7 @@ class SharedKey {
 
   void store(const K& key) noexcept {
     for (int i = 0; i < K::kWords; ++i) {
-      // release: who sees this word sees the node's lock bit (VersionLock).
+      // release: a reader that sees this word sees the node's lock bit (VersionLock).
       words_[i].store(key.words[i], std::memory_order_release);
     }
   }
@@ -39,7 +39,8 @@ class SharedKey {
     return true;
   }
 
-  /// Whether the stored key is below `key`. Without branches: in a search they would be guesses.
+  /// Whether the stored key is below `key`. Without branches: in a search they would be
+  /// mispredicted.
   [[nodiscard]] bool below(const K& key) const noexcept {
     constexpr int kWords = K::kWords;
     bool below = kWords % 2 == 1 && word(kWords - 1) < key.words[kWords - 1];

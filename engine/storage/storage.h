@@ -23,7 +23,7 @@ class Storage;
 
 enum class IndexKind : std::uint8_t { hash, ordered };
 
-/// What tables have in common that the same code can serve: see visit_table().
+/// The common properties of tables that the same code can serve: see visit_table().
 struct TableKind {
   IndexKind index;
   std::uint8_t key_words;
@@ -31,7 +31,7 @@ struct TableKind {
   bool operator==(const TableKind&) const = default;
 };
 
-/// What storage needs to know of a table of any type.
+/// The interface of a table of any type to the storage.
 template <class M>
 class TableBase {
  public:
@@ -44,7 +44,7 @@ class TableBase {
 
   /// Takes a record that is marked dead out of the index and retires it.
   virtual void unlink(int worker, Record<M>* record) = 0;
-  /// The record's place in its table for an order of locking: equal words, unknown order.
+  /// The record's rank in its table for ordered locking; equal words mean an unknown order.
   [[nodiscard]] virtual std::uint64_t order_of(const Record<M>* record) const = 0;
   /// The record's key in one word (see word_of()).
   [[nodiscard]] virtual std::uint64_t key_word(const Record<M>* record) const = 0;
@@ -53,16 +53,16 @@ class TableBase {
   [[nodiscard]] TableKind kind() const { return kind_; }
   [[nodiscard]] std::size_t row_bytes() const { return row_bytes_; }
 
-  /// Its place in Storage::tables().
+  /// Its index in Storage::tables().
   [[nodiscard]] std::uint8_t number() const { return number_; }
 
   /// Whether snapshot transactions may read this table.
   [[nodiscard]] bool in_snapshots() const { return in_snapshots_; }
 
-  /// The table's place in the workload's order of locking (see LockOrder); set once, at set-up.
+  /// The table's rank in the workload's locking order (see LockOrder); set once, at set-up.
   [[nodiscard]] std::uint32_t lock_rank() const { return lock_rank_; }
   void set_lock_rank(std::uint32_t rank) { lock_rank_ = rank; }
-  /// Some transaction type writes the table; one that nobody writes needs no locks.
+  /// Whether a transaction type writes the table; a table that is never written needs no locks.
   [[nodiscard]] bool written() const { return written_; }
   void set_written(bool written) { written_ = written; }
 
@@ -80,8 +80,8 @@ class TableBase {
 
 /// Memory, epochs and reclamation of one database.
 ///
-/// Worker numbers run from 0; each is used by one thread at a time. Everything handed out is freed
-/// when the storage dies, without running destructors.
+/// Workers are numbered from 0; each is used by one thread at a time. All memory is freed when the
+/// storage is destroyed, without running destructors.
 template <Machine M>
 class Storage {
  public:
@@ -90,8 +90,8 @@ class Storage {
         epochs_(max_workers),
         shares_(new Share[static_cast<std::size_t>(max_workers)]) {
     if constexpr (M::kSingleThreaded) {
-      // Many workers that add little each, in short runs: clearing a huge page would take longer.
-      // The first one loads the database.
+      // Workers other than the first allocate little, in short runs: clearing a huge page would
+      // take longer. The first worker loads the database.
       for (int worker = 1; worker < workers_; ++worker) {
         shares_[worker].arena.use_pages(Pages::Size::small);
         shares_[worker].lists.use_pages(Pages::Size::small);
@@ -101,7 +101,7 @@ class Storage {
 
   [[nodiscard]] int max_workers() const { return workers_; }
 
-  /// Every table registers itself.
+  /// Called by every table for itself.
   void add_table(TableBase<M>* table) {
     table->number_ = static_cast<std::uint8_t>(tables_.size());
     tables_.push_back(table);
@@ -114,8 +114,8 @@ class Storage {
   [[nodiscard]] bool keeps_snapshots() const { return keeps_snapshots_; }
   void keep_snapshots() { keeps_snapshots_ = true; }
 
-  /// Where a protocol orders transactions by timestamps: its last one given out; else nullptr. Set
-  /// while no transaction runs.
+  /// The last timestamp issued where a protocol orders transactions by timestamps; else nullptr.
+  /// Set while no transaction runs.
   [[nodiscard]] const Shared<M, std::uint64_t>* timestamps() const { return timestamps_; }
   void order_by_timestamps(const Shared<M, std::uint64_t>* last) { timestamps_ = last; }
 
@@ -123,12 +123,12 @@ class Storage {
     return shares_[worker].arena.allocate(bytes);
   }
 
-  /// Frees a block nobody else has seen.
+  /// Frees a block that no other worker has seen.
   void release(int worker, void* block, std::size_t bytes) {
     shares_[worker].arena.release(block, bytes);
   }
 
-  /// Frees a block that is no longer reachable, once every worker that may still hold it is done.
+  /// Frees a block that is no longer reachable, once no worker can still hold it.
   void retire(int worker, void* block, std::size_t bytes) {
     shares_[worker].retired.push_back({epochs_.current(), block, bytes});
   }
@@ -138,11 +138,11 @@ class Storage {
     shares_[worker].versions.push_back({epoch, block, bytes});
   }
 
-  /// Takes a deleted record out of its table once no snapshot reader can want its past, if it still
-  /// is deleted then. The caller has locked it, and will leave it with the TID word `word`.
+  /// Takes a deleted record out of its table once no snapshot reader needs its past, if it is still
+  /// deleted then. The caller has locked it, and will leave it with the TID word `word`.
   ///
-  /// A record that lives again and is deleted again is unlinked by whoever undertook it first: two
-  /// who hold the same record would have no way to tell that the other has freed it.
+  /// A record that is revived and deleted again is unlinked by the first worker that scheduled it:
+  /// two workers that held the same record could not tell that the other has freed it.
   void unlink_later(int worker, TableBase<M>* table, Record<M>* record, std::uint64_t word) {
     if (record->past.to_unlink() && !seeded<M>(SeededFault::unlink_twice)) return;
     record->past.set_to_unlink(true);
@@ -152,7 +152,7 @@ class Storage {
   /// Takes a record that is absent under `word` out of its table, at once.
   void unlink_if_still(int worker, TableBase<M>* table, Record<M>* record, std::uint64_t word);
 
-  /// A transaction boundary: announces it, advances the epoch if due, reclaims what has come due.
+  /// A transaction boundary: announces it, advances the epoch if due, reclaims what is due.
   void boundary(int worker, typename M::Ticks now) {
     epochs_.advance_if_due(now);
     if (epochs_.enter(worker) || seeded<M>(SeededFault::early_reclamation)) [[unlikely]]
@@ -161,9 +161,9 @@ class Storage {
 
   void leave(int worker) { epochs_.leave(worker); }
 
-  /// Reclaims everything the workers left behind. Quiescent: no transaction is running.
+  /// Reclaims everything the workers have retired. Quiescent: no transaction is running.
   void drain() {
-    // The versions go; so later snapshots must include every commit there has been.
+    // The old versions are freed, so later snapshots must include every commit so far.
     const std::uint64_t newest = epochs_.current();
     while (Epochs<M>::snapshot_of(epochs_.current()) < newest) {
       const bool advanced = epochs_.advance(M::now());
@@ -206,7 +206,7 @@ class Storage {
   using Queue = std::deque<T, ArenaAllocator<T>>;
   struct alignas(64) Share {
     Arena arena;
-    Arena lists;  ///< apart, for they are no part of the database
+    Arena lists;  ///< separate: they are no part of the database
     Queue<Retired> retired{ArenaAllocator<Retired>(lists)};
     Queue<Retired> versions{ArenaAllocator<Retired>(lists)};
     Queue<Unlink> unlinks{ArenaAllocator<Unlink>(lists)};

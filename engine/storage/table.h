@@ -15,14 +15,14 @@
 
 namespace heddle {
 
-/// The words of a record's key, which lies behind its row.
+/// The words of a record's key, which is stored after its row.
 template <class M>
 [[nodiscard]] const std::uint64_t* key_words_of(const TableBase<M>& table,
                                                 const Record<M>* record) {
   return reinterpret_cast<const std::uint64_t*>(record->payload() + table.row_bytes());
 }
 
-/// A table as far as its rows' columns do not matter: records of one size behind one index.
+/// A table without the types of its rows' columns: records of one size behind one index.
 ///
 /// @tparam K     Key<N>, compared word by word
 /// @tparam IndexOf HashIndex (points) or OrderedIndex (points and scans)
@@ -68,7 +68,7 @@ class KeyedTable : public TableBase<M> {
     return word_of(key_of(record));
   }
 
-  /// A record nobody sees yet, its payload unset.
+  /// A record that no other worker can see yet, its payload unset.
   [[nodiscard]] Record<M>* make_record(int worker, const K& key, std::uint64_t word) {
     return make_record(worker, key, word, this->row_bytes());
   }
@@ -90,7 +90,7 @@ class KeyedTable : public TableBase<M> {
     (void)result;
   }
 
-  /// Quiescent: f(key, row) for every committed row; in key order where the index has one.
+  /// Quiescent: f(key, row) for every committed row; in key order where the index is ordered.
   template <class F>
   void for_each_row(F f) const {
     index_.for_each([&f](const K& key, const Record<M>* record) {
@@ -105,7 +105,7 @@ class KeyedTable : public TableBase<M> {
   }
 
  protected:
-  /// Behind the row, whose size a caller may know better than the table: at compile time.
+  /// The key is behind the row, whose size a caller may know at compile time.
   [[nodiscard]] static const K& key_behind(const Record<M>* record, std::size_t row_bytes) {
     return *reinterpret_cast<const K*>(record->payload() + row_bytes);
   }
@@ -129,7 +129,7 @@ class KeyedTable : public TableBase<M> {
 
 /// A table whose rows are all of one plain struct.
 ///
-/// @tparam V a multiple of 8 bytes
+/// @tparam V its size is a multiple of 8 bytes
 template <class M, class K, class V, template <class, class> class IndexOf>
 class Table final : public KeyedTable<M, K, IndexOf> {
   static_assert(std::is_trivially_copyable_v<V> && sizeof(V) % 8 == 0 && alignof(V) <= 16);
@@ -141,7 +141,7 @@ class Table final : public KeyedTable<M, K, IndexOf> {
   Table(Storage<M>& storage, std::string name, std::size_t expected_rows)
       : Base(storage, std::move(name), sizeof(V), expected_rows) {}
 
-  // As the base has them, for a size that the compiler knows.
+  // As in the base class, for a size known at compile time.
   [[nodiscard]] static constexpr std::size_t record_bytes() {
     return Base::record_bytes_of(sizeof(V));
   }
@@ -156,7 +156,7 @@ class Table final : public KeyedTable<M, K, IndexOf> {
     Base::load(key, reinterpret_cast<const std::byte*>(&value));
   }
 
-  /// Quiescent: f(key, value) for every committed row; in key order where the index has one.
+  /// Quiescent: f(key, value) for every committed row; in key order where the index is ordered.
   template <class F>
   void for_each(F f) const {
     Base::for_each_row(

@@ -11,7 +11,7 @@ namespace heddle {
 
 template <class M, class... Tables>
 struct TableKindList {
-  /// Calls f(table) for the table as one of `Tables`; its kind must be among them.
+  /// Calls f(table) with the table's actual type, one of `Tables`; its kind must be among them.
   template <class F>
   static void visit(TableBase<M>& table, F f) {
     const bool known = ((is<Tables>(table) && (f(static_cast<Tables&>(table)), true)) || ...);
@@ -26,8 +26,8 @@ struct TableKindList {
   }
 };
 
-/// The kinds of tables that workloads use: a new one is a line here. What is compiled once a kind,
-/// instead of once a table, is compiled for these (protocol/any_transaction.h).
+/// The kinds of tables that workloads use: a new kind is one line here. Code compiled once per
+/// kind, not once per table, is instantiated for these (protocol/any_transaction.h).
 template <class M>
 using TableKinds = TableKindList<M, KeyedTable<M, Key1, HashIndex>, KeyedTable<M, Key3, HashIndex>,
                                  KeyedTable<M, Key1, OrderedIndex>>;

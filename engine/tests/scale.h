@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-/// How long tests are. They are written for `make test`, which must be quick; HEDDLE_TEST_SCALE
+/// The length of tests. They are written for `make test`, which must be quick; HEDDLE_TEST_SCALE
 /// multiplies their lengths, and `make test-full` sets it to 10.
 namespace heddle::test {
 

@@ -51,7 +51,7 @@ inline Compiled validating(const Signature& signature, bool everywhere) {
               });
 }
 
-/// Everything dirty, public and validated at once, and nobody waited for: what goes wrong most.
+/// Everything dirty, public and validated at once, without waits: the most error-prone table.
 inline Compiled reckless(const Signature& signature) {
   return make("reckless", signature, [](auto, auto, const AccessSpec& access) {
     return PolicyRow{.wait = {},
@@ -75,8 +75,8 @@ inline Compiled two_phase_locking_star(const Signature& signature) {
   });
 }
 
-/// As IC3: before an access to a table, dependencies must have finished theirs with it; what is
-/// done with a table is exposed at its last access in a row.
+/// As IC3: before an access to a table, dependencies must have finished their accesses to it;
+/// the accesses to a table become visible at the last of consecutive ones.
 inline Compiled ic3(const Signature& signature) {
   return make("ic3", signature, [&](std::size_t type, std::size_t at, const AccessSpec& access) {
     const auto& accesses = signature.types[type].accesses;
@@ -98,8 +98,8 @@ inline Compiled ic3(const Signature& signature) {
   });
 }
 
-/// A table of cells drawn at random. How likely each kind of cell is to be set is drawn as well, so
-/// that tables that wait for everything, for nothing, and all between come up.
+/// A table of cells drawn at random. The probability that a kind of cell is set is drawn as well,
+/// so that tables that wait for everything, for nothing, and all between occur.
 inline Compiled random(const Signature& signature, std::uint64_t seed) {
   Random draw = Random::stream(seed, 71);
   const double waits = draw.unit() * draw.unit();

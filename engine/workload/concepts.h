@@ -17,9 +17,8 @@
 
 namespace heddle {
 
-/// A workload on a machine: its tables, what it draws, and its stored procedures. `execute` and
-/// `query` are templates over the transaction; the concept looks at them with two of their
-/// arguments.
+/// A workload on a machine: its tables, its inputs, and its stored procedures. `execute` and
+/// `query` are templates over the transaction; the concept checks them with two of their arguments.
 template <class W, class M>
 concept Workload = requires(W& workload, const W& constant, Storage<M>& storage, Random& random,
                             const OptionMap& options, const typename W::Options& parsed,
@@ -42,8 +41,8 @@ concept Workload = requires(W& workload, const W& constant, Storage<M>& storage,
 };
 
 /// A workload whose transactions pass hints. `hints` appends those of an input: it reads nothing
-/// else and costs a few instructions. A type that runs on a snapshot passes none: it conflicts with
-/// no other.
+/// else and takes a few instructions. A type that runs on a snapshot passes none, because it
+/// conflicts with no other.
 template <class W>
 concept HasHints = requires(const W& workload, const typename W::Input& input, Hints& hints) {
   workload.hints(input, hints);
@@ -56,8 +55,8 @@ concept HasShares = requires(const W& workload, int type) {
   { workload.share(type) } -> std::same_as<double>;
 };
 
-/// A workload that can be an open loop: Inputs::open_loop() and what follows it there say what the
-/// functions do.
+/// A workload that can be an open loop: Inputs::open_loop() and the functions after it document
+/// these.
 template <class W>
 concept HasArrivals = requires(const W& workload, int worker, double us) {
   { workload.open_loop() } -> std::same_as<bool>;

@@ -22,9 +22,9 @@
 
 namespace heddle {
 
-/// Epinions (OLTP-Bench: Difallah et al., VLDB 2013): what a site of product reviews does, in five
-/// transaction types that read and four that change one thing, with few popular users and items, as
-/// the SMF paper has it (VLDB 2024, §5).
+/// Epinions (OLTP-Bench: Difallah et al., VLDB 2013): a product-review site with five transaction
+/// types that read and four that make one change, with few popular users and items, as in the SMF
+/// paper (VLDB 2024, §5).
 template <class M>
 class Epinions {
  public:
@@ -43,7 +43,7 @@ class Epinions {
   Epinions(Storage<M>& storage, const Options& options)
       : options_(options), tables_(storage, options), generator_(options) {}
 
-  /// The seed decides who reviewed what and who trusts whom, and every text and rating.
+  /// The seed determines the reviewers, the trust edges, and every text and rating.
   void load(std::uint64_t seed) { tables_.load(options_, seed); }
 
   void generate(Random& random, int /*worker*/, int /*workers*/, std::uint64_t /*now_us*/,
@@ -71,7 +71,7 @@ class Epinions {
     return epinions::Queries(txn, tables_, input, options_.reads).run();
   }
 
-  /// One line a violation. Quiescent only.
+  /// One line per violation. Quiescent only.
   [[nodiscard]] std::vector<std::string> check() const {
     return epinions::ConsistencyCheck<M>(tables_, options_).run();
   }

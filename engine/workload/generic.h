@@ -24,9 +24,9 @@
 
 namespace heddle {
 
-/// A workload made to be checked: two tables of few rows, and transaction types drawn at random
-/// that do everything a stored procedure may, in all orders. Half of the rows are there to begin
-/// with. No two writes are alike, so that what is read tells which it was.
+/// A workload for tests of the engine: two tables of few rows, and transaction types drawn at
+/// random that use every operation of a stored procedure, in all orders. Half of the rows exist at
+/// the start. No two writes have the same content, so that a read identifies its write.
 template <class M>
 class Generic {
  public:
@@ -34,7 +34,7 @@ class Generic {
   static constexpr std::string_view kName = "generic";
 
   struct Input {
-    std::uint64_t stamp;  ///< of what it writes
+    std::uint64_t stamp;  ///< of its writes
     std::array<std::uint32_t, generic::kSlots> ordered;
     std::array<std::uint32_t, generic::kSlots> hash;
     std::uint8_t type;
@@ -121,7 +121,7 @@ class Generic {
     return Outcome::commit;
   }
 
-  /// Records in the indexes that are no rows: placeholders and dead records left behind. Quiescent.
+  /// Index entries that are not rows: placeholders and dead records left behind. Quiescent.
   [[nodiscard]] std::vector<std::string> check() const {
     std::vector<std::string> violations;
     const auto look_for_leavings = [&violations](const auto& table) {
@@ -173,7 +173,7 @@ class Generic {
     }
   }
 
-  /// A row that is not there leaves the rest of the step undone.
+  /// If the row does not exist, the rest of the step is skipped.
   template <class P, class Txn, class T>
   void take_with(Txn& txn, T& table, const Slots& slots, const generic::Step& step,
                  std::uint64_t stamp, Record<M>* found) {
@@ -228,7 +228,7 @@ class Generic {
 
   static AccessId second(AccessId state) { return static_cast<AccessId>(state + 1); }
 
-  /// Thinks for a moment now and then.
+  /// Sometimes waits for a moment.
   void think(std::uint64_t stamp) const {
     if (options_.pauses == 0) return;
     const std::uint64_t draw = Random(stamp).next();

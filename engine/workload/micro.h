@@ -77,7 +77,7 @@ class Micro {
     cold_.skip_snapshots();
   }
 
-  /// Every record starts out alike: nothing is left to the seed.
+  /// Every record has the same initial value: the seed has no effect.
   void load(std::uint64_t /*seed*/) {
     load_table(hot_, options_.hot_records);
     load_table(cold_, options_.records);
@@ -92,7 +92,7 @@ class Micro {
       input.rows[i] = static_cast<std::uint32_t>(random.below(options_.records));
     }
     input.rows.back() = static_cast<std::uint32_t>(random.below(options_.own_records));
-    // Rows are visited in one global order, by which two-phase locking avoids aborts (§7.1).
+    // Rows are visited in one global order, so that two-phase locking avoids aborts (§7.1).
     std::sort(input.rows.begin() + 1, input.rows.end() - 1);
   }
 
@@ -113,7 +113,8 @@ class Micro {
       }
     });
     AccessId state = first_state(input);
-    // +1 and -1 in turn: what the hot table gains the own tables lose, the large one is left at 0.
+    // +1 and -1 in turn: the gains of the hot table are the losses of the own tables; the large one
+    // stays at 0.
     std::int64_t change = 1;
     for (std::size_t i = 0; i < kAccesses; ++i) {
       Rows& table = table_of(i, input);
@@ -135,7 +136,7 @@ class Micro {
     return Outcome::rollback;
   }
 
-  /// What the tables' numbers add up to. Quiescent only.
+  /// Checks the sums of the tables' numbers. Quiescent only.
   [[nodiscard]] std::vector<std::string> check() const {
     const std::int64_t hot = sum_of(hot_);
     const std::int64_t cold = sum_of(cold_);

@@ -10,8 +10,8 @@
 
 namespace heddle {
 
-/// How often each of a workload's transaction types is drawn: shares in percent, in the order of
-/// the types, each an option of the type's name.
+/// The mix of a workload's transaction types: shares in percent, in the order of the types, each an
+/// option named as the type.
 template <std::size_t N>
 struct Mix {
   using Names = std::array<std::string_view, N>;
@@ -26,7 +26,7 @@ struct Mix {
     }
   }
 
-  /// Refuses shares that do not add up to 100.
+  /// Rejects shares that do not add up to 100.
   void validate(const OptionReader& reader, const Names& names) const {
     int sum = 0;
     std::string all;
@@ -37,7 +37,7 @@ struct Mix {
     if (sum != 100) reader.reject(all, std::to_string(sum), "shares that add up to 100");
   }
 
-  /// A type's number.
+  /// Draws a type's number.
   [[nodiscard]] std::size_t draw(Random& random) const {
     auto card = static_cast<int>(random.below(100));
     std::size_t type = 0;

@@ -7,7 +7,7 @@
 namespace heddle {
 
 /// A row of `Bytes` bytes, rounded up to whole words. Its first and its last word hold the same
-/// number, 0 at first, so that a torn read or write shows; what lies between is ballast.
+/// number, initially 0, so that a torn read or write is detected; the words between are padding.
 template <std::size_t Bytes>
 struct NumberedRow {
   std::array<std::int64_t, (Bytes + 7) / 8> words;

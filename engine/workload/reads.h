@@ -8,9 +8,9 @@
 
 namespace heddle {
 
-/// How the transaction types of a workload that only read are run: with the others, so that they
-/// have states and conflict, or on snapshots, where they are late by an epoch and never abort.
-/// They are the last of the workload's types.
+/// How a workload's read-only types run: together with the others, so that they have states and
+/// conflict, or on snapshots, where they are one epoch late and never abort. They are the last of
+/// the workload's types.
 struct Reads {
   bool on_snapshots = false;
 
@@ -23,7 +23,7 @@ struct Reads {
   /// The state of an access of such a type.
   [[nodiscard]] AccessId state(AccessId state) const { return on_snapshots ? kNoState : state; }
 
-  /// The types that a policy decides about.
+  /// The types for which a policy decides.
   [[nodiscard]] Signature decided(Signature all, std::size_t writing_types) const {
     if (on_snapshots) all.types.resize(writing_types);
     return all;

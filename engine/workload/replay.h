@@ -30,12 +30,12 @@
 namespace heddle {
 
 /// A part of a trace, replayed: the recorded transactions with their recorded inputs, as fast as
-/// the workers can (Polyjuice, OSDI 2021, §7.6 and §9), or when they arrived in the trace.
+/// the workers can (Polyjuice, OSDI 2021, §7.6 and §9), or at their times in the trace.
 ///
-/// Sessions are replayed over and over, in rounds. A row that an insert of the trace brings is
-/// another row in every round, so that the insert is one in every round. What is done to a row
-/// that is not there, because another worker has not come to its insert yet or has deleted it
-/// before, finds nothing, and the transaction goes on.
+/// Sessions are replayed repeatedly, in rounds. A row that an insert of the trace creates is a
+/// different row in every round, so that the insert remains an insert. An access to a row that does
+/// not exist, because another worker has not reached its insert yet or has deleted it already,
+/// returns nothing, and the transaction continues.
 template <class M>
 class Replay {
  public:
@@ -67,7 +67,7 @@ class Replay {
     for (const replay::TableSpec& spec : program_->tables()) tables_.emplace_back(storage, spec);
   }
 
-  /// Every row starts out alike: nothing is left to the seed.
+  /// Every row has the same initial value: the seed has no effect.
   void load(std::uint64_t /*seed*/) {
     for (std::size_t table = 0; table < tables_.size(); ++table) {
       const auto number = static_cast<std::uint16_t>(table);
@@ -96,7 +96,7 @@ class Replay {
   [[nodiscard]] double begun() const { return static_cast<double>(shares_->given()); }
 
   static int type_of(const Input& input) { return input.type; }
-  /// As in the trace. A transaction that is held up holds its session back, not the others.
+  /// The share of a type in the trace. A delayed transaction delays its session, not the others.
   [[nodiscard]] double share(int type) const { return program_->share(type); }
   [[nodiscard]] static bool is_snapshot(int) { return false; }
 
@@ -128,7 +128,7 @@ class Replay {
     return Outcome::rollback;
   }
 
-  /// No row is torn, and those that are always there add up to 0. Quiescent only.
+  /// Checks that no row is torn, and that the rows that always exist add up to 0. Quiescent only.
   [[nodiscard]] std::vector<std::string> check() const {
     std::vector<std::string> violations;
     std::int64_t sum = 0;
@@ -152,7 +152,7 @@ class Replay {
   }
 
  private:
-  /// Its first and its last word hold the same number, 0 at first; what lies between is ballast.
+  /// Its first and its last word hold the same number, initially 0; the words between are padding.
   struct Row {
     std::array<std::int64_t, 8> words;
   };
@@ -160,7 +160,7 @@ class Replay {
   using Hashed = Table<M, Key1, Row, HashIndex>;
   using Ordered = Table<M, Key1, Row, OrderedIndex>;
 
-  /// One table of the trace, behind the index that it needs.
+  /// One table of the trace, with the index that it needs.
   struct Rows {
     Rows(Storage<M>& storage, const replay::TableSpec& spec) : name(spec.name) {
       const auto rows = static_cast<std::size_t>(spec.rows);
@@ -186,7 +186,7 @@ class Replay {
     }
   }
 
-  /// The copies of a row that rounds bring lie side by side, between its neighbours.
+  /// The copies of a row that rounds create are adjacent, between its neighbours.
   static Key1 key_of(std::uint64_t row, std::uint32_t round) { return make_key(row << 32 | round); }
 
   [[nodiscard]] Key1 key_of_access(const replay::Step& step, std::uint64_t access,
@@ -200,7 +200,7 @@ class Replay {
     return static_cast<AccessId>(step.state + (step.act == replay::Act::remove ? 1 : 0));
   }
 
-  /// A row that is not there, or is there already, leaves the access undone.
+  /// If the row does not exist, or exists already for an insert, the access is skipped.
   template <class Txn, class T>
   void make(Txn& txn, T& table, const replay::Step& step, std::uint64_t at, std::uint32_t round,
             Record<M>* found) {
@@ -245,7 +245,7 @@ class Replay {
   std::uint32_t scan_length_;
   replay::Rotation rotation_;
   std::optional<replay::Arrivals> arrivals_;
-  std::optional<replay::Shares> shares_;  ///< where there are arrivals
+  std::optional<replay::Shares> shares_;  ///< if there are arrivals
   std::vector<Rows> tables_;
 };
 

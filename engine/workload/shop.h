@@ -27,10 +27,11 @@
 namespace heddle {
 
 /// An online shop that serves the requests of a trace (Polyjuice, OSDI 2021, §7.6): CART and
-/// PURCHASE as stored procedures over stock, carts and orders, VIEW as a read of the past.
+/// PURCHASE as stored procedures over stock, carts and orders, VIEW as a snapshot read.
 ///
-/// Who is replayed by whom, and the rounds, are those of the workload `replay`. Of a trace it takes
-/// who asked for what of which product, in which order; the accesses are the procedures' own.
+/// The distribution of sessions and the rounds are those of the workload `replay`. It takes from a
+/// trace which session requested what for which product, in which order; the accesses are the
+/// procedures' own.
 template <class M>
 class Shop {
  public:
@@ -55,7 +56,7 @@ class Shop {
         tables_(storage, static_cast<std::size_t>(requests_->products()),
                 requests_->program().transactions(), requests_->has_views()) {}
 
-  /// The seed decides the prices, of which a replay program knows nothing. Carts and orders are
+  /// The seed determines the prices, which a replay program does not contain. Carts and orders are
   /// empty.
   void load(std::uint64_t seed) {
     for (std::uint64_t product = 0; product < requests_->products(); ++product) {
@@ -81,7 +82,7 @@ class Shop {
     return type >= static_cast<int>(shop::kPolicyTypes);
   }
 
-  /// The product that the request is about; what else is in the cart shows only when it is read.
+  /// The product of the request; the rest of the cart is known only when it is read.
   static void hints(const Input& input, Hints& hints) {
     if (input.type == shop::Type::view) return;
     hints.add(input.type == shop::Type::cart ? shop::kCartReserveStock : shop::kPurchaseSellStock,
@@ -97,7 +98,7 @@ class Shop {
     return shop::PurchaseTransaction(txn, tables_, input, initial_stock_).run(whole_cart_);
   }
 
-  /// VIEW: what a product costs, and how many are left.
+  /// VIEW: reads a product's price and stock.
   template <class Txn>
   Outcome query(Txn& txn, const Input& input) {
     const auto stock =
@@ -105,7 +106,7 @@ class Shop {
     return stock ? Outcome::commit : txn.stop();
   }
 
-  /// See docs/shop.md; one line a violation. Quiescent only.
+  /// See docs/shop.md; one line per violation. Quiescent only.
   [[nodiscard]] std::vector<std::string> check() const {
     return shop::ConsistencyCheck<M>(tables_, *requests_, initial_stock_).run();
   }

@@ -44,7 +44,7 @@ class SmallBank {
         tables_(storage, options.accounts, options.reads.on_snapshots),
         generator_(options) {}
 
-  /// The seed decides what customers begin with.
+  /// The seed determines the customers' initial balances.
   void load(std::uint64_t seed) {
     seed_ = seed;
     tables_.load(customers_, seed);
@@ -75,7 +75,7 @@ class SmallBank {
     return smallbank::read_balance(txn, tables_, input, reads_);
   }
 
-  /// One line a violation. Quiescent only.
+  /// One line per violation. Quiescent only.
   [[nodiscard]] std::vector<std::string> check() const {
     return smallbank::ConsistencyCheck<M>(tables_, customers_, seed_).run();
   }

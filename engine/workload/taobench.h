@@ -22,8 +22,8 @@
 
 namespace heddle {
 
-/// TAOBench (Cheng et al., VLDB 2022): reads and writes, of one row or of several, on a social
-/// graph of objects and edges, in the shape that the SMF paper (VLDB 2024, §5) gives of its
+/// TAOBench (Cheng et al., VLDB 2022): reads and writes, of one row or several, on a social graph
+/// of objects and edges, with the properties that the SMF paper (VLDB 2024, §5) gives for its
 /// workload T.
 template <class M>
 class TaoBench {
@@ -46,7 +46,7 @@ class TaoBench {
         tables_(storage, options.objects, options.reads.on_snapshots),
         generator_(options) {}
 
-  /// Every row starts out alike: nothing is left to the seed.
+  /// Every row has the same initial value: the seed has no effect.
   void load(std::uint64_t /*seed*/) { tables_.load(graph_); }
 
   void generate(Random& random, int /*worker*/, int /*workers*/, std::uint64_t /*now_us*/,
@@ -72,7 +72,7 @@ class TaoBench {
     return taobench::run_reads(txn, tables_, input, reads_);
   }
 
-  /// One line a violation. Quiescent only.
+  /// One line per violation. Quiescent only.
   [[nodiscard]] std::vector<std::string> check() const {
     return taobench::ConsistencyCheck<M>(tables_, graph_).run();
   }

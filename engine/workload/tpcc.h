@@ -28,11 +28,11 @@
 
 namespace heddle {
 
-/// TPC-C, to the specification v5.11, as stored procedures.
+/// TPC-C, according to the specification v5.11, as stored procedures.
 ///
-/// What differs from a published TPC-C run: terminals have no keying and think times (clause
-/// 5.2.5), Delivery is not queued but part of the mix, and of what a terminal would display only
-/// what has to be computed is computed. Throughputs are not tpmC.
+/// Differences from a published TPC-C run: terminals have no keying and think times (clause 5.2.5),
+/// Delivery is not queued but part of the mix, and of a terminal's display only the values that
+/// must be computed are computed. Throughputs are not tpmC.
 template <class M>
 class Tpcc {
  public:
@@ -54,7 +54,8 @@ class Tpcc {
         tables_(storage, warehouses_),
         generator_(options, storage.max_workers()) {}
 
-  /// Populates the tables. The seed decides the rows, and the constants of NURand in later inputs.
+  /// Populates the tables. The seed determines the rows, and the constants of NURand in later
+  /// inputs.
   void load(std::uint64_t seed) {
     Random random = Random::stream(seed, 0);
     const auto constants = tpcc::NurandConstants::draw(random);
@@ -92,7 +93,7 @@ class Tpcc {
       case tpcc::Type::order_status:
       case tpcc::Type::stock_level: break;
     }
-    assert(false && "queries go to query()");
+    assert(false && "queries are run by query()");
     return Outcome::rollback;
   }
 
@@ -107,7 +108,7 @@ class Tpcc {
     return tpcc::stock_level(txn, tables_, input.stock_level, output);
   }
 
-  /// Clause 3.3.2 and more, one line a violation. Quiescent only.
+  /// Clause 3.3.2 and more, one line per violation. Quiescent only.
   [[nodiscard]] std::vector<std::string> check() const {
     return tpcc::ConsistencyCheck<M>(tables_, warehouses_).run();
   }

@@ -25,8 +25,8 @@
 
 namespace heddle {
 
-/// YCSB (Cooper et al., SoCC 2010), several operations to a transaction, as the literature on
-/// in-memory concurrency control runs it: whole records are read and written, keys are Zipfian and
+/// YCSB (Cooper et al., SoCC 2010) with several operations per transaction, as in the literature on
+/// in-memory concurrency control: whole records are read and written, keys are Zipfian and
 /// scattered over the table.
 template <class M>
 class Ycsb {
@@ -35,7 +35,7 @@ class Ycsb {
   using Input = ycsb::Input;
   static constexpr std::string_view kName = "ycsb";
 
-  /// The same for every option: what has no share is never reached.
+  /// The same for every option: operations without a share never occur.
   static Signature signature(const Options&) {
     const std::string table = "USERTABLE";
     return {.workload = std::string(kName),
@@ -57,8 +57,8 @@ class Ycsb {
         database_(make_database(storage, options)),
         generator_(options, workers_) {}
 
-  /// Every record starts out alike: nothing but the inputs that are drawn beforehand is left to the
-  /// seed.
+  /// Every record has the same initial value: the seed determines only the inputs that are drawn
+  /// beforehand.
   void load(std::uint64_t seed) {
     std::visit([](auto& database) { database->load(); }, database_);
     if (options_.drawn > 0) drawn_.emplace(generator_, options_, workers_, seed);
@@ -86,7 +86,7 @@ class Ycsb {
     return Outcome::rollback;
   }
 
-  /// No record is torn, missing, or off the sum. Quiescent only.
+  /// Checks that no record is torn or missing, and that the sum is 0. Quiescent only.
   [[nodiscard]] std::vector<std::string> check() const {
     return std::visit([](const auto& database) { return database->check(); }, database_);
   }
@@ -94,7 +94,7 @@ class Ycsb {
  private:
   using Hashed = ycsb::Database<M, HashIndex>;
   using Ordered = ycsb::Database<M, OrderedIndex>;
-  /// The index is compiled in: which one runs is decided once a transaction.
+  /// The index is compiled in: the variant is selected once per transaction.
   using AnyDatabase = std::variant<std::unique_ptr<Hashed>, std::unique_ptr<Ordered>>;
 
   static AnyDatabase make_database(Storage<M>& storage, const Options& options) {
@@ -109,7 +109,7 @@ class Ycsb {
   int workers_;
   AnyDatabase database_;
   ycsb::InputGenerator generator_;
-  /// A worker changes what is its own only: generating is const towards everything shared.
+  /// A worker writes only its own part: generating is const towards everything shared.
   mutable std::optional<ycsb::DrawnInputs> drawn_;
 };
 

@@ -17,13 +17,14 @@ namespace heddle {
 /// theta >= 0 (0 is uniform), in about 25 instructions.
 ///
 /// The customary generator (Gray et al., "Quickly generating billion-record synthetic databases",
-/// SIGMOD 1994) is an approximation that divides by 1 - theta, so it fails at theta = 1, which the
-/// micro-benchmark needs; it also sums n terms at set-up and takes a power for each draw. Here the
-/// ranks are grouped into bins, one rank a bin at the head and wider ones towards the tail. A bin
-/// is drawn by the alias method (Vose, IEEE TSE 17(9), 1991), weighted as if all its ranks were as
-/// likely as its first; then a rank of the bin, uniformly; then the rank is kept with the
-/// probability by which the weight overrated it, which is at least (1 - 1/32)^theta. Rejection
-/// makes the result exact, and all but few draws are accepted without computing a power.
+/// SIGMOD 1994) is an approximation that divides by 1 - theta. It therefore fails at theta = 1,
+/// which the micro-benchmark needs; it also sums n terms at set-up and computes a power for each
+/// draw. Here the ranks are grouped into bins, one rank per bin at the head and wider ones towards
+/// the tail. A bin is drawn by the alias method (Vose, IEEE TSE 17(9), 1991), weighted as if all
+/// its ranks were as likely as its first. Then a rank of the bin is drawn uniformly. The rank is
+/// accepted with the probability by which the weight overrated it, which is at least (1 -
+/// 1/32)^theta. Rejection makes the result exact, and nearly all draws are accepted without
+/// computing a power.
 class Zipf {
  public:
   Zipf(std::uint64_t n, double theta) : theta_(theta) {
@@ -58,7 +59,7 @@ class Zipf {
   struct Bin {
     std::uint64_t first;       // its first, hence likeliest, rank
     std::uint64_t size;        // its number of ranks
-    double least_kept;         // with what probability its last rank is kept
+    double least_kept;         // the probability that its last rank is accepted
     std::uint64_t stay_below;  // alias method: keep this bin if the fraction is below ...
     std::size_t alias;         // ... else take this one
   };
@@ -113,7 +114,7 @@ class Zipf {
         poor.push_back(donor);
       }
     }
-    // What is left has share 1 up to rounding and keeps itself.
+    // The remaining bins have share 1 up to rounding and keep themselves.
   }
 
   double theta_;
@@ -121,8 +122,8 @@ class Zipf {
 };
 
 /// A permutation of [0, n) that spreads neighbouring ranks far apart, so that the hot ranks of a
-/// skewed distribution do not sit side by side in a table. Steps of about n / golden ratio, made
-/// coprime to n: a bijection, whereas hashing modulo n would merge ranks and change the skew.
+/// skewed distribution are not adjacent in a table. Steps of about n / golden ratio, made coprime
+/// to n: a bijection, whereas hashing modulo n would merge ranks and change the skew.
 class Scatter {
  public:
   explicit Scatter(std::uint64_t n) : n_(n), step_(coprime_step(n)) {

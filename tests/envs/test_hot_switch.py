@@ -22,11 +22,11 @@ def run(rates: Sequence[float], times: Sequence[float], seconds: float = 1.0) ->
 
 
 def only(rates: Sequence[float], at: float) -> HotSwitch:
-    (found,) = judged(run(rates, [at]), "old", ["new"])
+    (found,) = validated(run(rates, [at]), "old", ["new"])
     return found
 
 
-def judged(result: Result, first: str, names: Sequence[str]) -> list[HotSwitch]:
+def validated(result: Result, first: str, names: Sequence[str]) -> list[HotSwitch]:
     found = judge_switches(result, first, names)
     return [one for one in found if isinstance(one, HotSwitch)]
 
@@ -84,7 +84,7 @@ def test_what_never_settles_says_so() -> None:
 
 def test_several_switches_each_with_its_neighbours() -> None:
     result = run([100] * 4 + [200] * 4 + [100] * 4, [4.0, 8.0])
-    up, down = judged(result, "a", ["b", "c"])
+    up, down = validated(result, "a", ["b", "c"])
     assert (up.before, up.after, down.before, down.after) == ("a", "b", "b", "c")
     assert (up.steady_after, down.steady_after) == (200, 100)
     assert not up.dips

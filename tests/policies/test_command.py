@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from policies import Signature, build_seed, from_json, load, save, workload_signature
-from policies.command import policy
+from trainer.command.policy import policy
 
 PUBLISHED = [
     *("slots", "4", "decrease", *["2 2 2"] * 3, "increase", *["2 2 2"] * 3, "access"),

@@ -61,7 +61,7 @@ def test_import_says_what_became_of_every_row(log: Path, out: Path) -> None:
     for words in ("cart", "3.0", "views, which only read", "wrong number of values"):
         assert words in done.stdout
     assert done.stdout.endswith(f"{out}: 2 transactions on 2019-10-01 (UTC)\n")
-    assert "no user_id, 1 row, such as\n  log.csv:5: user_id is ''" in done.stderr
+    assert "no user_id, 1 row, for example\n  log.csv:5: user_id is ''" in done.stderr
     manifest = open_trace(out).manifest
     assert manifest.name == "shop"
     assert manifest.synthetic is False
@@ -93,9 +93,9 @@ def test_programs_read_what_became_of_every_row(log: Path, out: Path) -> None:
 @pytest.mark.parametrize(
     ("formats", "told"),
     [
-        (["json"], "--format: name what the log is: ecommerce, "),
-        (["ecommerce", "access-log"], "--format: name one of ecommerce and access-log"),
-        (["ecommerce", "json", "table"], "--format: name one of json and table"),
+        (["json"], "--format: name the log's format: ecommerce, "),
+        (["ecommerce", "access-log"], "--format: give one of ecommerce and access-log"),
+        (["ecommerce", "json", "table"], "--format: give one of json and table"),
     ],
 )
 def test_formats_that_do_not_go_together(
@@ -129,7 +129,7 @@ def test_show_finds_what_is_damaged(tmp_path: Path) -> None:
     (path,) = folder.glob("*/*.parquet")
     path.write_bytes(path.read_bytes()[:50])
     assert f"error: {path}: is damaged or not Parquet" in fails("show", folder)
-    assert "is no trace: it has no trace.json" in fails("show", tmp_path)
+    assert "is not a trace: it has no trace.json" in fails("show", tmp_path)
 
 
 def test_strict_stops_at_the_first_bad_row_and_leaves_nothing(log: Path, out: Path) -> None:
@@ -140,12 +140,12 @@ def test_strict_stops_at_the_first_bad_row_and_leaves_nothing(log: Path, out: Pa
 
 def test_a_trace_is_not_replaced_unasked(log: Path, out: Path) -> None:
     run("import", "-f", "ecommerce", log, out)
-    assert "exists already; name another folder, or say --replace" in fails(
+    assert "already exists; name another folder, or give --replace" in fails(
         "import", "-f", "ecommerce", log, out
     )
     assert run("import", "-f", "ecommerce", "--with-views", "--replace", log, out).exit_code == 0
     assert open_trace(out).manifest.types[-1].name == "view"
-    assert "is no trace, so it is not replaced" in fails(
+    assert "is not a trace and is not replaced" in fails(
         "import", "-f", "ecommerce", "--replace", log, out.parent
     )
 
@@ -155,7 +155,7 @@ def test_nothing_to_import(log: Path, out: Path) -> None:
     message = fails("import", "-f", "ecommerce", log, out)
     assert "all rows were left out: views, which only read: 1" in message
     log.write_text(f"{HEADER}\n")
-    assert "the log has no row" in fails("import", "-f", "ecommerce", log, out)
+    assert "the log has no rows" in fails("import", "-f", "ecommerce", log, out)
     assert not out.exists()
 
 
@@ -164,7 +164,7 @@ def test_what_is_typed_wrong(log: Path, out: Path) -> None:
     assert "Missing option '-f' / '--format'" in fails("import", log, out)
     assert "No such option" in fails("import", "-f", "ecommerce", "--mapping", "m", log)
     assert "no.csv: there is no such file" in fails("import", "-f", "ecommerce", "no.csv", out)
-    assert "SOURCE: none is named" in fails("import", "-f", "ecommerce", out)
+    assert "SOURCE: missing" in fails("import", "-f", "ecommerce", out)
     assert "there is no directory" in fails("import", "-f", "ecommerce", log, out / "below")
 
 
@@ -190,7 +190,7 @@ def test_names_that_are_not_utf_8(log: Path, tmp_path: Path) -> None:
     assert open_trace(tmp_path / "shop").manifest.source.files == ("l?g.csv",)
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/sh\xffp"))
     for typed in (("import", "-f", "ecommerce", source, folder), ("show", folder)):
-        assert "its name is not UTF-8; choose another" in fails(*typed)
+        assert "its name is not UTF-8; name another" in fails(*typed)
 
 
 def test_ctrl_c_leaves_nothing(log: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,5 +46,5 @@ def test_a_log_of_nothing_leaves_nothing(tmp_path: Path, mapping: Path) -> None:
 
 
 def test_an_unknown_format_is_answered_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(TraceError, match="no such format; there are ecommerce, access-log"):
+    with pytest.raises(TraceError, match="unknown format; choose one of ecommerce, access-log"):
         import_log("xml", [], tmp_path / "out")

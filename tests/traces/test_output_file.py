@@ -16,7 +16,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     with pytest.raises(TraceError, match=r"--json .*/pipe: is a device or a pipe; name a file"):
         refuse_bad_output(pipe, "--json")
-    with pytest.raises(FileExistsError, match="is no regular file"), replaced_atomically(pipe):
+    with pytest.raises(FileExistsError, match="is not a regular file"), replaced_atomically(pipe):
         pass
     assert pipe.is_fifo()
 

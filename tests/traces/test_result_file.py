@@ -46,8 +46,8 @@ def test_a_file_is_named_once() -> None:
     assert named_output(["output=a=b.csv"], None) == Path("a=b.csv")
     assert named_output([], None, Path("x")) == Path("x")
     for words, option in ((["output=a"], Path("b")), (["output=a", "output=b"], None)):
-        with pytest.raises(TraceError, match="is named already; name one file"):
+        with pytest.raises(TraceError, match="the output is already a; name one file"):
             named_output(words, option)
     for word in ("a.json", "output=", "out=a"):
-        with pytest.raises(TraceError, match=f"{word}: write output=FILE"):
+        with pytest.raises(TraceError, match=f"{word}: is not output=FILE or an option"):
             named_output([word])

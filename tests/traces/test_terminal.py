@@ -76,7 +76,7 @@ def test_a_bar_moves_the_cursor_and_nothing_else() -> None:
 def test_a_full_output_is_told_of_once() -> None:
     terminal = Terminal(io.TextIOWrapper(io.BufferedWriter(Full())), moving=False, needed=True)
     terminal.write("text")
-    with pytest.raises(OutputError, match="No space left on device; make room there"):
+    with pytest.raises(OutputError, match="No space left on device; free disk space there"):
         terminal.flush()
     terminal.write("more")
     terminal.flush()
@@ -103,7 +103,7 @@ def heddle(arguments: Sequence[str], redirected: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize(
     ("redirected", "reason"),
-    [(">/dev/full", "No space left on device; make room there"), (">&-", "it is closed")],
+    [(">/dev/full", "No space left on device; free disk space there"), (">&-", "it is closed")],
 )
 def test_an_output_that_takes_nothing_is_one_line(redirected: str, reason: str) -> None:
     code, error = heddle(["--version"], redirected)

@@ -13,14 +13,14 @@ from click.testing import CliRunner, Result
 
 from envs import trial_pool
 from envs.history import ENDS, History
+from envs.history_formats import FORMATS
 from envs.trial import Trial, Verdict, run_trial
 from envs.trial_plan import TrialPlan
 from envs.trial_pool import TrialPool
 from tests.scale import scaled
 from traces.terminal import OutputError
 from trainer.command import check as check_module
-from trainer.command.check import check
-from trainer.command.history import history
+from trainer.command.check import EXPORTS, check
 from trainer.command.main import heddle
 
 PLAN = TrialPlan(
@@ -293,8 +293,8 @@ def test_a_history_is_checked_and_written_for_others(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "serializable" in done.output
     output = tmp_path / "out.json"
-    told = CliRunner().invoke(history, [str(path), "--to", "dbcop", "-o", str(output)])
-    assert told.exit_code == 0, told.output
+    done = run("--export", "dbcop", f"history={path}", f"output={output}")
+    assert done.exit_code == 0, done.output
     assert json.loads(output.read_text())["info"] == "heddle"
 
 
@@ -309,7 +309,7 @@ def changed(path: Path, **columns: object) -> History:
 
 def exported(path: Path) -> Result:
     output = path.with_suffix(".json")
-    done = CliRunner().invoke(history, [str(path), "--to", "dbcop", f"output={output}"])
+    done = run("--export", "dbcop", f"history={path}", f"output={output}")
     assert "Traceback" not in done.output
     assert output.exists() == (done.exit_code == 0)
     return done
@@ -397,14 +397,32 @@ def test_files_that_are_no_trials_are_refused(tmp_path: Path) -> None:
         assert str(path) in done.output
 
 
-@pytest.mark.parametrize("command", ["check", "history", "timeline", "train", "evaluate"])
+def test_every_format_can_be_exported() -> None:
+    assert sorted(FORMATS) == list(EXPORTS)
+
+
+@pytest.mark.parametrize("command", ["check", "timeline", "train", "evaluate"])
 def test_examples_are_a_line_each(command: str) -> None:
     text = CliRunner().invoke(heddle, [command, "--help"]).output
     assert "\n  Example" in text
     assert f"\n    heddle {command} " in text
 
 
-def test_both_commands_are_listed() -> None:
-    text = CliRunner().invoke(heddle, ["--help"]).output
-    assert "check" in text
-    assert "history" in text
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (["output=out.json"], "--export: history= names no file"),
+        (["history=some.parquet"], "--export: output= names no file"),
+        (["history=some.parquet", "output=out.json", "seed=3"], "seed=: has no effect with"),
+        (["history=some.parquet", "output=out.json", "--format", "json"], "--format json: has no"),
+        (["history=some.parquet", "output=out.json"], "history=some.parquet: there is no such"),
+    ],
+)
+def test_an_export_needs_a_history_and_a_file(
+    typed: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run("--export", "dbcop", *typed)
+    assert done.exit_code == 2, done.output
+    assert message in done.output
+    assert not list(tmp_path.iterdir())

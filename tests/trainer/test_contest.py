@@ -76,7 +76,7 @@ def document() -> dict[str, Any]:
 
 
 def test_a_contest_of_two_methods(elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = run("contest", "sweep=mine", *FRESH)
+    done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 0, done.output
     (case,) = document()["cases"]
     names = [method["method"] for method in case["methods"]]
@@ -100,13 +100,13 @@ def test_a_contest_of_two_methods(elsewhere: ModuleType, monkeypatch: pytest.Mon
 
     with monkeypatch.context() as patch:
         patch.setattr(elsewhere.Session, "run", refuse)
-        again = run("contest", "sweep=mine", *FRESH)
+        again = run("lab", "searches", "sweep=mine", *FRESH)
     assert again.exit_code == 0, again.output
 
 
 def test_the_best_of_each_method_runs_on_real_cores() -> None:
     brief = ["threads.repeats=2", "threads.cores=2", "threads.tuning.rounds=1"]
-    done = run("contest", "sweep=mine", "evaluation.backend=in_process", "rounds=1", *brief)
+    done = run("lab", "searches", "sweep=mine", "evaluation.backend=in_process", "rounds=1", *brief)
     assert done.exit_code == 0, done.output
     (comparison,) = document()["on_threads"].values()
     names = [row["policy"] for row in comparison["results"]]
@@ -129,18 +129,18 @@ def test_a_contest_interrupted_keeps_what_it_measured(
     with monkeypatch.context() as patch:
         patch.setattr("trainer.contest.measuring.tune_silo", lambda *_: TunedBackoff(64.0))
         patch.setattr(elsewhere.Session, "run", cut)
-        done = run("contest", "sweep=mine", *FRESH)
+        done = run("lab", "searches", "sweep=mine", *FRESH)
         assert done.exit_code == 130
-        assert "interrupted; resume with: heddle contest sweep=mine " in done.stderr
+        assert "interrupted; resume with: heddle lab searches sweep=mine " in done.stderr
     (samples,) = json.loads((FOLDER / "fresh.json").read_text())["samples"].values()
     assert sum(len(taken) for taken in samples.values()) == 2
-    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
 
 
 def test_a_pipe_in_the_place_of_a_kept_file_is_not_waited_for(elsewhere: ModuleType) -> None:
     (FOLDER / "fresh.json").unlink(missing_ok=True)
     os.mkfifo(FOLDER / "fresh.json")
-    done = run("contest", "sweep=mine", *FRESH)
+    done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code != 0
     assert "fresh.json: can't be written: is a device or a pipe; name a file" in done.stderr
 
@@ -151,9 +151,9 @@ def test_what_cant_be_written_is_shown_all_the_same(
     def full(*_: object) -> None:
         raise WritingError("contest.png: can't be written: No space left on device")
 
-    whole = run("contest", "sweep=mine", *FRESH)
+    whole = run("lab", "searches", "sweep=mine", *FRESH)
     monkeypatch.setattr("trainer.command.contest.plot_case", full)
-    done = run("contest", "sweep=mine", *FRESH)
+    done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code != 0
     assert "error: contest.png: can't be written" in done.stderr
     assert done.stdout == whole.stdout.partition("written: ")[0]
@@ -163,7 +163,7 @@ def test_what_a_search_saw_is_told_in_the_unit_of_the_contest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each run has found a constant of its own for `silo_tuned`, which may be a poor one."""
-    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     before = {
         one["run"]: one for method in document()["cases"][0]["methods"] for one in method["runs"]
     }
@@ -171,7 +171,7 @@ def test_what_a_search_saw_is_told_in_the_unit_of_the_contest(
     state = Checkpoint.load(folder)
     state.tuned_us = [4096.0]
     state.save(folder)
-    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     _, brief = json.loads((FOLDER / "fresh.json").read_text())["samples"].items()
     (conditions, samples) = brief
     # As its search ran it: for ten slices at a time, and not as long as a champion.
@@ -198,14 +198,14 @@ def test_a_runs_own_reference_that_fails_is_told(monkeypatch: pytest.MonkeyPatch
         return {name: 0.0 if name.startswith("constant") else 1.0 for name in tables}
 
     monkeypatch.setattr("trainer.contest.fresh.FreshScores.measure", measure)
-    done = run("contest", "sweep=mine", *FRESH)
+    done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 1
     assert "a constant backoff of 4096 µs, the reference of some runs, failed" in done.output
 
 
 def test_a_shorter_contest_compares_over_the_same_rounds() -> None:
     """Samples that only some tables have, of a longer contest, would be other inputs."""
-    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     path = FOLDER / "fresh.json"
     content = json.loads(path.read_text())
     (samples,) = content["samples"].values()
@@ -214,18 +214,18 @@ def test_a_shorter_contest_compares_over_the_same_rounds() -> None:
             taken[1] *= 1000.0
     path.write_text(json.dumps(content))
     before = document()["cases"][0]["best_known"]
-    assert run("contest", "sweep=mine", *FRESH, "rounds=1").exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH, "rounds=1").exit_code == 0
     assert document()["cases"][0]["best_known"] == pytest.approx(before, rel=0.01)
 
 
 def test_what_failed_is_measured_again_by_the_next_contest() -> None:
-    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     path, before = FOLDER / "fresh.json", document()
     content = json.loads(path.read_text())
     for samples in content["samples"].values():
         samples.update({name: [None, None] for name in samples})
     path.write_text(json.dumps(content))
-    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     assert document()["cases"] == before["cases"]
 
 
@@ -235,7 +235,7 @@ def test_swept_settings_of_the_search_are_methods_of_their_own() -> None:
         typed = [*json.loads(path.read_text()), *(f"{k}={v}" for k, v in proposals.items())]
         path.write_text(json.dumps(typed))
         set_kept(path.parent, proposals)
-    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     (case,) = document()["cases"]
     assert case["case"] == "tpcc"
     assert sorted(method["method"] for method in case["methods"]) == [
@@ -244,13 +244,13 @@ def test_swept_settings_of_the_search_are_methods_of_their_own() -> None:
 
 
 def test_unequal_cost_is_said() -> None:
-    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     assert "not of equal cost" not in (FOLDER / "contest.md").read_text()
     (folder, *_) = FOLDER.glob("*random*")
     state = Checkpoint.load(folder)
     state.evaluations += 40
     state.save(folder)
-    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     assert "60 to 100 evaluations" in (FOLDER / "contest.md").read_text()
 
 
@@ -260,7 +260,7 @@ def test_how_soon_the_best_has_what_the_other_ends_with() -> None:
         state = Checkpoint.load(folder)
         state.evaluations = 600
         state.save(folder)
-    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     (case,) = document()["cases"]
     best, other = case["methods"]
     assert (best["method"], other["method"]) == ("local", "random")
@@ -306,7 +306,7 @@ BOTH = ("sweep=[mine,other]", "output=both")
 
 def test_several_sweeps_are_one_contest_and_their_budgets_methods() -> None:
     another(**{"search.evaluations": "600", "evaluation.backend": "in_process"})
-    done = run("contest", *BOTH, *FRESH)
+    done = run("lab", "searches", *BOTH, *FRESH)
     assert done.exit_code == 0, done.output
     content = json.loads(Path("both/contest.json").read_text())
     assert [one["name"] for one in content["sweeps"]] == ["mine", "other"]
@@ -320,7 +320,7 @@ def test_several_sweeps_are_one_contest_and_their_budgets_methods() -> None:
 
 def test_sweeps_of_other_workloads_or_machines_are_cases() -> None:
     another(**{"machine.cores": "8"})
-    assert run("contest", *BOTH, *FRESH).exit_code == 0
+    assert run("lab", "searches", *BOTH, *FRESH).exit_code == 0
     content = json.loads(Path("both/contest.json").read_text())
     assert [case["case"] for case in content["cases"]] == ["cores=4", "cores=8"]
     assert all(len(case["methods"]) == 2 for case in content["cases"])
@@ -331,7 +331,7 @@ def test_what_makes_no_difference_is_in_no_name() -> None:
     other = another(**{"run.repeats": "3", "mlflow.enabled": "false", "seed": "7"})
     for folder in other.glob("*seed2"):
         shutil.rmtree(folder)
-    done = run("contest", *BOTH, *FRESH)
+    done = run("lab", "searches", *BOTH, *FRESH)
     assert done.exit_code == 0, done.output
     (case,) = json.loads(Path("both/contest.json").read_text())["cases"]
     assert case["case"] == "tpcc"
@@ -345,7 +345,7 @@ def test_what_makes_no_difference_is_in_no_name() -> None:
 
 def test_runs_that_were_measured_otherwise_are_not_compared() -> None:
     another(**{"evaluation.looks": "[1,2]"})
-    done = run("contest", *BOTH, *FRESH)
+    done = run("lab", "searches", *BOTH, *FRESH)
     assert done.exit_code == 2
     words = " ".join(done.output.split())
     assert "runs/sweeps/mine/001-tpcc-local-seed1 and runs/sweeps/other/001-tpcc-local" in words
@@ -357,7 +357,7 @@ def test_what_was_a_default_when_a_run_was_made_is_what_counts() -> None:
     """Another version's defaults: nothing was typed, and what was measured is not alike."""
     for folder in another().glob("*-seed*"):
         set_kept(folder, {"seed": "9" if folder.name.endswith("1") else "8", "tuning.rounds": "7"})
-    done = run("contest", *BOTH, *FRESH)
+    done = run("lab", "searches", *BOTH, *FRESH)
     assert done.exit_code == 2
     words = " ".join(done.output.split())
     assert "tuning.rounds is" in words
@@ -367,7 +367,7 @@ def test_what_was_a_default_when_a_run_was_made_is_what_counts() -> None:
 def test_kept_settings_that_are_none_are_told() -> None:
     path = next(FOLDER.glob("*/config.yaml"))
     path.write_text(re.sub(r"(?m)^seed: \d+", "seed: one", path.read_text()))
-    done = run("contest", "sweep=mine", *FRESH)
+    done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 2
     assert "config.yaml" in done.output
     assert "make the run again" in done.output
@@ -383,7 +383,7 @@ def test_kept_settings_that_are_none_are_told() -> None:
     ],
 )
 def test_a_setting_that_makes_no_contest_is_named(typed: str, words: str) -> None:
-    done = run("contest", "sweep=mine", *FRESH, typed)
+    done = run("lab", "searches", "sweep=mine", *FRESH, typed)
     assert done.exit_code == 2
     assert words in " ".join(done.output.split())
 
@@ -392,7 +392,7 @@ def test_on_real_cores_all_are_measured_anew_if_anything_is_missing() -> None:
     """What was measured another day was measured on another machine, as good as."""
     for folder in FOLDER.glob("*-seed*"):
         set_kept(folder, {"machine.kind": "threads"})
-    assert run("contest", "sweep=mine", *FRESH, "baselines=[silo]").exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH, "baselines=[silo]").exit_code == 0
     (before,) = document()["cases"]
     path = FOLDER / "fresh.json"
     content = json.loads(path.read_text())
@@ -400,7 +400,7 @@ def test_on_real_cores_all_are_measured_anew_if_anything_is_missing() -> None:
     ((where, tables),) = samples.items()
     tables["reference"] = [value * 2 for value in tables["reference"]]  # another day
     path.write_text(json.dumps(content))
-    assert run("contest", "sweep=mine", *FRESH, "baselines=[silo,occ]").exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH, "baselines=[silo,occ]").exit_code == 0
     (case,) = document()["cases"]
     again = json.loads(path.read_text())["samples"][where]
     assert again["reference"] == [value / 2 for value in tables["reference"]]
@@ -422,7 +422,7 @@ def test_each_budgets_own_champion_runs_on_real_cores(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("trainer.command.contest.compare_shown", compare)
     brief = ["threads.cores=2", "threads.tuning.rounds=1", "rounds=1"]
-    assert run("contest", *BOTH, "evaluation.backend=in_process", *brief).exit_code == 0
+    assert run("lab", "searches", *BOTH, "evaluation.backend=in_process", *brief).exit_code == 0
     (names,) = compared
     assert "local evaluations=60" in names
     assert "local evaluations=600" not in names
@@ -438,7 +438,7 @@ def test_several_sweeps_that_make_no_contest_are_refused() -> None:
         (["sweep=mine,other"], "sweep=mine,other: of several sweeps, name a folder"),
         (BOTH, "are both runs of local with seed 1 on tpcc"),
     ):
-        done = run("contest", *arguments, *FRESH)
+        done = run("lab", "searches", *arguments, *FRESH)
         assert done.exit_code == 2, done.output
         assert words in " ".join(done.output.split())
 
@@ -493,7 +493,7 @@ def found_nothing(method: str) -> int:
 def test_a_run_that_found_nothing_counts_with_the_score_0() -> None:
     """What is left of a method that often fails would be its lucky runs."""
     assert found_nothing("random-seed1") == 1
-    done = run("contest", "sweep=mine", *FRESH)
+    done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 0, done.output
     assert "not finished" not in done.output
     told = "1 of 2 runs of random found no table that can be used, and count with the score 0"
@@ -512,7 +512,7 @@ def test_a_run_that_found_nothing_counts_with_the_score_0() -> None:
 def test_a_method_that_found_nothing_is_last_and_not_run_on_real_cores() -> None:
     assert found_nothing("random") == 2
     brief = ["threads.repeats=2", "threads.cores=2", "threads.tuning.rounds=1"]
-    done = run("contest", "sweep=mine", "evaluation.backend=in_process", "rounds=1", *brief)
+    done = run("lab", "searches", "sweep=mine", "evaluation.backend=in_process", "rounds=1", *brief)
     assert done.exit_code == 0, done.output
     (comparison,) = document()["on_threads"].values()
     assert [row["policy"] for row in comparison["results"]] == ["silo_tuned", "silo", "local"]
@@ -527,7 +527,7 @@ def test_a_list_in_a_methods_name_is_shown_as_it_is_typed() -> None:
         lists = "[backoff]" if number % 2 else "[backoff,wait_fine]"
         path.write_text(json.dumps([*json.loads(path.read_text()), f"search.actions={lists}"]))
         set_kept(path.parent, {"search.actions": lists})
-    done = run("contest", "sweep=mine", *FRESH)
+    done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 0, done.output
     for text in (done.output, (FOLDER / "contest.md").read_text()):
         assert "local actions=[backoff,wait_fine]" in text
@@ -538,7 +538,7 @@ def test_long_names_leave_the_curves_their_place(monkeypatch: pytest.MonkeyPatch
     """Such as those of a factor analysis, which name all actions."""
     found: list[CaseStanding] = []
     monkeypatch.setattr("trainer.command.contest.plot_case", lambda case, *_: found.append(case))
-    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     first, *rest = found[0].methods
     long = replace(first, method="local actions=[" + "early_validation," * 6 + "backoff]")
     figure = case_figure(replace(found[0], methods=(long, *rest)), "4 virtual cores")
@@ -551,7 +551,7 @@ def test_long_names_leave_the_curves_their_place(monkeypatch: pytest.MonkeyPatch
 def test_the_picture_says_of_how_many_runs_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[CaseStanding] = []
     monkeypatch.setattr("trainer.command.contest.plot_case", lambda case, *_: found.append(case))
-    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
 
     def words(case: CaseStanding) -> tuple[str, list[str]]:
         figure = case_figure(case, "4 virtual cores")
@@ -571,20 +571,20 @@ def test_the_picture_says_of_how_many_runs_it_is(monkeypatch: pytest.MonkeyPatch
 def test_ctrl_c_on_real_cores_keeps_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trainer.command.contest.compare_shown", lambda *_: Comparison([], True))
     brief = ["threads.cores=2", "threads.tuning.rounds=1"]
-    done = run("contest", "sweep=mine", "evaluation.backend=in_process", "rounds=1", *brief)
+    done = run("lab", "searches", "sweep=mine", "evaluation.backend=in_process", "rounds=1", *brief)
     assert done.exit_code == 130
-    assert "resume with: heddle contest sweep=" in done.output
+    assert "resume with: heddle lab searches sweep=" in done.output
     assert document()["cases"]
 
 
 def test_a_contest_of_nothing_says_what_to_do() -> None:
     for arguments, words in (
-        (["contest"], "name the sweep"),
-        (["contest", "sweep=nosuch"], "no such sweep"),
-        (["contest", "sweep=mine", "share=2"], "share=2"),
-        (["contest", "sweep=mine", "rounds=0"], "rounds=0"),
-        (["contest", "sweep=mine", "seed=2"], "seed=2: is a run's own"),
-        (["contest", "sweep=mine", "baselines=[occ,no]"], "policy=no: no such policy"),
+        (["lab", "searches"], "name the sweep"),
+        (["lab", "searches", "sweep=nosuch"], "no such sweep"),
+        (["lab", "searches", "sweep=mine", "share=2"], "share=2"),
+        (["lab", "searches", "sweep=mine", "rounds=0"], "rounds=0"),
+        (["lab", "searches", "sweep=mine", "seed=2"], "seed=2: is a run's own"),
+        (["lab", "searches", "sweep=mine", "baselines=[occ,no]"], "policy=no: no such policy"),
     ):
         done = run(*arguments)
         assert done.exit_code == 2
@@ -594,7 +594,7 @@ def test_a_contest_of_nothing_says_what_to_do() -> None:
 def test_other_baselines_are_measured_beside_what_is_known(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run("contest", "sweep=mine", *FRESH, "baselines=[occ]").exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH, "baselines=[occ]").exit_code == 0
     (before,) = document()["cases"]
     assert list(before["baselines"]) == ["silo_tuned", "occ"]
     assert before["baselines"]["silo_tuned"] == 1.0
@@ -606,7 +606,7 @@ def test_other_baselines_are_measured_beside_what_is_known(
         return measure(*arguments, **named)
 
     monkeypatch.setattr(elsewhere.Session, "run", counted)
-    assert run("contest", "sweep=mine", *FRESH, "baselines=[ic3,occ]").exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH, "baselines=[ic3,occ]").exit_code == 0
     (after,) = document()["cases"]
     assert len(measured) == 2  # rounds of ic3
     assert after["methods"] == before["methods"]
@@ -616,9 +616,9 @@ def test_other_baselines_are_measured_beside_what_is_known(
 
 def test_another_build_of_the_engine_measures_all_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or tables of one build would be divided by the reference of another."""
-    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     monkeypatch.setattr("trainer.contest.measuring.engine_build", lambda: "another")
-    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     samples = json.loads((FOLDER / "fresh.json").read_text())["samples"]
     assert len(samples) == 2
     first, second = samples.values()
@@ -634,19 +634,19 @@ def test_the_member_that_was_trained_for_is_what_is_measured() -> None:
     path.write_text(json.dumps(content))
     for overrides in FOLDER.glob("*/overrides.json"):
         overrides.write_text(json.dumps(json.loads(overrides.read_text()) + member))
-    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     (conditions,) = json.loads((FOLDER / "fresh.json").read_text())["samples"]
     assert json.loads(conditions)["workload"]["warehouses"] == "4"
 
 
 def test_a_reference_that_fails_is_told() -> None:
-    assert run("contest", "sweep=mine", *FRESH).exit_code == 0
+    assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     path = FOLDER / "fresh.json"
     content = json.loads(path.read_text())
     for samples in content["samples"].values():
         samples["reference"] = [1.0, 0.0]
     path.write_text(json.dumps(content))
-    done = run("contest", "sweep=mine", *FRESH)
+    done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 1
     assert "the reference silo_tuned failed, or committed nothing" in done.output
 
@@ -683,6 +683,6 @@ def test_a_cell_that_stands_for_two_classifiers_makes_two_tables(tpcc: Signature
 
 
 def test_a_group_that_the_command_has_not_is_named() -> None:
-    done = run("contest", "sweep=mine", "machine=virtual")
+    done = run("lab", "searches", "sweep=mine", "machine=virtual")
     assert done.exit_code == 2
     assert "machine=virtual: this command has no machine; --settings shows" in done.output

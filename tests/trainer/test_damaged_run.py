@@ -112,7 +112,7 @@ def test_with_the_disk_full_at_the_end_what_was_found_is_shown(folder: Path, nam
     "arguments",
     [
         ["evaluate", "policy=silo", "run.repeats=1", "output=out"],
-        ["fidelity", "machine.cores=1", "rounds=1", "virtual_rounds=1", "output=out"],
+        ["machine", "compare", "machine.cores=1", "rounds=1", "virtual_rounds=1", "output=out"],
     ],
 )
 def test_results_that_can_not_be_written_are_shown(

@@ -10,14 +10,18 @@ import pytest
 
 from traces.command import trace
 from traces.lazy_group import LazyGroup
+from trainer.command.lab import lab
+from trainer.command.machine import machine
 from trainer.command.main import heddle
-from trainer.command.schedule import schedule
+from trainer.command.policy import policy
 
 LINE = 80 - 14
 """What a line of the help has room for beside a command's name."""
 
 
-@pytest.mark.parametrize("group", [heddle, trace, schedule], ids=lambda group: group.name)
+@pytest.mark.parametrize(
+    "group", [heddle, trace, machine, policy, lab], ids=lambda group: group.name
+)
 def test_every_command_is_where_its_place_says(group: LazyGroup) -> None:
     context = click.Context(group)
     for name, command in group.lazy.items():
@@ -31,7 +35,7 @@ OTHERWISE = {"diff": "compare"}
 """Commands that people are told of in another word."""
 
 
-@pytest.mark.parametrize("name", ["policy", "library", "runs"])
+@pytest.mark.parametrize("name", ["runs"])
 def test_a_group_is_told_by_all_that_it_can_do(name: str) -> None:
     group = heddle.get_command(click.Context(heddle), name)
     assert isinstance(group, click.Group)
@@ -44,7 +48,7 @@ def test_help_loads_no_command() -> None:
         "import sys\n"
         "from click.testing import CliRunner\n"
         "from trainer.command.main import heddle\n"
-        "assert 'fidelity' in CliRunner().invoke(heddle, ['--help']).output\n"
+        "assert 'machine' in CliRunner().invoke(heddle, ['--help']).output\n"
         "modules = {one.where.partition(':')[0] for one in heddle.lazy.values()}\n"
         "print(sorted(modules & set(sys.modules)))\n"
     )

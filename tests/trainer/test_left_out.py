@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from trainer.command.main import heddle
 
 POLICIES = "policy=silo,two_phase_locking"
-TRANSFER = ("transfer", "reference=silo", "machine=virtual", "machine.cores=2,3", "run.repeats=1")
+TRANSFER = ("evaluate", "reference=silo", "machine=virtual", "machine.cores=2,3", "run.repeats=1")
 
 
 @pytest.fixture

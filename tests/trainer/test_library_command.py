@@ -1,4 +1,4 @@
-"""`heddle library` and starting searches from it, on the stand-in for the engine."""
+"""`heddle policy` and starting searches from it, on the stand-in for the engine."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def write_table(path: Path, *, backoff_us: float = 4.0) -> None:
 
 
 def add(*words: str) -> Result:
-    return run("library", "add", *words, "--folder", "library")
+    return run("policy", "add", *words, "--folder", "library")
 
 
 def test_a_table_that_beats_all_is_added_listed_and_holds(
@@ -77,10 +77,10 @@ def test_a_table_that_beats_all_is_added_listed_and_holds(
     assert provenance["search"] == "evolution"
     assert provenance["library"]["digest"] == policy_digest(load(path, check=False))
     assert provenance["library"]["measured"]["cores"] == 3
-    listed = run("library", "list")
+    listed = run("policy", "list")
     assert listed.exit_code == 0, listed.output
     assert NAME in listed.output
-    verified = run("library", "verify", "--json", "found.json")
+    verified = run("policy", "verify", "--json", "found.json")
     assert verified.exit_code == 0, verified.output
     (found,) = json.loads((tmp_path / "found.json").read_text())["tables"]
     assert found["holds"]
@@ -94,7 +94,7 @@ def test_the_list_tells_what_is_not_as_usual(elsewhere: ModuleType) -> None:
     document["provenance"]["library"]["measured"]["workload"] = {"name": "gone", "size": "4"}
     Path("library/unknown.json").write_text(json.dumps(document))
     assert add("good.json", "workload.warehouses=1").exit_code == 0
-    listed = run("library", "list")
+    listed = run("policy", "list")
     assert listed.exit_code == 0, listed.output
     for words in ("tpcc, warehouses 4, mix full  ", "tpcc, warehouses 1  ", "gone, size 4  "):
         assert words in listed.output
@@ -105,17 +105,17 @@ def test_tables_of_another_folder_are_listed_and_verified(
 ) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
-    assert run("library", "add", "good.json", "--folder", str(shared)).exit_code == 0
-    listed = run("library", "list", "--folder", str(shared), "--format", "json")
+    assert run("policy", "add", "good.json", "--folder", str(shared)).exit_code == 0
+    listed = run("policy", "list", "--folder", str(shared), "--format", "json")
     assert listed.exit_code == 0, listed.output
     assert [one["table"] for one in json.loads(listed.stdout)["tables"]] == [NAME]
-    assert NAME in run("library", "list", "--folder", "shared").output
+    assert NAME in run("policy", "list", "--folder", "shared").output
     for words in (["--folder", "shared"], [NAME, "--folder", "shared"]):
-        verified = run("library", "verify", *words)
+        verified = run("policy", "verify", *words)
         assert verified.exit_code == 0, verified.output
         assert NAME in verified.output
     (shared / "other.json").write_text("{")
-    listed = run("library", "list", "--folder", "shared")
+    listed = run("policy", "list", "--folder", "shared")
     assert listed.exit_code == 1
     assert NAME in listed.stdout
     assert "error: shared/other.json" in listed.stderr
@@ -130,17 +130,17 @@ def test_a_folder_without_tables_is_told(elsewhere: ModuleType, tmp_path: Path, 
         ("good.json", "--folder good.json: there is no such folder"),
         ("empty", "--folder empty: holds no table (*.json)"),
     ):
-        done = run("library", verb, "--folder", folder)
+        done = run("policy", verb, "--folder", folder)
         assert done.exit_code == 2, done.output
         assert message in done.stderr
-    done = run("library", "verify", "missing", "--folder", "library")
+    done = run("policy", "verify", "missing", "--folder", "library")
     assert f"missing: library has no such table; there are {NAME}" in done.stderr
 
 
 def test_what_is_shipped_is_listed_within_a_terminal() -> None:
-    listed = run("library", "list")
+    listed = run("policy", "list")
     assert listed.exit_code == 0, listed.output
-    read = json.loads(run("library", "list", "--format", "json").stdout)
+    read = json.loads(run("policy", "list", "--format", "json").stdout)
     assert {one["table"] for one in read["tables"]} == set(library_names())
     widest = max(map(len, listed.output.splitlines()))
     assert widest - max(map(len, library_names())) <= 80
@@ -165,18 +165,18 @@ def test_a_table_that_has_got_worse_is_told(
     for name in document["provenance"]["scores"]:
         document["provenance"]["scores"][name] *= 1.1
     path.write_text(json.dumps(document))
-    done = run("library", "verify")
+    done = run("policy", "verify")
     assert done.exit_code == 1
     assert "worse than recorded by 9.1%" in done.output
-    assert run("library", "verify", "--tolerance", "0.1").exit_code == 0
+    assert run("policy", "verify", "--tolerance", "0.1").exit_code == 0
     monkeypatch.setattr(elsewhere, "_relative", lambda *arguments: 1.0)
-    done = run("library", "verify", "--tolerance", "1")
+    done = run("policy", "verify", "--tolerance", "1")
     assert done.exit_code == 1
     assert "is as fast" in done.output
     monkeypatch.setattr(
         elsewhere, "_relative", lambda protocol, policy, *rest: 1.0 if policy is None else 0.5
     )
-    done = run("library", "verify", "--tolerance", "1")
+    done = run("policy", "verify", "--tolerance", "1")
     assert "beats it" in done.output
 
 
@@ -186,15 +186,13 @@ def test_a_table_changed_after_measuring_is_told(elsewhere: ModuleType, tmp_path
     document = json.loads(path.read_text())
     document["cc"][2]["early_validation"] = True
     path.write_text(json.dumps(document))
-    done = run("library", "verify", NAME)
+    done = run("policy", "verify", NAME)
     assert done.exit_code == 1
     assert "was changed after it was measured" in done.output
-    assert (
-        f"heddle library add {path} --folder {path.parent} --name {NAME} --replace" in done.output
-    )
+    assert f"heddle policy add {path} --folder {path.parent} --name {NAME} --replace" in done.output
     document["name"], document["cc"][2]["early_validation"] = "another name", False
     path.write_text(json.dumps(document))
-    assert run("library", "verify", NAME).exit_code == 0
+    assert run("policy", "verify", NAME).exit_code == 0
 
 
 def test_a_table_for_another_signature_does_not_hold(elsewhere: ModuleType, tmp_path: Path) -> None:
@@ -203,7 +201,7 @@ def test_a_table_for_another_signature_does_not_hold(elsewhere: ModuleType, tmp_
     document = json.loads(path.read_text())
     document["provenance"]["library"]["measured"]["workload"] = {"name": "transfer"}
     path.write_text(json.dumps(document))
-    done = run("library", "verify")
+    done = run("policy", "verify")
     assert done.exit_code == 1
     assert "is for another signature than transfer has now" in done.output
 
@@ -226,7 +224,7 @@ def test_a_damaged_record_is_told(
     document = json.loads(path.read_text())
     document["provenance"]["library"]["measured"][field] = value
     path.write_text(json.dumps(document))
-    done = run("library", "verify")
+    done = run("policy", "verify")
     assert done.exit_code == 2
     assert message in done.output
     assert str(path) in done.output
@@ -238,7 +236,7 @@ def test_a_record_without_a_digest_is_told(elsewhere: ModuleType, tmp_path: Path
     document = json.loads(path.read_text())
     del document["provenance"]["library"]["digest"]
     path.write_text(json.dumps(document))
-    done = run("library", "verify")
+    done = run("policy", "verify")
     assert done.exit_code == 2
     assert "library.digest is missing" in done.output
     assert f"--name {NAME} --replace" in done.output
@@ -266,7 +264,7 @@ def test_ctrl_c_shows_what_was_verified(
         return begun(self, *arguments, **named)
 
     monkeypatch.setattr(elsewhere.Session, "run", run_on_three)
-    done = run("library", "verify")
+    done = run("policy", "verify")
     assert done.exit_code == 130
     assert "interrupted: 1 of 2 tables verified" in done.output
     assert "holds" in done.output
@@ -343,7 +341,7 @@ def test_a_mistake_is_explained(
 ) -> None:
     document = json.loads((tmp_path / "good.json").read_text())
     (tmp_path / "plain.json").write_text(json.dumps(document | {"provenance": {}}))
-    done = run("library", *words)
+    done = run("policy", *words)
     assert done.exit_code == 2, done.output
     assert message in " ".join(done.output.split())
 
@@ -455,10 +453,10 @@ def test_real_numbers_make_names_too() -> None:
 def test_a_table_that_was_measured_is_measured_anew_as_before(elsewhere: ModuleType) -> None:
     """What `verify` says of a changed table must not change how it is measured."""
     typed = ["baselines=[silo]", "run.repeats=7", "machine.costs.transfer_ns=99"]
-    done = run("library", "add", "good.json", *typed, "--name", "mine", "--folder", ".")
+    done = run("policy", "add", "good.json", *typed, "--name", "mine", "--folder", ".")
     assert done.exit_code == 0, done.output
     first = read_entry(Path("mine.json")).measurement
-    again = run("library", "add", "mine.json", "--name", "mine", "--folder", ".", "--replace")
+    again = run("policy", "add", "mine.json", "--name", "mine", "--folder", ".", "--replace")
     assert again.exit_code == 0, again.output
     assert read_entry(Path("mine.json")).measurement == first
     assert (first.run.repeats, first.machine["transfer_ns"]) == (7, "99.0")
@@ -471,7 +469,7 @@ def test_inputs_of_the_run_that_trained_a_table_are_none_to_add_it_by(
     document = json.loads(Path("good.json").read_text())
     document["provenance"]["seed"] = 4
     Path("good.json").write_text(json.dumps(document))
-    done = run("library", "add", "good.json", "--name", "mine", "--folder", ".")
+    done = run("policy", "add", "good.json", "--name", "mine", "--folder", ".")
     assert done.exit_code == 0, done.output
     assert read_entry(Path("mine.json")).measurement.seed == (4 + FRESH) * SEED_STRIDE
 
@@ -482,7 +480,7 @@ def test_the_greatest_seed_of_a_run_makes_a_table_that_can_be_read(elsewhere: Mo
     Path("good.json").write_text(json.dumps(document))
     assert add("good.json").exit_code == 0
     assert read_entry(Path(f"library/{NAME}.json")).measurement.seed == SEED_MAX < 2**63
-    assert run("library", "list").exit_code == 0
+    assert run("policy", "list").exit_code == 0
 
 
 def test_what_could_not_be_read_again_is_not_measured(
@@ -508,7 +506,7 @@ def test_a_table_that_cannot_be_read_is_told_and_the_others_listed(
     document["provenance"]["library"]["measured"]["seed"] = seed
     document["provenance"]["scores"]["occ"] = score
     Path("library/another.json").write_text(json.dumps(document))
-    listed = run("library", "list")
+    listed = run("policy", "list")
     assert listed.exit_code == 1, listed.output
     assert NAME in listed.stdout
     assert "another" not in listed.stdout
@@ -523,11 +521,11 @@ def test_names_in_files_are_no_markup_and_results_are_kept(elsewhere: ModuleType
     scores = document["provenance"]["scores"]
     scores["[/x]"] = 1.01  # the least, and so the best baseline
     path.write_text(json.dumps(document))
-    listed = run("library", "list")
+    listed = run("policy", "list")
     assert listed.exit_code == 0, listed.output
     assert "1.01 ([/x])" in listed.stdout
     path.rename("library/[old].json")
-    done = run("library", "verify", "library/[old].json", "--json", "out.json")
+    done = run("policy", "verify", "library/[old].json", "--json", "out.json")
     assert done.exit_code == 0, done.output
     assert "[old]" in done.stdout
     (found,) = json.loads(Path("out.json").read_text())["tables"]
@@ -543,7 +541,7 @@ def test_results_are_written_before_they_are_shown(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("trainer.command.policy_library.print_table", fails)
-    assert run("library", "verify", "--json", "out.json").exit_code == 130
+    assert run("policy", "verify", "--json", "out.json").exit_code == 130
     assert json.loads(Path("out.json").read_text())["tables"]
 
 
@@ -613,8 +611,8 @@ def test_the_cure_of_a_damaged_record_can_be_typed(elsewhere: ModuleType, stem: 
     path = Path(f"{stem}.json")
     del document["provenance"]["library"]["digest"]
     path.write_text(json.dumps(document))
-    cure = f"heddle library add {path} --folder ."
-    assert f"{cure} measures it" in run("library", "verify", f"./{path}").output
+    cure = f"heddle policy add {path} --folder ."
+    assert f"{cure} measures it" in run("policy", "verify", f"./{path}").output
     cured = run(*cure.split()[1:])
     assert cured.exit_code == 0, cured.output
     assert f"added: {NAME}.json" in cured.output
@@ -628,7 +626,7 @@ def test_the_cure_of_a_changed_table_can_be_typed(elsewhere: ModuleType) -> None
     document["provenance"]["library"]["digest"] = "another"
     path.write_text(json.dumps(document))
     cure = adding(path)
-    assert cure in run("library", "verify", str(path)).output
+    assert cure in run("policy", "verify", str(path)).output
     cured = run(*cure.split()[1:])
     assert cured.exit_code == 0, cured.output
     assert Path(f"{NAME}.json").exists()

@@ -53,7 +53,7 @@ def test_the_engine_has_not_drifted_from_what_was_recorded(
         measured[part] |= settings
     table, found = tmp_path / f"{NAME}.json", tmp_path / "found.json"
     table.write_text(json.dumps(document), encoding="utf-8")
-    done = CliRunner().invoke(heddle, ["library", "verify", str(table), "--json", str(found)])
+    done = CliRunner().invoke(heddle, ["policy", "verify", str(table), "--json", str(found)])
     assert done.exit_code == 0, done.output
     (verified,) = json.loads(found.read_text(encoding="utf-8"))["tables"]
     assert verified["recorded"].keys() == set(beside)

@@ -1,4 +1,4 @@
-"""`heddle calibrate` and `heddle fidelity`, on the stand-in for the engine."""
+"""`heddle machine calibrate` and `heddle machine compare`, on the stand-in for the engine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def elsewhere(
 
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_calibrated_costs_can_be_used(elsewhere: ModuleType, tmp_path: Path, rounds: int) -> None:
-    done = run("calibrate", "output=mine.yaml", f"rounds={rounds}", "seconds=0.01")
+    done = run("machine", "calibrate", "output=mine.yaml", f"rounds={rounds}", "seconds=0.01")
     assert done.exit_code == 0, done.output
     assert "costs: mine.yaml" in done.output
     config = compose_settings(
@@ -76,18 +76,18 @@ def test_a_cost_that_is_no_number_is_named(elsewhere: ModuleType, tmp_path: Path
 
 
 def test_output_that_can_not_be_written_is_told_first(elsewhere: ModuleType) -> None:
-    done = run("calibrate", "output=nowhere/mine.yaml")
+    done = run("machine", "calibrate", "output=nowhere/mine.yaml")
     assert done.exit_code == 2
     assert "there is no directory nowhere" in done.output
 
 
 def test_fidelity_is_reported_and_drawn(elsewhere: ModuleType, tmp_path: Path) -> None:
-    done = run("fidelity", *QUICK, "machine.cores=1", "output=found")
+    done = run("machine", "compare", *QUICK, "machine.cores=1", "output=found")
     assert done.exit_code == 0, done.output
     assert "Spearman" in done.output
     assert "regret" in done.output
     found = json.loads((tmp_path / "found" / "fidelity.json").read_text())
-    read = run("fidelity", *QUICK, "machine.cores=1", "--format", "json")
+    read = run("machine", "compare", *QUICK, "machine.cores=1", "--format", "json")
     assert json.loads(read.stdout).keys() == found.keys()
     names = [point["name"] for point in found["points"]]
     assert len(names) == len(set(names)) == 6 + 2 + 3
@@ -109,7 +109,7 @@ def test_fidelity_is_reported_and_drawn(elsewhere: ModuleType, tmp_path: Path) -
 def test_a_mistake_is_explained(
     elsewhere: ModuleType, words: tuple[str, ...], message: str
 ) -> None:
-    done = run("fidelity", *words)
+    done = run("machine", "compare", *words)
     assert done.exit_code == 2
     assert message in done.output
 
@@ -119,7 +119,7 @@ def test_a_quota_of_processors_is_no_machine_to_calibrate(
 ) -> None:
     host = replace(this_host(), quota=0.5, cores=2)
     monkeypatch.setattr("trainer.command.calibrate.this_host", lambda: host)
-    done = run("calibrate", "output=mine.yaml")
+    done = run("machine", "calibrate", "output=mine.yaml")
     assert done.exit_code == 2
     assert "0.5 processors' time of 2 cores (cpu.max)" in done.output
 
@@ -131,7 +131,7 @@ def test_an_interrupted_calibration_keeps_the_hardware(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(calibration, "_virtual_ns", interrupted)
-    done = run("calibrate", "output=mine.yaml", "rounds=1", "seconds=0.01")
+    done = run("machine", "calibrate", "output=mine.yaml", "rounds=1", "seconds=0.01")
     assert done.exit_code == 130
     assert "was not measured" in done.output
     text = (tmp_path / "mine.yaml").read_text()

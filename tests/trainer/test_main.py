@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -19,8 +22,8 @@ from trainer.command import entry, main
         (["xyz"], "there are train, "),
         (["policy", "sow"], "did you mean show?"),
         (["trace", "imprt"], "did you mean import?"),
-        (["library", "lst"], "did you mean list?"),
-        (["schedule", "compar"], "did you mean compare?"),
+        (["policy", "lst"], "did you mean list?"),
+        (["lab", "schedule"], "did you mean schedules?"),
     ],
 )
 def test_a_mistyped_command_gets_a_hint(typed: list[str], hint: str) -> None:
@@ -54,3 +57,38 @@ def test_an_interrupt_while_the_program_loads_exits_with_130(
     with pytest.raises(SystemExit) as ended:
         entry.main()
     assert (ended.value.code, capsys.readouterr().err) == (130, "interrupted\n")
+
+
+RENAMED = sorted(main.RENAMED)
+
+
+@pytest.mark.parametrize("name", RENAMED)
+def test_an_old_name_says_the_new_one(name: str) -> None:
+    done = CliRunner().invoke(main.heddle, [name, "--help"])
+    assert done.exit_code == 2
+    assert done.output == f"heddle {name} is now: {main.RENAMED[name]}\n"
+    (command, *inner) = main.RENAMED[name].removeprefix("heddle ").split(",")[0].split()
+    assert command in main.heddle.list_commands(click.Context(main.heddle))
+    shown = CliRunner().invoke(main.heddle, [command, *inner[:1], "--help"]).output
+    assert all(word in shown for word in inner if word.startswith("--"))
+    assert name not in main.heddle.list_commands(click.Context(main.heddle))
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("tr", {"plain,train", "plain,trace"}),
+        ("policy ve", {"plain,verify"}),
+        ("check --exp", {"plain,--export"}),
+        ("libr", set()),
+    ],
+)
+def test_the_shell_completes_commands_and_options(words: str, found: set[str]) -> None:
+    typed = {"COMP_WORDS": f"heddle {words}", "COMP_CWORD": str(len(words.split()))}
+    done = subprocess.run(
+        [sys.executable, "-m", "trainer.command.main"],
+        env={**os.environ, **typed, "_HEDDLE_COMPLETE": "bash_complete"},
+        capture_output=True,
+        text=True,
+    )
+    assert set(done.stdout.split()) == found, done.stderr

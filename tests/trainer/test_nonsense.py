@@ -28,14 +28,14 @@ NUMBERS = {
     ],
     "evaluate": ["run.seconds", "run.warmup", "workload.warehouses"],
     "timeline": ["seconds", "warmup", "events", "until_us"],
-    "switch": ["seconds", "warmup", "intervals", "seed", "machine.cores"],
+    "evaluate --switch": ["seconds", "warmup", "intervals", "seed", "machine.cores"],
     "serve": [
         *("seconds", "poll_seconds", "report_seconds", "grown_mib_max", "machine.cores", "seed"),
         *("workload.records", "workload.theta", "workload.operations", "report_seconds"),
     ],
     "trace record": ["seconds", "sessions", "mib_max", "machine.cores", "seed", "workload.records"],
-    "fidelity": ["seconds", "rounds", "random", "mutated", "virtual_seconds"],
-    "calibrate": ["seconds", "rounds", "virtual_seconds"],
+    "machine compare": ["seconds", "rounds", "random", "mutated", "virtual_seconds"],
+    "machine calibrate": ["seconds", "rounds", "virtual_seconds"],
 }
 """Settings that are numbers, by command."""
 
@@ -87,7 +87,7 @@ WORDS: dict[str, list[str]] = {
         *("draw_cores=[-1]", "draw_cores=[a]"),
         *("seconds=1e300", "warmup=1e300", "seconds=1e-300"),
     ],
-    "switch": [
+    "evaluate --switch": [
         *("policy=", "policy=silo,occ", "policy=./dir,occ", "policy=occ,binary.json", "policy=occ"),
         *("at=", "at=a", "at=0.5", "at=0.005,0.006", "at=-1", "at=nan", "at=0", "at=1e300"),
         *("output=", "output=dir", "output=/proc/x", "picture=", "picture=dir", "picture=x.txt"),
@@ -114,13 +114,19 @@ WORDS: dict[str, list[str]] = {
         *("output=/proc/x", "output=\udcff", "policy=./dir", "policy=none"),
         *("machine=virtual", "workload=", "seconds=1e300", "seconds=1e-300", "name=", "warmup=1"),
     ],
-    "fidelity": [
+    "machine compare": [
         *("policy=./dir", "reference=none", "reference=silo_tuned"),
         *("policy=silo_tuned", "output=", "output=file", "output=dangling"),
         *("output=/proc/x", "random=999999999999", "mutated=999999999999"),
         *("machine.cores=257", "rounds=99999999999999999999"),
     ],
-    "calibrate": ["output=", "output=dir", "output=/proc/x", "machine=virtual", "seconds=1e300"],
+    "machine calibrate": [
+        "output=",
+        "output=dir",
+        "output=/proc/x",
+        "machine=virtual",
+        "seconds=1e300",
+    ],
 }
 """Settings that can't be so, by command."""
 
@@ -176,14 +182,14 @@ SMALL = {
     "train": [*VIRTUAL, "search=evolution", "validation.enabled=false"],
     "evaluate": ["policy=silo", "machine=virtual", "machine.cores=2"],
     "timeline": ["machine.cores=2"],
-    "switch": ["machine=virtual", "machine.cores=2", "seconds=0.01", "intervals=10"],
+    "evaluate --switch": ["machine=virtual", "machine.cores=2", "seconds=0.01", "intervals=10"],
     "serve": ["workload=ycsb", "workload.records=100", "policy=new.json", "seconds=0.01"],
     "trace record": [
         *("workload=ycsb", "workload.records=100", "machine.cores=1", "seconds=0.01"),
         "output=trace",
     ],
-    "fidelity": ["machine.cores=1", "random=1", "mutated=1"],
-    "calibrate": ["rounds=1", "seconds=0.001"],
+    "machine compare": ["machine.cores=1", "random=1", "mutated=1"],
+    "machine calibrate": ["rounds=1", "seconds=0.001"],
 }
 """So that what is not refused is not long either."""
 

@@ -9,9 +9,9 @@ from envs import NATIVE, ComparisonPlan, Evaluator, compare, finished, reseeded
 from trainer.config import (
     EvaluateConfig,
     MachineConfig,
+    NightlyConfig,
     RunConfig,
     TrainConfig,
-    TransferConfig,
     TuningConfig,
     VirtualConfig,
 )
@@ -39,7 +39,7 @@ def test_a_replay_on_virtual_cores_is_the_same_every_time(
 
 
 @pytest.mark.parametrize(
-    ("kind", "repeats"), [(TrainConfig, 5), (EvaluateConfig, 5), (TransferConfig, 1)]
+    ("kind", "repeats"), [(TrainConfig, 5), (EvaluateConfig, 5), (NightlyConfig, 1)]
 )
 def test_only_comparisons_that_are_reseeded_keep_their_repeats(kind: Any, repeats: int) -> None:
     settings = kind(workload={"name": "replay"}, machine=virtual(), seed=1)

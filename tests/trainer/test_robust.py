@@ -419,7 +419,7 @@ def test_the_report_has_every_member(elsewhere: ModuleType) -> None:
 def test_transfer_marks_every_member_as_home(elsewhere: ModuleType) -> None:
     policy = trained() / "policy.json"
     places = ["machine=virtual", "machine.cores=4", "workload.warehouses=1,2,4"]
-    done = run("transfer", f"policy=silo,{policy}", *places, "output=found")
+    done = run("evaluate", f"policy=silo,{policy}", *places, "output=found")
     assert done.exit_code == 0, done.output
     found = json.loads(Path("found/transfer.json").read_text())
     homes_of = [bool(column["trained_here"]) for column in found["columns"]]
@@ -427,7 +427,7 @@ def test_transfer_marks_every_member_as_home(elsewhere: ModuleType) -> None:
 
 
 def test_the_library_asks_where_it_is_measured(elsewhere: ModuleType) -> None:
-    done = run("library", "add", str(trained()), "--folder", "shelf")
+    done = run("policy", "add", str(trained()), "--folder", "shelf")
     assert done.exit_code == 2
     assert "'robust.members=[]' workload.warehouses=4" in done.output
 

@@ -151,7 +151,9 @@ def test_sweeps_that_begin_at_once_have_a_folder_each(
     assert all(path.is_dir() for path in begun)
 
 
-@pytest.mark.parametrize("typed", [["train", "-m", "sweep=mine"], ["contest", "sweep=mine"]])
+@pytest.mark.parametrize(
+    "typed", [["train", "-m", "sweep=mine"], ["lab", "searches", "sweep=mine"]]
+)
 def test_a_sweep_without_runs_is_damaged(typed: list[str]) -> None:
     SWEEP.mkdir(parents=True)
     Sweep(SWEEP, settings=["seed=1"]).save()

@@ -1,4 +1,4 @@
-"""`heddle switch`, on the stand-in for the engine."""
+"""`heddle evaluate --switch`, on the stand-in for the engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def elsewhere(
 
 
 def run(*words: str) -> Result:
-    return CliRunner().invoke(heddle, ["switch", "machine.cores=2", *words])
+    return CliRunner().invoke(heddle, ["evaluate", "--switch", "machine.cores=2", *words])
 
 
 @pytest.mark.parametrize("machine", ["threads", "virtual"])

@@ -36,57 +36,57 @@ def around(ratio: float) -> list[float]:
     return [ratio * near for near in NEAR]
 
 
-def judged(**ratios: list[float]) -> Verdict:
+def validated(**ratios: list[float]) -> Verdict:
     found = judge(ratios, 0.95)
     assert found is not None
     return found
 
 
 def test_a_gain_over_every_baseline_is_better() -> None:
-    found = judged(silo=around(1.4), silo_tuned=around(1.14))
+    found = validated(silo=around(1.4), silo_tuned=around(1.14))
     assert (found.kind, found.baseline) == (Kind.BETTER, "silo_tuned")
     assert found.line == ("use it: 1.140 × silo_tuned (95% interval 1.129 to 1.151, 5 repeats)")
 
 
 def test_as_fast_as_the_best_baseline_is_no_gain() -> None:
-    found = judged(silo=around(1.4), silo_tuned=around(1.004))
+    found = validated(silo=around(1.4), silo_tuned=around(1.004))
     assert found.kind is Kind.NO_DIFFERENCE
     assert found.line.startswith("no gain: use silo_tuned; 1.004 × silo_tuned (95% interval ")
     assert found.line.endswith("no significant difference")
 
 
 def test_slower_is_worse_and_does_not_end_like_a_win() -> None:
-    found = judged(silo=around(0.678), occ=around(0.9))
+    found = validated(silo=around(0.678), occ=around(0.9))
     assert found.kind is Kind.WORSE
     assert found.line.startswith("worse: use silo; 0.678 × silo (")
 
 
 def test_one_repeat_decides_nothing() -> None:
-    found = judged(silo=[1.233])
+    found = validated(silo=[1.233])
     assert found.line == (
         "not decided: 1.233 × silo; one repeat has no interval; set run.repeats to 3 or more"
     )
-    same = judged(silo=[1.233] * 4)
+    same = validated(silo=[1.233] * 4)
     assert same.kind is Kind.UNDECIDED
     assert "all 4 repeats are the same run" in same.line
-    assert judged(silo=[1.0] * 4).kind is Kind.NO_DIFFERENCE
+    assert validated(silo=[1.0] * 4).kind is Kind.NO_DIFFERENCE
 
 
 def test_a_baseline_that_is_noisy_and_not_beaten_stands_in_the_way() -> None:
-    found = judged(silo=around(1.1), occ=[0.9, 1.1, 1.05, 0.95, 1.1])
+    found = validated(silo=around(1.1), occ=[0.9, 1.1, 1.05, 0.95, 1.1])
     assert (found.kind, found.baseline) == (Kind.NO_DIFFERENCE, "occ")
 
 
 def test_an_interval_that_is_too_wide_shows_no_equality_and_asks_for_more() -> None:
-    found = judged(silo=[0.5, 1.4, 3.9])
+    found = validated(silo=[0.5, 1.4, 3.9])
     assert found.kind is Kind.UNDECIDED
     assert found.line.startswith("not decided: 1.398 × silo (95% interval 0.1")
     assert "too wide to tell; allow more repeats (verdict.repeats_max, verdict.se" in found.line
     assert not found.is_decided(0.01)
-    sure = judged(silo=[1.45, 1.6, 1.8])
+    sure = validated(silo=[1.45, 1.6, 1.8])
     assert (sure.kind, sure.is_decided(0.01)) == (Kind.BETTER, False)
-    assert judged(silo=around(1.4)).is_decided(0.01)
-    assert judged(silo=[1.233]).is_decided(0.01), "its repeats are as many as were asked for"
+    assert validated(silo=around(1.4)).is_decided(0.01)
+    assert validated(silo=[1.233]).is_decided(0.01), "its repeats are as many as were asked for"
 
 
 def starved(comparison: Comparison, name: str) -> None:
@@ -189,9 +189,9 @@ def test_of_equals_few_are_called_better_however_often_it_is_asked() -> None:
 
 
 def test_a_verdict_survives_json() -> None:
-    for found in (judged(silo=around(1.2)), judged(silo=[1.2])):
+    for found in (validated(silo=around(1.2)), validated(silo=[1.2])):
         assert Verdict.from_dict(json.loads(json.dumps(found.as_dict()))) == found
-    for broken in ({}, {"kind": "better"}, judged(silo=[1.2]).as_dict() | {"kind": "good"}):
+    for broken in ({}, {"kind": "better"}, validated(silo=[1.2]).as_dict() | {"kind": "good"}):
         with pytest.raises(ValueError, match=r"verdict|Kind"):
             Verdict.from_dict(broken)
 

@@ -1,1 +1,1 @@
-"""Importers: from logs of the outside world to traces. See `base` for what one is."""
+"""Importers, which convert logs into traces; `base` defines their interface."""

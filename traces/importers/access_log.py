@@ -1,4 +1,4 @@
-"""Any log with a row an access: a mapping says which column is what."""
+"""Imports any log with a row for each access; a mapping assigns its columns."""
 
 from __future__ import annotations
 
@@ -49,25 +49,25 @@ SUFFIXES = {
 
 
 TOLD = "\0time"
-"""A column that no log has: when the access was made, in microseconds since 1970 (UTC)."""
+"""A column added to the log: the time of the access, in microseconds since 1970 (UTC)."""
 
 POINTED = "text of a whole number with a point, such as 7.0: as the number (numbers:)"
 
 _KEY_OF = "\0key of "
-"""Before the name of a column, that of its values as keys."""
+"""The prefix of a column that holds another column's values as keys."""
 
 
 class AccessLogImporter(FileImporter):
-    """Makes transactions of a log's rows, as a mapping says.
+    """Converts the rows of a log into transactions, as a mapping defines.
 
     Args:
         sources: CSV, JSONL or Parquet files, in the order of time.
-        left_out: where to count what does not become a transaction.
+        left_out: counts rows that do not become transactions.
         mapping: the mapping's file.
         fold_types: see `traces.importers.type_folding.TypeFolding`.
 
     Raises:
-        TraceError: the mapping is wrong, there is no source, or one can't be read.
+        TraceError: the mapping is invalid, there is no source, or one can't be read.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class AccessLogImporter(FileImporter):
         fold_types: Sequence[str] = (),
     ) -> None:
         if mapping is None:
-            raise TraceError("--mapping: access-log needs the file that says which column is what")
+            raise TraceError("--mapping: access-log needs the file that assigns the log's columns")
         super().__init__(sources, left_out, "the files of the log")
         self._mapping = load_mapping(mapping)
         for path in sources:
@@ -93,13 +93,13 @@ class AccessLogImporter(FileImporter):
         self._made = 0
 
     def types(self) -> tuple[TransactionType, ...]:
-        """The types that were met, with their accesses in the order in which they were."""
+        """The types that occurred, with their accesses in the order of occurrence."""
         return self._statements.types(
             self._types.words, self._statement_names.words, self._tables.words
         )
 
     def tables(self) -> Generator[pa.Table, None, None]:
-        """The transactions, as they become complete."""
+        """Yield transactions as they become complete."""
         for file in self.files():
             self._overlap.next_file()
             for rows in self._rows(file):
@@ -112,8 +112,8 @@ class AccessLogImporter(FileImporter):
         log = self._mapping.log or SUFFIXES.get(unpacked_suffix(path))
         if log is None:
             raise TraceError(
-                f"{path}: its name does not say what it is; end it in {', '.join(SUFFIXES)}, or "
-                "say log: in the mapping"
+                f"{path}: its name does not tell the format; end it in {', '.join(SUFFIXES)}, or "
+                "set log: in the mapping"
             )
         return log
 
@@ -126,7 +126,7 @@ class AccessLogImporter(FileImporter):
         return parquet_rows(file, columns)
 
     def _with_keys(self, rows: LogRows) -> LogRows:
-        """The rows with a further column for each one of keys: its values as keys."""
+        """Add a column of keys for each column that holds keys."""
         batch, mapping = rows.batch, self._mapping
         columns, names = batch.columns, batch.schema.names
         for column in mapping.keys:
@@ -139,7 +139,7 @@ class AccessLogImporter(FileImporter):
         return LogRows(pa.RecordBatch.from_arrays(columns, names=names), rows.place)
 
     def _guess_pointed(self, rows: LogRows, column: str) -> None:
-        """Count texts such as `7.0`, which a log's writer makes of numbers."""
+        """Count texts such as `7.0`, which programs write for numbers."""
         which = np.flatnonzero(pointed(rows.batch[column]))
         examples = [
             f"{rows.place(row)}: {column} is {as_text(rows.batch[column])[row].as_py()}"
@@ -153,7 +153,7 @@ class AccessLogImporter(FileImporter):
         return rows.require(good, column, "no number", self.left_out)
 
     def _usable(self, rows: LogRows) -> LogRows:
-        """The rows that lack nothing."""
+        """Return the rows that have all values they need."""
         rows = self._with_keys(rows)
         mapping = self._mapping
         several = {
@@ -181,7 +181,7 @@ class AccessLogImporter(FileImporter):
         return self._in_time(rows)
 
     def _in_time(self, rows: LogRows) -> LogRows:
-        """The rows with a time that is not too late, which is added as a column of its own."""
+        """Return the rows that are not too late, with a column of their times."""
         column = self._mapping.time
         times = self._mapping.time_form.parse(rows.batch[column])
         fits = pc.and_(
@@ -193,17 +193,17 @@ class AccessLogImporter(FileImporter):
         first, second = (
             one.filter(pa.array(good)).to_numpy() for one in (times.first, times.second)
         )
-        told = self._clock.tell(first, second)
-        rows.guess(told.twice, column, TWICE, self.left_out)
-        rows.guess(told.skipped, column, SKIPPED, self.left_out)
-        rows = rows.with_column(TOLD, pa.array(told.us))
+        resolved = self._clock.resolve(first, second)
+        rows.guess(resolved.twice, column, TWICE, self.left_out)
+        rows.guess(resolved.skipped, column, SKIPPED, self.left_out)
+        rows = rows.with_column(TOLD, pa.array(resolved.us))
         if self._grouping.earliest is None:
             return rows
-        late = told.us < self._grouping.earliest
+        late = resolved.us < self._grouping.earliest
         return rows.require(~late, column, "comes too late: sort the log by time", self.left_out)
 
     def _new(self, rows: LogRows) -> pa.Table:
-        """The rows that no earlier file has, in words and numbers."""
+        """Return the rows that no earlier file has, with words and numbers."""
         normal = self._normal(rows)
         repeated = self._overlap.repeated(normal)
         if repeated.any():
@@ -212,7 +212,7 @@ class AccessLogImporter(FileImporter):
         return normal
 
     def _normal(self, rows: LogRows) -> pa.Table:
-        """The rows in words and numbers that hold through the whole log."""
+        """Return the rows with words and numbers that are valid for the whole log."""
         mapping, batch = self._mapping, rows.batch
         columns: dict[str, Any] = {
             "time": batch[TOLD],
@@ -238,7 +238,7 @@ class AccessLogImporter(FileImporter):
         return pa.table(columns)
 
     def _table(self, groups: Groups) -> pa.Table:
-        """Transactions out of their rows: the first row says what all of them have in common."""
+        """Build transactions from their rows; the first row provides what they share."""
         mapping = self._mapping
         rows = groups.rows.combine_chunks()
         first = rows.take(pa.array(groups.starts))
@@ -293,7 +293,7 @@ def _blank_is_null(column: pa.Array) -> pa.Array:
 
 
 def _meanings(batch: pa.RecordBatch, word: Word) -> pa.Array:
-    """What the words of a column mean, as text; null where they mean nothing."""
+    """Return the meanings of a column's words; null for unknown words."""
     if word.column is None:
         return pa.array([word.value] * batch.num_rows, pa.string())
     text = as_text(batch[word.column])
@@ -304,19 +304,19 @@ def _meanings(batch: pa.RecordBatch, word: Word) -> pa.Array:
 
 
 ACCESS_LOG = Format(
-    "any CSV, JSONL or Parquet log with a row an access; a mapping says which column is what",
+    "any CSV, JSONL or Parquet log with a row for each access; a mapping assigns its columns",
     AccessLogImporter,
     (
         click.Option(
             ["--mapping"],
             type=click.Path(path_type=Path),
-            help="A YAML file that says which column is what; see docs/traces.md.",
+            help="Read the assignment of columns from this YAML file.",
         ),
         click.Option(
             ["--fold-types"],
             multiple=True,
             metavar="REGEX",
-            help="Make one type of those that differ in what it matches.",
+            help="Merge types that differ only in what this matches.",
         ),
     ),
     many_types_hint,

@@ -1,4 +1,4 @@
-"""Which columns of a log are what: the YAML file of `heddle trace import --format access-log`."""
+"""The mapping of `heddle trace import --format access-log`: a YAML file that assigns columns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOGS = ("csv", "jsonl", "parquet")
 ACCESS_KEYS = ("table", "key", "kind")
 BYTES_MAX = 1 << 20
 GAP_MS = 60_000
-"""How long a transaction with an id may pause, if the mapping does not say."""
+"""The default of the longest pause within a transaction that has an id."""
 
 KEYS = (
     "log",
@@ -50,12 +50,12 @@ KIND_WORDS = {**{kind: kind for kind in ACCESS_KINDS}, "select": "read"}
 
 @dataclass(frozen=True)
 class Word:
-    """Where a word comes from: a column, or always the same.
+    """The source of a word: a column or a constant.
 
     Attributes:
-        column: its name; None for a constant.
+        column: the column's name; None for a constant.
         value: the constant.
-        words: what the column's words mean here, in small letters; empty: they are as they are.
+        words: the meanings of the column's words, in lower case; empty: words mean themselves.
     """
 
     column: str | None = None
@@ -65,22 +65,22 @@ class Word:
 
 @dataclass(frozen=True)
 class AccessLogMapping:
-    """What the columns of a log are; see docs/traces.md.
+    """The assignment of a log's columns; see docs/traces.md.
 
     Attributes:
-        log: `csv`, `jsonl`, `parquet`, or None: as the file's name ends.
-        delimiter: of CSV.
+        log: `csv`, `jsonl`, `parquet`, or None: by the ending of the file's name.
+        delimiter: the delimiter of CSV.
         time, time_form: when a row's access was made.
         session, user: columns that together name one.
-        type: of the transaction.
-        transaction: columns that together name a transaction; empty: session and gap make one.
-        gap_ms: rows of a transaction that are further apart are of two.
-        table, key, kind: what was accessed; all None and empty where that is not known.
+        type: the transaction's type.
+        transaction: columns that together name a transaction; empty: session and gap define it.
+        gap_ms: a longer pause separates two transactions.
+        table, key, kind: the access; all None and empty if unknown.
         statement: a name for the access.
-        parameters: columns whose values the request carried.
+        parameters: columns with parameters of the request.
         outcome: how the transaction ended.
-        numbers: columns of keys whose values are numbers, however they are written.
-        no_value: texts that mean that there is no value.
+        numbers: columns of keys whose values are numbers in any notation.
+        no_value: texts that stand for a missing value.
     """
 
     time: str
@@ -103,12 +103,12 @@ class AccessLogMapping:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The columns whose values become keys, once."""
+        """The columns whose values become keys, without duplicates."""
         return tuple(dict.fromkeys((*self.key, *self.session, *self.transaction, *self.user)))
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Every column that is named, once."""
+        """All columns that are named, without duplicates."""
         words = [one.column for one in (self.type, self.table, self.kind, self.outcome) if one]
         several = (*self.session, *self.user, *self.transaction, *self.key, *self.parameters)
         named = [self.time, *several, *words, self.statement]
@@ -116,7 +116,7 @@ class AccessLogMapping:
 
 
 def small_letters(word: str) -> str:
-    """A word as the words of a column are compared: the same letters change."""
+    """Return a word in lower case, as words are compared."""
     return str(pc.utf8_lower(pa.scalar(word)))
 
 
@@ -124,11 +124,11 @@ def load_mapping(path: Path) -> AccessLogMapping:
     """Read a mapping.
 
     Raises:
-        TraceError: the file can't be read, or a key of it is wrong.
+        TraceError: the file can't be read, or one of its keys is invalid.
     """
     check_source(path)
     if path.stat().st_size > BYTES_MAX:
-        raise TraceError(f"{path}: is longer than any mapping; is it the log?")
+        raise TraceError(f"{path}: is too long for a mapping; is it the log?")
     try:
         document = load_text(read_text(path, "write it in UTF-8"))
     except (yaml.YAMLError, RecursionError) as error:
@@ -138,7 +138,7 @@ def load_mapping(path: Path) -> AccessLogMapping:
 
 
 class _Reader:
-    """Goes through the document key by key."""
+    """Reads the document key by key."""
 
     def __init__(self, path: Path, document: Any) -> None:
         self._path = path
@@ -152,7 +152,7 @@ class _Reader:
         transaction = self._columns("transaction")
         session = self._columns("session") or transaction
         if not session:
-            raise self._wrong("session", "the column that names a session; it is missing")
+            raise self._wrong("session", "given: the column that names a session")
         time, form = self._time()
         return AccessLogMapping(
             time=time,
@@ -184,7 +184,7 @@ class _Reader:
         self._refuse_empty(value, "time.")
         column = self._text("time.column", value.get("column"))
         if column is None:
-            raise self._wrong("time.column", "the column that has the time; it is missing")
+            raise self._wrong("time.column", "given: the column of the time")
         form = self._text("time.format", value.get("format")) or ISO
         if form not in (ISO, EPOCH) and "%" not in form:
             raise self._wrong("time.format", f"{ISO}, {EPOCH}, or such as %d/%m/%Y %H:%M:%S", form)
@@ -262,7 +262,7 @@ class _Reader:
     def _word(
         self, key: str, meanings: Collection[str] | None, words: Mapping[str, str] | None = None
     ) -> Word | None:
-        """A word, which must mean one of `meanings`; `words` are those understood unsaid."""
+        """Return a word, which must mean one of `meanings`; `words` have default meanings."""
         value = self._document.get(key)
         if value is None:
             return None
@@ -294,7 +294,7 @@ class _Reader:
         words: dict[str, str] = {}
         for word, meaning in value.items():
             if words.setdefault(small_letters(word), meaning) != meaning:
-                raise self._wrong(f"{key}.words.{word}", "there once, in whatever letters")
+                raise self._wrong(f"{key}.words.{word}", "unique, ignoring case")
         return words
 
     def _text(self, key: str, value: Any = None) -> str | None:
@@ -315,14 +315,14 @@ class _Reader:
         for key in document:
             if key not in known:
                 close = difflib.get_close_matches(str(key), known, 1)
-                meant = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
-                raise TraceError(f"{self._path}: {below}{key}: is no key of a mapping; {meant}")
+                meant = f"did you mean {close[0]}?" if close else f"choose from {', '.join(known)}"
+                raise TraceError(f"{self._path}: {below}{key}: is not a key of a mapping; {meant}")
 
     def _refuse_empty(self, document: Mapping[str, Any], below: str) -> None:
         for key, value in document.items():
             if value is None:
-                raise self._wrong(f"{below}{key}", "given a value, or left out; there is none")
+                raise self._wrong(f"{below}{key}", "given a value, or left out")
 
     def _wrong(self, key: str, wanted: str, value: Any = None) -> TraceError:
-        found = "" if value is None else f", is {shown(value)}"
+        found = "" if value is None else f", not {shown(value)}"
         return TraceError(f"{self._path}: {key}: must be {wanted}{found}")

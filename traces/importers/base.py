@@ -1,4 +1,4 @@
-"""What an importer is."""
+"""The interface of importers."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from traces.errors import TraceError
 from traces.manifest import TransactionType
 
 NAMED_MAX = 5
-"""So many of the bad rows are named, of each reason."""
+"""The number of bad rows that are named for each reason."""
 
 
 @dataclass
 class LeftOut:
-    """What an import left out of a log, and what it guessed: rows by reason, the first few named.
+    """The rows that an import left out or guessed, counted by reason, with examples.
 
     Attributes:
         strict: whether the first bad or guessed row is an error.
-        counts: rows that are not in the trace, those that are no transactions by their nature too.
-        guessed: rows that are in the trace, and of which something is not certain.
-        named: by reason, where the first of these rows are and what is wrong with them.
+        counts: rows that are not in the trace, including those that are no transactions by nature.
+        guessed: rows in the trace for which something is uncertain.
+        named: by reason, the locations of the first rows and what is wrong with them.
     """
 
     strict: bool = False
@@ -36,12 +36,12 @@ class LeftOut:
     named: dict[str, list[str]] = field(default_factory=dict)
 
     def skip(self, reason: str, count: int, example: str = "") -> None:
-        """Rows that are fine and no transactions, such as views.
+        """Count rows that are valid but no transactions, such as views.
 
         Args:
-            reason: such as `views, which only read`.
-            count: how many.
-            example: one of them, as `FILE:LINE: what it is`; only the first is kept.
+            reason: the reason, such as `views, which only read`.
+            count: the number of rows.
+            example: one of them, as `FILE:LINE: description`; only the first is kept.
         """
         if count:
             self.counts[reason] += count
@@ -49,28 +49,28 @@ class LeftOut:
                 self.named.setdefault(reason, [example])
 
     def bad(self, reason: str, count: int, examples: list[str]) -> None:
-        """Rows that can't be used.
+        """Count rows that can't be used.
 
         Args:
-            reason: such as `no user`.
-            count: how many.
-            examples: the first of them, each as `FILE:LINE: what is wrong`.
+            reason: the reason, such as `no user`.
+            count: the number of rows.
+            examples: the first of them, each as `FILE:LINE: description`.
 
         Raises:
-            TraceError: the first one, if bad rows are errors.
+            TraceError: bad rows are errors; the message is the first example.
         """
         self._count(self.counts, reason, count, examples)
 
     def guess(self, reason: str, count: int, examples: list[str]) -> None:
-        """Rows that are used, with something that the log does not say for certain.
+        """Count rows that are used although the log leaves something uncertain.
 
         Args:
             reason: what is guessed and how, such as `time that the zone has twice: the second`.
-            count: how many.
-            examples: the first of them, each as `FILE:LINE: what is guessed`.
+            count: the number of rows.
+            examples: the first of them, each as `FILE:LINE: guess`.
 
         Raises:
-            TraceError: the first one, if guesses are errors.
+            TraceError: guesses are errors; the message is the first example.
         """
         self._count(self.guessed, reason, count, examples)
 
@@ -78,7 +78,7 @@ class LeftOut:
         if not count:
             return
         if self.strict:
-            cure = "import what is right" if counts is self.counts else "accept the guess"
+            cure = "import the valid rows" if counts is self.counts else "accept the guess"
             raise TraceError(f"{examples[0]}; correct it, or leave out --strict to {cure}")
         counts[reason] += count
         named = self.named.setdefault(reason, [])
@@ -86,14 +86,14 @@ class LeftOut:
 
 
 class Importer(ABC):
-    """Makes transactions of one kind of log.
+    """Converts one kind of log into transactions.
 
     Args:
-        sources: the files that were named.
-        left_out: where to count what does not become a transaction.
+        sources: the files.
+        left_out: counts rows that do not become transactions.
 
     Attributes:
-        bytes_total: how much there is to read; None if that is not known.
+        bytes_total: the size of the input; None if it is unknown.
     """
 
     bytes_total: int | None = None
@@ -104,14 +104,14 @@ class Importer(ABC):
 
     @property
     def bytes_read(self) -> int:
-        """How much of `bytes_total` was read."""
+        """The number of bytes of `bytes_total` that were read."""
         return 0
 
     @abstractmethod
     def tables(self) -> Generator[pa.Table, None, None]:
-        """Transactions in the schema `traces.schema.TRANSACTION`, some ten thousand at a time.
+        """Yield tables of the schema `traces.schema.TRANSACTION`, some ten thousand rows each.
 
-        In any order, each with an id that no other has. May come to nothing.
+        Transactions may come in any order, each with a unique id. There may be none.
 
         Raises:
             TraceError: a file can't be read, or is not of this format.
@@ -119,7 +119,7 @@ class Importer(ABC):
 
     @abstractmethod
     def types(self) -> tuple[TransactionType, ...]:
-        """The transaction types and their accesses; asked for after the last of the tables."""
+        """The transaction types and their accesses; valid after the last table."""
 
 
 @dataclass(frozen=True)
@@ -127,10 +127,10 @@ class Format:
     """A format that can be imported.
 
     Attributes:
-        summary: what it is, in a line.
-        importer: makes the importer from the sources, `LeftOut` and its own options by name.
-        options: the options of the command `heddle trace import` that only this format has.
-        hint: what to do about the names of the types that were found; None where they are fine.
+        summary: a description in one line.
+        importer: creates the importer from the sources, `LeftOut` and its own options by name.
+        options: the options of `heddle trace import` that only this format has.
+        hint: returns advice about the names of the types, or None.
     """
 
     summary: str
@@ -139,9 +139,9 @@ class Format:
     hint: Callable[[Collection[str]], str | None] = lambda names: None
 
     def open(self, sources: tuple[Path, ...], left_out: LeftOut, **options: Any) -> Importer:
-        """Make the importer.
+        """Create the importer.
 
         Raises:
-            TraceError: an option or a source is wrong.
+            TraceError: an option or a source is invalid.
         """
         return self.importer(sources, left_out, **options)

@@ -1,4 +1,4 @@
-"""Byte order marks: what a text file may begin with, and what they say of its encoding."""
+"""Byte order marks at the start of text files, and the encodings that they indicate."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-"""The longest first: UTF-32's mark begins with that of UTF-16."""
+"""The longest first, because UTF-32's mark starts with that of UTF-16."""
 
 
 def wide_encoding(begin: bytes) -> str | None:
-    """UTF-16 or UTF-32, if a text that begins so is in one of them."""
+    """Return UTF-16 or UTF-32 if a text with this start is in one of them."""
     return next((encoding for mark, encoding in _MARKS if begin.startswith(mark)), None)
 
 
 def read_text(path: Path, cure: str) -> str:
-    """The text of a file that people write, in UTF-8 or with a byte order mark, without that.
+    """Read a text file in UTF-8, or in the encoding of its byte order mark.
 
     Args:
-        path: of the file.
-        cure: what to do where it is in another encoding.
+        path: the file.
+        cure: what to do if it is in another encoding.
 
     Raises:
-        TraceError: it can't be read, or is in another encoding.
+        TraceError: the file can't be read, or is in another encoding.
     """
     try:
         data = path.read_bytes()

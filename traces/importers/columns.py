@@ -1,4 +1,4 @@
-"""Columns of the trace schema, built from arrays."""
+"""Builds columns of the trace schema from arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from traces.schema import ACCESS, ACCESS_KINDS, TRANSACTION
 
 
 def transaction_table(columns: Mapping[str, pa.Array | np.ndarray]) -> pa.Table:
-    """A table in the schema; a column that is not given is null."""
+    """Return a table of the schema; missing columns are null."""
     rows = len(columns["transaction"])
     return pa.table(
         [
@@ -26,13 +26,13 @@ def transaction_table(columns: Mapping[str, pa.Array | np.ndarray]) -> pa.Table:
 
 
 def words_column(numbers: np.ndarray, words: Sequence[str], field: str) -> pa.Array:
-    """A column of words, such as `type`, from their numbers in `words`."""
+    """Return a column of words, such as `type`, from their indices in `words`."""
     indices = pa.array(numbers, TRANSACTION.field(field).type.index_type)
     return pa.DictionaryArray.from_arrays(indices, pa.array(words, pa.string()))
 
 
 def parameters_column(parameters: Mapping[str, pa.Array]) -> pa.Array:
-    """The column `parameters`: each of them for every transaction.
+    """Return the column `parameters`, in which each transaction has all of them.
 
     Args:
         parameters: arrays of text by name.
@@ -58,14 +58,14 @@ def access_lists(
     key: np.ndarray,
     kind: np.ndarray,
 ) -> pa.Array:
-    """The column `accesses`.
+    """Return the column `accesses`.
 
     Args:
-        offsets: where each transaction's accesses begin in the arrays that follow, and the end.
+        offsets: the start of each transaction's accesses in the following arrays, and the end.
         access: the access ids.
         table: the tables as numbers, and the words for them.
         key: the keys.
-        kind: the kinds, as numbers in `ACCESS_KINDS`.
+        kind: the kinds as indices in `ACCESS_KINDS`.
     """
     numbers, words = table
     items = pa.StructArray.from_arrays(
@@ -87,12 +87,12 @@ def access_lists(
 def fixed_access_lists(
     types: Sequence[TransactionType], numbers: np.ndarray, keys: Mapping[str, np.ndarray]
 ) -> pa.Array:
-    """The column `accesses` for types that make each of their accesses once.
+    """Return the column `accesses` for types that make each of their accesses once.
 
     Args:
-        types: with their accesses.
-        numbers: the transactions' types, as numbers in `types`.
-        keys: by table, the key that each transaction has there.
+        types: the types with their accesses.
+        numbers: the types of the transactions, as indices in `types`.
+        keys: by table, the key that each transaction accesses there.
     """
     tables = list(keys)
     counts = np.array([len(one.accesses) for one in types])

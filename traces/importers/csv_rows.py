@@ -1,4 +1,4 @@
-"""CSV logs, streamed."""
+"""Streams logs in CSV."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from traces.importers.read_ahead import EndableStream, reading
 from traces.importers.source_file import SourceFile
 
 BLOCK_BYTES = 4 << 20
-"""So much is parsed at a time; no row may be longer."""
+"""The size of a block that is parsed at a time, and the limit of a row."""
 
 HEADER_LINES = 1
 HEADER_SHOWN_BYTES = 1000
@@ -27,13 +27,13 @@ HEADER_SHOWN_BYTES = 1000
 def csv_rows(
     file: SourceFile, columns: Sequence[str], left_out: LeftOut, delimiter: str = ","
 ) -> Iterator[LogRows]:
-    """Stream some columns of a CSV file with a header, as bytes; an empty value is empty bytes.
+    """Stream columns of a CSV file with a header, as bytes; an empty value is empty bytes.
 
-    Rows with too few or too many values are left out as bad; an empty line is a row of empty
-    values. A row's place is its line; line breaks within quotes are not counted.
+    Rows with a wrong number of values are left out as bad; an empty line is a row of empty values.
+    The location of a row is its line; line breaks within quotes are not counted.
 
     Raises:
-        TraceError: the file can't be read, lacks a column, or has two of its name.
+        TraceError: the file can't be read, lacks a column, or has one twice.
     """
     _refuse_twice(file, columns, delimiter)
     misshapen = _Misshapen(file, left_out)
@@ -52,7 +52,7 @@ def csv_rows(
 
 
 class _Misshapen:
-    """The rows with a wrong number of values, as the parser meets them: ahead of the batches."""
+    """Rows with a wrong number of values. The parser reports them ahead of the batches."""
 
     def __init__(self, file: SourceFile, left_out: LeftOut) -> None:
         self._file = file
@@ -73,7 +73,7 @@ class _Misshapen:
         self._left_out.bad("wrong number of values", len(words), words)
 
     def places_from(self, first: int) -> Callable[[int], str]:
-        """Where the rows of a batch are, of which the first is the so-manieth that is well made."""
+        """Return a function that locates the rows of a batch whose first valid row is `first`."""
 
         def place(row: int) -> str:
             number = first + row
@@ -111,7 +111,7 @@ def _open(
 
 
 def _stream(file: SourceFile) -> BinaryIO:
-    """The file; one that is a header without the end of its line gets that."""
+    """Return the stream, with a line break added if it is only a header without one."""
     if file.is_whole and b"\n" not in file.beginning and b"\r" not in file.beginning:
         return io.BytesIO(file.beginning + b"\n")
     return file.stream
@@ -123,15 +123,14 @@ def _refuse_twice(file: SourceFile, columns: Sequence[str], delimiter: str) -> N
     for column in columns:
         if header.count(column) > 1:
             raise file.bad(
-                f"has {header.count(column)} columns that are called {column}; rename those that "
-                "are not meant"
+                f"has {header.count(column)} columns with the name {column}; rename the others"
             )
 
 
 def _lacks_columns(file: SourceFile, columns: Sequence[str]) -> TraceError:
     header = file.beginning[:HEADER_SHOWN_BYTES].split(b"\n")[0].strip()
     return file.bad(
-        f"must have the columns {', '.join(columns)}; its header is "
+        f"must have the columns {', '.join(columns)}, but its header is "
         f"{shown(header.decode(errors='replace'))}"
     )
 

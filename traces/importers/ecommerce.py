@@ -1,9 +1,8 @@
-"""The log of an online shop, as Kaggle has it: "eCommerce behavior data from multi category store".
+"""Imports the log of a shop, "eCommerce behavior data from multi category store" of Kaggle.
 
-It is the log that the paper analyses (Wang et al., OSDI 2021, section 7.6.1). There are requests of
-three types: to view a product, to put one into the cart, to purchase one. A view reads only, so the
-paper leaves it out; the others are in conflict if they are of one product and of different users:
-both write the product's row.
+The paper analyses this log (Wang et al., OSDI 2021, section 7.6.1). Requests view a product, put it
+into the cart, or purchase it. Views only read, so the paper leaves them out. Two other requests
+conflict if they are for the same product and of different users, because both write its row.
 """
 
 from __future__ import annotations
@@ -54,15 +53,15 @@ PURCHASE = TransactionType(
 VIEW = TransactionType("view", (Access(0, "read_product", "product", "read"),))
 
 SKIPPED = {"view": "views, which only read", "remove_from_cart": "removals from the cart"}
-"""Events that are no transactions here, and how that is said."""
+"""Events that are no transactions, and their reasons."""
 
 
 class EcommerceImporter(FileImporter):
-    """Makes transactions of the shop's events; see the module.
+    """Converts the shop's events into transactions; see the module.
 
     Args:
-        sources: CSV files with the columns `COLUMNS` and any others, packed or not.
-        left_out: where to count what does not become a transaction.
+        sources: CSV files, packed or not, with at least the columns `COLUMNS`.
+        left_out: counts rows that do not become transactions.
         with_views: whether views become transactions too.
 
     Raises:
@@ -78,11 +77,11 @@ class EcommerceImporter(FileImporter):
         self._spans = Spans()
 
     def types(self) -> tuple[TransactionType, ...]:
-        """`cart` and `purchase`, and `view` if it was asked for."""
+        """The types `cart` and `purchase`, and `view` if it is included."""
         return self._types
 
     def tables(self) -> Generator[pa.Table, None, None]:
-        """A table of each few megabytes of log; an event's id is its number among those kept."""
+        """Yield a table for some megabytes of log each; ids number the events that are kept."""
         for file in self.files():
             self._spans.next_file()
             for rows in csv_rows(file, COLUMNS, self.left_out):
@@ -117,7 +116,7 @@ class EcommerceImporter(FileImporter):
         )
 
     def _chosen(self, rows: LogRows) -> LogRows:
-        """The events of the types that become transactions."""
+        """Return the events of the types that become transactions."""
         names = pa.array([one.name for one in self._types], pa.binary())
         chosen = mask_of(pc.is_in(rows.batch["event_type"], names))
         others = rows.where(~chosen)
@@ -129,7 +128,7 @@ class EcommerceImporter(FileImporter):
         return rows.where(chosen)
 
     def _usable(self, rows: LogRows) -> LogRows:
-        """The events that lack nothing."""
+        """Return the events that have all values they need."""
         for column in ("product_id", "user_id", "user_session"):
             there = not_empty(key_column(rows.batch[column]))
             rows = rows.require(there, column, f"no {column}", self.left_out)
@@ -140,8 +139,8 @@ class EcommerceImporter(FileImporter):
 
 
 def _times(column: pa.Array) -> pa.Array:
-    """Times to the second; null where the text is none."""
-    # A busy second comes many times: it is parsed once.
+    """Parse times to the second; null where the text is invalid."""
+    # Times repeat in a busy second, so each distinct one is parsed once.
     encoded = as_text(column).dictionary_encode()
     seconds = pc.strptime(encoded.dictionary, format=TIME_FORMAT, unit="s", error_is_null=True)
     return seconds.take(encoded.indices)
@@ -154,7 +153,7 @@ ECOMMERCE = Format(
         click.Option(
             ["--with-views"],
             is_flag=True,
-            help="Make transactions of views too, which only read.",
+            help="Import views too, which only read.",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""What importers of files have in common: they take any number, and read one after the other."""
+"""The base of importers that read any number of files, one after another."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ EMPTY = "file that is empty"
 
 
 class FileImporter(Importer):
-    """Makes transactions of files.
+    """Converts files into transactions.
 
     Args:
-        sources: the files that were named, in their order.
-        left_out: where to count what does not become a transaction.
-        needs: what the files are, such as `the CSV files of the log`.
+        sources: the files, in their order.
+        left_out: counts rows that do not become transactions.
+        needs: a description of the files, such as `the CSV files of the log`.
 
     Raises:
         TraceError: there is no source, or one can't be read or is named twice.
@@ -29,7 +29,7 @@ class FileImporter(Importer):
     def __init__(self, sources: tuple[Path, ...], left_out: LeftOut, needs: str) -> None:
         super().__init__(sources, left_out)
         if not sources:
-            raise TraceError(f"SOURCE: none is named; name {needs}")
+            raise TraceError(f"SOURCE: missing; name {needs}")
         for path in sources:
             check_source(path)
         refuse_twice(sources)
@@ -39,14 +39,14 @@ class FileImporter(Importer):
 
     @property
     def bytes_read(self) -> int:
-        """Of the files that were read, and of the one that is open."""
+        """The bytes read from closed files and from the open one."""
         return self._bytes_before + (self._file.bytes_read() if self._file else 0)
 
     def files(self) -> Iterator[SourceFile]:
-        """The sources in their order, each open until the next; those that are empty are counted.
+        """Yield the sources in order, each open until the next; empty files are counted.
 
         Raises:
-            TraceError: one can't be read.
+            TraceError: a file can't be read.
         """
         for path in self.sources:
             with self._opened(path) as file:

@@ -1,4 +1,4 @@
-"""From rows of a log, each an access, to transactions."""
+"""Groups the rows of a log, one for each access, into transactions."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pyarrow as pa
 from traces.errors import TraceError
 
 LATE_US = 10_000_000
-"""A row may come so much later than its time, at least: logs are not quite in order."""
+"""The minimum time by which a row may be late, because logs are not quite ordered."""
 
 OPEN_ROWS_MAX = 1 << 22
-"""So many rows may belong to transactions that can still go on."""
+"""The maximum number of rows in incomplete transactions."""
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Rows of some transactions that are complete.
+    """The rows of complete transactions.
 
     Attributes:
-        rows: of one transaction after the other, each in the order of time.
-        starts: where each transaction begins.
+        rows: the rows, transaction by transaction, each ordered by time.
+        starts: the start of each transaction.
     """
 
     rows: pa.Table
@@ -30,21 +30,21 @@ class Groups:
 
     @property
     def lengths(self) -> np.ndarray:
-        """How many rows each transaction has."""
+        """Return the number of rows of each transaction."""
         return np.diff(np.append(self.starts, self.rows.num_rows))
 
 
 class Grouping:
-    """Gathers the rows of each transaction while the log goes by.
+    """Collects the rows of each transaction while the log is read.
 
-    Rows are of one transaction if they have the same group, and none is further than the gap from
-    the one before it. A transaction is complete once the log is so far on that it can't go on.
+    Rows belong to one transaction if they have the same group and no gap between them is too long.
+    A transaction is complete when no later row can belong to it.
 
     Args:
         gap_us: the longest pause within a transaction.
 
     Attributes:
-        late_us: by so much a row may come later than its time.
+        late_us: the time by which a row may be late.
     """
 
     def __init__(self, gap_us: int) -> None:
@@ -55,17 +55,17 @@ class Grouping:
 
     @property
     def earliest(self) -> int | None:
-        """Rows before this come too late: their transactions may be gone. None: any may come."""
+        """The time before which rows are too late; None: no row is."""
         return None if self._newest is None else self._newest - self.late_us
 
     def add(self, rows: pa.Table) -> Groups:
-        """Take over rows and give back the transactions that they make complete.
+        """Add rows and return the transactions that they complete.
 
         Args:
-            rows: with the columns `group` and `time`, int64 without null, and any others.
+            rows: a table with the columns `group` and `time`, int64 without null, and any others.
 
         Raises:
-            TraceError: too many rows belong to transactions that are not complete.
+            TraceError: incomplete transactions have too many rows.
         """
         if self._open is not None:
             rows = pa.concat_tables([self._open, rows])
@@ -80,19 +80,19 @@ class Grouping:
         self._open = groups.rows.filter(pa.array(~of_row))
         if self._open.num_rows > OPEN_ROWS_MAX:
             raise TraceError(
-                f"gap_ms: {OPEN_ROWS_MAX:,} rows are of transactions without an end in sight; "
-                "lower it, or name more columns that tell transactions apart"
+                f"gap_ms: more than {OPEN_ROWS_MAX:,} rows belong to unfinished transactions; "
+                "lower it, or name more columns that distinguish transactions"
             )
         rest = groups.rows.filter(pa.array(of_row))
         ends = np.cumsum(groups.lengths[complete])
         return Groups(rest, np.concatenate([[0], ends[:-1]]).astype(int)[: len(ends)])
 
     def finish(self) -> Groups | None:
-        """The transactions that the end of the log makes complete."""
+        """Return the transactions that the end of the log completes."""
         return None if self._open is None else self._grouped(self._open)[0]
 
     def _grouped(self, rows: pa.Table) -> tuple[Groups, np.ndarray]:
-        """The transactions so far, and when each of them was last seen."""
+        """Return the current transactions, and the time of each one's last row."""
         group, time = rows["group"].to_numpy(), rows["time"].to_numpy()
         order = np.lexsort([time, group])
         group, time = group[order], time[order]

@@ -1,4 +1,4 @@
-"""JSON logs with an object a line, streamed."""
+"""Streams JSON logs with an object in each line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOO_LONG = "number of too many digits: compared as it is written"
 TWICE = "member that its object has twice: the last is taken"
 
 LINE_BYTES_MAX = 4 << 20
-"""No line may be longer."""
+"""The maximum length of a line."""
 
 BATCH_LINES = 1 << 15
 
@@ -31,20 +31,20 @@ _LONG = 10**DIGITS_MAX
 _STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*(:)?', re.DOTALL)
 _NESTED = (dict, list)
 _CONSTANTS = {"Infinity": "Infinity", "-Infinity": "-Infinity"}
-"""Python writes NaN where there is no number: it is null."""
+"""Python writes NaN for a missing number, which becomes null."""
 
 
 def jsonl_rows(file: SourceFile, columns: Sequence[str], left_out: LeftOut) -> Iterator[LogRows]:
-    """Stream some members of the objects of a file, as text; what an object lacks is null.
+    """Stream members of the objects of a file as text; a missing member is null.
 
-    A dot in a column's name leads into an object: `user.id`. Lines that are no object, or where a
-    member is an object or a list, are left out as bad; empty lines are passed over.
+    A dot in a column's name selects a member of an object: `user.id`. Lines that are no object, or
+    where a member is an object or a list, are left out as bad; empty lines are ignored.
 
     Raises:
         TraceError: the file can't be read, or a line is too long.
     """
     lines = enumerate(_lines(file), start=1)
-    # How the names of members are written: what is in a line once is not there twice.
+    # A name whose text occurs once in a line can't be a duplicate member.
     written = [
         json.dumps(column.rsplit(".", 1)[-1], ensure_ascii=False).encode() for column in columns
     ]
@@ -80,7 +80,7 @@ def _row(
     if not line.strip():
         return None
     try:
-        # A mark is left within a log that was put together of several.
+        # Concatenated logs contain byte order marks between them.
         text = line.removeprefix(UTF8).decode()
         document = json.loads(text, parse_float=_number, parse_constant=_CONSTANTS.get)
     except (ValueError, RecursionError):
@@ -101,12 +101,12 @@ def _row(
 
 
 def _has_escaped_name(line: bytes) -> bool:
-    r"""Whether the name of a member is written with an escape, such as `r\u006fw`."""
+    r"""Whether the name of a member contains an escape, such as `r\u006fw`."""
     return b"\\" in line and any(found[2] and b"\\" in found[1] for found in _STRING.finditer(line))
 
 
 def _guess_twice(line: bytes, columns: Sequence[str], place: str, left_out: LeftOut) -> None:
-    """Count a line that has a member of a wanted name twice in one object."""
+    """Count a line with a wanted member that occurs twice in one object."""
     names = {step for column in columns for step in (column, *column.split("."))}
     twice: list[str] = []
 
@@ -116,7 +116,7 @@ def _guess_twice(line: bytes, columns: Sequence[str], place: str, left_out: Left
 
     json.loads(line.removeprefix(UTF8), object_pairs_hook=note)
     if twice:
-        left_out.guess(TWICE, 1, [f"{place}: {sorted(twice)[0]} is there twice"])
+        left_out.guess(TWICE, 1, [f"{place}: {sorted(twice)[0]} occurs twice"])
 
 
 def _member(document: dict[str, Any], column: str) -> Any:
@@ -129,7 +129,7 @@ def _member(document: dict[str, Any], column: str) -> Any:
 
 
 def _number(text: str) -> str:
-    """A number with a point or an exponent, as text: 7.0 is 7, to the last digit."""
+    """Return a number with a point or an exponent as exact text: 7.0 becomes 7."""
     try:
         return plain_number(text)
     except ValueError:
@@ -137,7 +137,7 @@ def _number(text: str) -> str:
 
 
 class _Long(str):
-    """A number of very many digits, as it is written."""
+    """A number with very many digits, as it is written."""
 
 
 def _text(value: Any, place: str, left_out: LeftOut) -> str | None:
@@ -153,7 +153,7 @@ def _text(value: Any, place: str, left_out: LeftOut) -> str | None:
         return value
     try:
         return value.encode().decode()
-    except UnicodeEncodeError:  # fine in JSON's escapes and nowhere else
+    except UnicodeEncodeError:  # a lone surrogate, which JSON's escapes permit
         escaped = value.encode(errors="backslashreplace").decode()
         left_out.guess(HALF, 1, [f"{place} is {shown(escaped)}"])
         return escaped

@@ -1,4 +1,4 @@
-"""Columns of keys: one form for a value, whatever type and width a log's writer gave it."""
+"""Normalizes columns of keys, so that equal values match whatever their type and width."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_VALUE = (
     *("NULL", "null", "Null", r"\N", "None"),
     *("NaN", "nan", "NAN", "NaT", "<NA>", "<null>"),
 )
-"""Words that programs write where there is no value."""
+"""Words that programs write for a missing value."""
 
 _POINTED = r"^-?[0-9]+\.0*$"
 _ZERO = r"^-(0+\.0*)$", r"\1"
@@ -25,13 +25,13 @@ _FRACTION_ZEROS = (r"(\.[0-9]*?)0+(Z?)$", r"\1\2"), (r"\.(Z?)$", r"\1")
 
 
 def key_column(column: pa.Array, no_value: Collection[str] = NO_VALUE) -> pa.Array:
-    """A column whose values are equal where they mean the same; null where there is none.
+    """Return a column in which equal keys have equal values; null for missing values.
 
-    A whole number is one without a point: `7`, `7.0` of any width and the text `7.0` are one.
+    A whole number has no point: `7`, `7.0` of any width and the text `7.0` are equal.
 
     Args:
-        column: of any plain type.
-        no_value: texts that mean that there is no value.
+        column: a column of any plain type.
+        no_value: texts that stand for a missing value.
     """
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
@@ -50,14 +50,14 @@ def key_column(column: pa.Array, no_value: Collection[str] = NO_VALUE) -> pa.Arr
 
 
 def pointed(column: pa.Array) -> np.ndarray:
-    """Which values are texts of whole numbers with a point, such as `7.0`: a mask."""
+    """Return a mask of the texts that are whole numbers with a point, such as `7.0`."""
     if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
         return np.zeros(len(column), bool)
     return mask_of(pc.match_substring_regex(column, _POINTED))
 
 
 def number_column(column: pa.Array) -> pa.Array:
-    """A column of numbers in any form, such as `007` and `7e0`; null where it is no number."""
+    """Normalize numbers in any notation, such as `007` and `7e0`; null if it is no number."""
     if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
         return _each(_decoded(column), _number_or_none)
     return column
@@ -112,7 +112,7 @@ def _of_extension(column: pa.Array) -> pa.Array:
 
 
 def _each(column: pa.Array, make: Callable[[str], str | None]) -> pa.Array:
-    """A function of every value; most values come again and again, and are made once."""
+    """Apply a function to each value; each distinct value is computed once."""
     encoded = column.dictionary_encode()
     made = [make(text) for text in encoded.dictionary.to_pylist()]
     return pa.array(made, pa.string()).take(encoded.indices)

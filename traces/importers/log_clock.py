@@ -1,4 +1,4 @@
-"""Local times that a zone has twice or not at all, told by the order of the log."""
+"""Resolves local times that a zone has twice or not at all, by the order of the log."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ SKIPPED = "time that the zone's clock skips: counted on from before"
 
 
 @dataclass(frozen=True)
-class Told:
-    """Times that were told, and which of them were guessed.
+class ResolvedTimes:
+    """Resolved times, and which of them are guesses.
 
     Attributes:
         us: microseconds since 1970 (UTC), int64.
         twice: which are one of two.
-        skipped: which are no times of the zone.
+        skipped: which do not exist in the zone.
     """
 
     us: np.ndarray
@@ -26,25 +26,25 @@ class Told:
 
 
 class LogClock:
-    """Tells which of two moments a local time is, while the log goes by in the order of time.
+    """Resolves which of two instants a local time is, while the log is read in order.
 
-    It is the first, unless that lies too far behind what the log came to before; then the clock was
+    It is the first, unless that is too far before the newest time of the log; then the clock was
     set back in between.
 
     Args:
-        late_us: by so much a row may be late.
+        late_us: the time by which a row may be late.
     """
 
     def __init__(self, late_us: int) -> None:
         self._late = late_us
         self._newest: int | None = None
 
-    def tell(self, first: np.ndarray, second: np.ndarray) -> Told:
-        """Tell the next times of the log.
+    def resolve(self, first: np.ndarray, second: np.ndarray) -> ResolvedTimes:
+        """Resolve the next times of the log.
 
         Args:
-            first: see `traces.importers.log_times.Times`; without nulls.
-            second: another, of the same form.
+            first: the first candidates, see `traces.importers.log_times.Times`; without nulls.
+            second: the second candidates, of the same form.
         """
         twice, us = second > first, first.copy()
         certain = np.where(twice, np.iinfo(np.int64).min, first)
@@ -58,4 +58,4 @@ class LogClock:
             newest = max(before, int(us[row]))
         if len(us):
             self._newest = int(us.max()) if newest is None else max(newest, int(us.max()))
-        return Told(us, twice, second < first)
+        return ResolvedTimes(us, twice, second < first)

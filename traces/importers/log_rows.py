@@ -1,4 +1,4 @@
-"""Rows of a log, and which of them can be used."""
+"""Rows of a log, and the selection of usable ones."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from traces.importers.base import NAMED_MAX, LeftOut
 
 @dataclass(frozen=True)
 class LogRows:
-    """Some rows of a file.
+    """Rows of a file.
 
     Attributes:
         batch: the columns that are needed.
-        place: where a row of the batch is, such as `log.csv:17`.
+        place: returns the location of a row of the batch, such as `log.csv:17`.
     """
 
     batch: pa.RecordBatch
     place: Callable[[int], str]
 
     def where(self, mask: np.ndarray) -> LogRows:
-        """Only some of the rows."""
+        """Select rows by a mask."""
         if mask.all():
             return self
         numbers = np.flatnonzero(mask)
@@ -34,19 +34,19 @@ class LogRows:
         return LogRows(self.batch.filter(pa.array(mask)), lambda row: place(int(numbers[row])))
 
     def without(self, which: np.ndarray, reason: str, left_out: LeftOut) -> LogRows:
-        """Only the others: these rows are fine and no transactions."""
+        """Remove rows that are valid but no transactions."""
         left_out.skip(reason, int(which.sum()))
         return self.where(~which)
 
     def with_column(self, name: str, column: pa.Array) -> LogRows:
-        """The same rows with one more column."""
+        """Return the rows with an additional column."""
         return LogRows(self.batch.append_column(name, column), self.place)
 
     def guess(self, which: np.ndarray, column: str, reason: str, left_out: LeftOut) -> None:
-        """Count rows of which it is guessed what `column` means.
+        """Count rows for which the meaning of `column` is guessed.
 
         Raises:
-            TraceError: there are some, and that is an error.
+            TraceError: there are such rows, and guesses are errors.
         """
         left_out.guess(reason, int(which.sum()), self._examples(np.flatnonzero(which), column))
 
@@ -58,10 +58,10 @@ class LogRows:
         ]
 
     def require(self, good: np.ndarray, column: str, reason: str, left_out: LeftOut) -> LogRows:
-        """Only the good ones: the others can't be used, for what `column` is.
+        """Return the good rows; the others are counted as bad because of `column`.
 
         Raises:
-            TraceError: there are bad ones, and that is an error.
+            TraceError: there are bad rows, and these are errors.
         """
         bad = np.flatnonzero(~good)
         if not len(bad):
@@ -71,12 +71,12 @@ class LogRows:
 
 
 def mask_of(condition: pa.Array) -> np.ndarray:
-    """A boolean array as a mask; null is no."""
+    """Return a boolean array as a mask; null becomes false."""
     return condition.fill_null(False).to_numpy(zero_copy_only=False)
 
 
 def as_text(column: pa.Array) -> pa.Array:
-    """A column as text; null where it is bytes that are not UTF-8."""
+    """Return a column as text; null for bytes that are not UTF-8."""
     try:
         return column.cast(pa.string())
     except pa.ArrowInvalid:
@@ -84,7 +84,7 @@ def as_text(column: pa.Array) -> pa.Array:
 
 
 def not_empty(column: pa.Array) -> np.ndarray:
-    """Which values are there, and not the empty text: a mask."""
+    """Return a mask of the values that are neither null nor empty."""
     there = mask_of(column.is_valid())
     if pa.types.is_binary(column.type) or pa.types.is_string(column.type):
         there = there & mask_of(pc.greater(pc.binary_length(column), 0))

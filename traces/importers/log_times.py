@@ -1,4 +1,4 @@
-"""Times of a log, in whatever form it has them."""
+"""Parses the times of a log in any of their forms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from traces.trace_files import LAST_US
 ISO = "iso"
 EPOCH = "epoch"
 UNITS = {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}
-"""Microseconds in each unit of an epoch time."""
+"""Microseconds of each unit of epoch times."""
 
 _UTC = ZoneInfo("UTC")
 _EPOCH = datetime(1970, 1, 1, tzinfo=_UTC)
@@ -27,11 +27,12 @@ _NUMBER = r"^-?[0-9]{1,19}(\.[0-9]+)?$"
 
 @dataclass(frozen=True)
 class Times:
-    """Times of a column, in microseconds since 1970 (UTC), int64; null where a value is none.
+    """Times of a column, in microseconds since 1970 (UTC), int64; null for invalid values.
 
-    Where the zone's clock is set back, a local time is one of two: `first` and, later, `second`.
-    Where it is set forward, some are none: `first` counts on from before the change, and `second`
-    back from after it, so that it is earlier. Of all other times both are the same.
+    Where the zone's clock is set back, a local time has two meanings: `first` and the later
+    `second`. Where it is set forward, some local times do not exist: `first` continues the offset
+    from before the change, and `second` applies the offset from after it, and so is earlier.
+    Otherwise both are equal.
     """
 
     first: pa.Array
@@ -40,12 +41,12 @@ class Times:
 
 @dataclass(frozen=True)
 class TimeForm:
-    """How a log writes its times.
+    """The form of a log's times.
 
     Attributes:
         format: `iso`, `epoch`, or a format of Python's `strptime`.
-        unit: of epoch times, one of `UNITS`.
-        zone: of times that carry none.
+        unit: the unit of epoch times, one of `UNITS`.
+        zone: the zone of times without one.
     """
 
     format: str = ISO
@@ -53,7 +54,7 @@ class TimeForm:
     zone: tzinfo = _UTC
 
     def is_readable(self) -> bool:
-        """Whether times can be read in this format."""
+        """Whether this format can be parsed."""
         if self.format in (ISO, EPOCH):
             return True
         try:
@@ -63,7 +64,7 @@ class TimeForm:
         return True
 
     def parse(self, column: pa.Array) -> Times:
-        """Read a column of text, of timestamps or of numbers."""
+        """Parse a column of text, timestamps or numbers."""
         if pa.types.is_timestamp(column.type):
             return self._of_timestamps(column)
         if self.format == EPOCH:
@@ -78,7 +79,7 @@ class TimeForm:
             return _certain(column.cast(pa.int64()))
         try:
             return Times(*(self._local(column, which) for which in ("earliest", "latest")))
-        except pa.ArrowInvalid:  # a time that the clock skipped
+        except pa.ArrowInvalid:  # the clock skipped this time
             return self._each(column.cast(pa.string()), datetime.fromisoformat)
 
     def _local(self, column: pa.Array, which: str) -> pa.Array:

@@ -1,4 +1,4 @@
-"""YAML whose words are text: `yes`, `no`, `on`, `010` and `1e3` are what they are in the log."""
+"""Reads YAML whose words are text: `yes`, `no`, `on`, `010` and `1e3` keep their spelling."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _TAGS = {
 
 
 class _TextLoader(yaml.SafeLoader):
-    """Reads every word as text, but for null as a value of a key and merged keys (`<<`)."""
+    """Loads each word as text, except null as the value of a key, and merged keys (`<<`)."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """A word, list or mapping; a tag can't make anything else of it."""
+        """Return a word, list or mapping; tags can't change the type."""
         if node.tag not in _TAGS[type(node)]:
             where = "while reading a value"
-            words = f"{node.tag.replace('tag:yaml.org,2002:', '!!')} is no tag of a mapping"
+            words = f"{node.tag.replace('tag:yaml.org,2002:', '!!')} is not a tag of a mapping"
             raise yaml.MarkedYAMLError(where, node.start_mark, f"{words}; leave it out")
         if isinstance(node, yaml.ScalarNode):
             return None if node.tag == _NULL_TAG else self._text(node)
         return super().construct_object(node, deep)
 
     def construct_sequence(self, node: yaml.SequenceNode, deep: bool = False) -> list[Any]:
-        """A list; what is null elsewhere is a word here: [NULL, '-']."""
+        """Return a list, in which null is a word: [NULL, '-']."""
         return [
             self._text(one)
             if isinstance(one, yaml.ScalarNode) and one.tag == _NULL_TAG
@@ -43,13 +43,13 @@ class _TextLoader(yaml.SafeLoader):
         ]
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """A mapping whose keys are text, and each there once but for what is merged."""
+        """Return a mapping with unique text keys, unless they are merged."""
         own = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise self._wrong(node, key, "its key must be a word")
             if key.value in own:
-                raise self._wrong(node, key, f"its key {key.value} is there twice")
+                raise self._wrong(node, key, f"its key {key.value} occurs twice")
             own.add(key.value)
         self.flatten_mapping(node)
         return {
@@ -59,7 +59,7 @@ class _TextLoader(yaml.SafeLoader):
     def _text(self, node: yaml.ScalarNode) -> str:
         text = str(node.value)
         if any("\ud800" <= letter < "\ue000" for letter in text):
-            words = "half a character, which no log has"
+            words = "lone surrogate, which no log contains"
             raise yaml.MarkedYAMLError("while reading a word", node.start_mark, words)
         return text
 
@@ -75,10 +75,10 @@ _TextLoader.yaml_implicit_resolvers = {
 
 
 def load_text(text: str) -> Any:
-    """The document, made of mappings, lists, text and None.
+    """Parse a document of mappings, lists, text and None.
 
     Raises:
-        yaml.YAMLError: it is not YAML, or a key is there twice.
+        yaml.YAMLError: it is not YAML, or a key occurs twice.
     """
     try:
         return yaml.load(text, _TextLoader)

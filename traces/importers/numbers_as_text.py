@@ -1,4 +1,4 @@
-"""Numbers in the one form that all ways to write them have in common."""
+"""Normalizes the text of numbers."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import struct
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 
 DIGITS_MAX = 400
-"""A number whose plain form would be longer is none here."""
+"""The maximum length of a number's plain form; longer numbers are rejected."""
 
 _EXACT = Context(prec=4 * DIGITS_MAX, rounding=ROUND_HALF_UP)
 _RADIX = ("0x", "0o", "0b")
 
 
 def number(text: str, scale: int | None = None) -> str:
-    """A number without leading and trailing zeros, sign of plus and exponent: `7`, `-0.5`.
+    """Return a number without leading and trailing zeros, plus sign and exponent: `7`, `-0.5`.
 
     Args:
-        text: however it is written: `007`, `+7.00`, `7e0`, `0x7`, `NaN`.
-        scale: digits kept after the point, the last one rounded; None: all.
+        text: the number in any notation: `007`, `+7.00`, `7e0`, `0x7`, `NaN`.
+        scale: digits after the point, rounded; None: all.
 
     Raises:
-        ValueError: it is no number, or has more than `DIGITS_MAX` digits.
+        ValueError: the text is not a number, or has more than `DIGITS_MAX` digits.
     """
     plain = text.strip()
     if plain.lower().lstrip("+-")[:2] in _RADIX:
@@ -29,7 +29,7 @@ def number(text: str, scale: int | None = None) -> str:
     try:
         value = Decimal(plain)
     except InvalidOperation:
-        raise ValueError(f"{text!r} is no number") from None
+        raise ValueError(f"{text!r} is not a number") from None
     if not value.is_finite():
         return "NaN" if value.is_nan() else "Infinity" if value > 0 else "-Infinity"
     if abs(value.adjusted()) > DIGITS_MAX or len(value.as_tuple().digits) > DIGITS_MAX:
@@ -43,15 +43,15 @@ def number(text: str, scale: int | None = None) -> str:
 
 
 def scientific(text: str) -> str:
-    """A number of more than `DIGITS_MAX` digits in the one form that all ways to write it share.
+    """Return a number of more than `DIGITS_MAX` digits in scientific notation.
 
     Raises:
-        ValueError: it is no number, or its exponent has too many digits.
+        ValueError: the text is not a number, or its exponent has too many digits.
     """
     try:
         value = Decimal(text)
     except InvalidOperation:
-        raise ValueError(f"{text!r} is no number") from None
+        raise ValueError(f"{text!r} is not a number") from None
     if not value.is_finite():
         return number(text)
     sign, digits, _ = value.as_tuple()
@@ -61,19 +61,19 @@ def scientific(text: str) -> str:
 
 
 def whole(text: str) -> str:
-    """A number of a column of integers, as `number`; most are in that form already."""
+    """Normalize a number of an integer column; most are in this form already."""
     if text.isdecimal() and text[0] != "0" and text.isascii():
         return text
     return number(text)
 
 
 def stored_whole(text: str) -> str:
-    """An integer as it is stored: rounded."""
+    """Return an integer as it is stored: rounded."""
     return number(text, 0)
 
 
 def double(text: str) -> str:
-    """A number of a column of `double precision`: the shortest that means the same."""
+    """Normalize a number of a `double precision` column: the shortest equal text."""
     value = float(text)
     if value.is_integer():
         return str(int(value))
@@ -81,7 +81,7 @@ def double(text: str) -> str:
 
 
 def real(text: str) -> str:
-    """A number of a column of `real`, which has 24 bits."""
+    """Normalize a number of a `real` column, which has 24 bits."""
     value = float(text)
     if not math.isfinite(value):
         return double(text)

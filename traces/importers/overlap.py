@@ -1,4 +1,4 @@
-"""Rows that two files of a log have, where the files overlap."""
+"""Finds rows that occur in two overlapping files of a log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Overlap:
     """Finds the rows of a file that an earlier file has.
 
     Args:
-        late_us: how far behind the newest row a row may be; older rows are not remembered.
+        late_us: the time by which a row may be late; older rows are forgotten.
     """
 
     def __init__(self, late_us: int) -> None:
@@ -30,16 +30,16 @@ class Overlap:
         self._counts: Counter[tuple[Any, ...]] | None = None
 
     def next_file(self) -> None:
-        """Begin a file: the rows so far are of earlier ones."""
+        """Start a file; the rows so far belong to earlier ones."""
         self._earlier = self._rows = list(self._recent())
         self._earlier_newest = self._newest
         self._counts = None
 
     def repeated(self, rows: pa.Table) -> np.ndarray:
-        """Which rows an earlier file has: a mask. The others are remembered.
+        """Return a mask of the rows that an earlier file has, and remember the others.
 
         Args:
-            rows: with the column `time`, int64 without null, and any others; all are compared.
+            rows: a table with the column `time`, int64 without null, and others; all are compared.
         """
         found = np.zeros(rows.num_rows, dtype=bool)
         times = rows["time"].to_numpy()
@@ -60,7 +60,7 @@ class Overlap:
         return found
 
     def _recent(self) -> Iterator[pa.Table]:
-        """The rows that are remembered, without those that are too old."""
+        """Yield the remembered rows that are not too old."""
         for table in self._rows:
             recent = table.filter(pc.greater_equal(table["time"], (self._newest or 0) - self._late))
             if recent.num_rows:
@@ -68,9 +68,9 @@ class Overlap:
 
 
 class Spans:
-    """Finds the rows of a file whose times lie between the first and the last of another file.
+    """Finds the rows of a file between the first and the last time of another file.
 
-    The first and the last time themselves are of both where a log is cut within a second.
+    The first and the last time may belong to both, if a log is cut within a second.
     """
 
     def __init__(self) -> None:
@@ -78,16 +78,16 @@ class Spans:
         self._now: tuple[int, int] | None = None
 
     def next_file(self) -> None:
-        """Begin a file."""
+        """Start a file."""
         if self._now is not None:
             self._spans.append(self._now)
         self._now = None
 
     def covered(self, times: np.ndarray) -> np.ndarray:
-        """Which times an earlier file covers: a mask.
+        """Return a mask of the times that an earlier file covers.
 
         Args:
-            times: of the next rows, in any unit.
+            times: the times of the next rows, in any unit.
         """
         found = np.zeros(len(times), dtype=bool)
         for first, last in self._spans:

@@ -1,4 +1,4 @@
-"""Packed files: which are, told by their first bytes, and how each kind is read."""
+"""Detects packed files by their first bytes, and opens them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import pyarrow as pa
 from traces.errors import TraceError
 
 BUFFER_BYTES = 1 << 20
-"""So much of a file is read at a time."""
+"""The size of a read."""
 
 SUFFIXES = (".gz", ".gzip", ".bz2", ".xz", ".lzma", ".zst", ".zstd", ".lz4", ".br", ".zip")
-"""Endings of packed files; what a file is, its first bytes tell. Only Brotli has none."""
+"""Endings of packed files. The first bytes tell the kind; only Brotli has none."""
 
 FAULTS = (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError)
-"""What is raised where a packed file is damaged."""
+"""The errors of damaged packed files."""
 
 Opened = Callable[[Any, Path, ExitStack], Any]
 
@@ -49,7 +49,7 @@ def _zip(raw: Any, path: Path, stack: ExitStack) -> Any:
 
 
 def _is_beside(name: str) -> bool:
-    """Whether this is no file of the archive's: a directory, or what macOS adds."""
+    """Whether a member is not a file of the user: a directory, or metadata of macOS."""
     return name.endswith("/") or name.startswith("__MACOSX/")
 
 
@@ -61,21 +61,21 @@ KINDS: tuple[tuple[re.Pattern[bytes], Opened], ...] = (
     (re.compile(rb"\xfd7zXZ\x00|\x5d\x00\x00[\x00-\xff]{2}(?:\xff{8}|[\x00-\xff]{5}\x00{3})"), _xz),
     (re.compile(rb"PK(?:\x03\x04|\x05\x06)"), _zip),
 )
-"""How files of each kind begin, and how they are opened."""
+"""The first bytes of each kind, and how it is opened."""
 
 MAGIC_BYTES = 14
 
 
 def unpacked(raw: Any, path: Path, stack: ExitStack) -> BinaryIO:
-    """The bytes of a file, unpacked where it is packed.
+    """Return the bytes of a file, unpacked if it is packed.
 
     Args:
-        raw: the open file, at its beginning; it can seek.
+        raw: the open file at its start; it must support seeking.
         path: its name, for messages.
         stack: closes what is opened.
 
     Raises:
-        TraceError: it is an archive of several files.
+        TraceError: the file is an archive of several files.
     """
     begin = raw.read(MAGIC_BYTES)
     raw.seek(0)
@@ -87,6 +87,6 @@ def unpacked(raw: Any, path: Path, stack: ExitStack) -> BinaryIO:
 
 
 def unpacked_suffix(path: Path) -> str:
-    """The ending that says what is in a file, such as `.csv` for `log.csv.gz`."""
+    """Return the ending of the unpacked file's name, such as `.csv` for `log.csv.gz`."""
     inner = path.with_suffix("") if path.suffix.lower() in SUFFIXES else path
     return inner.suffix.lower()

@@ -1,4 +1,4 @@
-"""Logs in Parquet, streamed."""
+"""Streams logs in Parquet."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ BATCH_ROWS = 1 << 15
 
 
 def parquet_rows(file: SourceFile, columns: Sequence[str]) -> Iterator[LogRows]:
-    """Stream some columns of a Parquet file, in their own types.
+    """Stream columns of a Parquet file, in their own types.
 
     Raises:
-        TraceError: the file is damaged or not Parquet, or lacks a column, or a column is nested.
+        TraceError: the file is damaged or not Parquet, or a column is missing or nested.
     """
     before = 0
     try:
@@ -36,15 +36,15 @@ def _check(file: SourceFile, schema: pa.Schema, columns: Sequence[str]) -> None:
     for column in columns:
         count = schema.names.count(column)
         if count > 1:
-            raise file.bad(f"has {count} columns that are called {column}; rename one")
+            raise file.bad(f"has {count} columns with the name {column}; rename one")
         if count == 0:
             raise file.bad(f"must have a column {column}; it has {', '.join(schema.names)}")
         if pa.types.is_nested(schema.field(column).type):
-            raise file.bad(f"{column}: must be a plain column, is {schema.field(column).type}")
+            raise file.bad(f"{column}: must be a plain column, not {schema.field(column).type}")
 
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Text in the one form that is looked for, of the several that Parquet's writers leave."""
+    """Convert text to one type, of the several that writers of Parquet use."""
     return pa.RecordBatch.from_arrays(
         [_plain_column(column) for column in batch.columns], names=batch.schema.names
     )

@@ -1,4 +1,4 @@
-"""Streams that a library reads ahead in a thread of its own, and that can be ended early."""
+"""Streams that a library reads ahead in its own thread, and that can be ended early."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ import pyarrow as pa
 
 
 class EndableStream(io.RawIOBase):
-    """A stream that seems to be at its end as soon as `end` is called."""
+    """A stream that reports its end after `end` was called."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._ended = False
 
     def readable(self) -> bool:
-        """True, as long as it is open."""
+        """Return true while the stream is open."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read into a buffer; 0 at the end."""
+        """Read into a buffer; return 0 at the end."""
         return 0 if self._ended else int(self._stream.readinto(buffer))
 
     def end(self) -> None:
-        """Let nothing more be read."""
+        """Prevent further reads."""
         self._ended = True
 
 
 class Reader(Protocol):
-    """What `reading` needs of a reader."""
+    """The interface that `reading` needs."""
 
     def read_next_batch(self) -> Any:
-        """The next rows, or `StopIteration`."""
+        """Return the next rows, or raise `StopIteration`."""
 
 
 @contextmanager
 def reading(stream: EndableStream, reader: Reader) -> Iterator[None]:
-    """Leave no thread within `stream` however the block is left.
+    """Ensure that no thread uses `stream` after the block.
 
-    A native thread that asks for the interpreter's lock while the interpreter ends is ended by it,
-    and with it the whole process: an interrupted import ended with SIGABRT in one of 25 runs.
+    A native thread that asks for the interpreter's lock during shutdown ends the process: without
+    this, an interrupted import ended with SIGABRT in one of 25 runs.
     """
     try:
         yield
@@ -52,7 +52,7 @@ def reading(stream: EndableStream, reader: Reader) -> Iterator[None]:
 
 
 def _read_to_the_end(reader: Reader) -> None:
-    """Take the blocks that were read ahead; the thread has ended with the last of them."""
+    """Consume the blocks that were read ahead; the thread ends with the last of them."""
     try:
         while True:
             reader.read_next_batch()

@@ -12,11 +12,11 @@ FORMATS = {
     "complete-journey": "traces.importers.complete_journey:COMPLETE_JOURNEY",
     "postgresql": "traces.importers.postgresql.importer:POSTGRESQL",
 }
-"""The formats by name, and where each is. To add one, write it and name it here."""
+"""The modules of the formats by name. To add a format, write it and name it here."""
 
 
 def find_format(name: str) -> Format:
-    """Import a format, which must be one of `FORMATS`."""
+    """Import a format, one of `FORMATS`."""
     module, _, attribute = FORMATS[name].partition(":")
     found: Format = getattr(importlib.import_module(module), attribute)
     return found

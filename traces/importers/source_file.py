@@ -1,4 +1,4 @@
-"""A file of a log: opened, unpacked, and read only so far as is known."""
+"""Opens and unpacks a file of a log, and reads its beginning."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from traces.importers.byte_order import UTF8, wide_encoding
 from traces.importers.packing import BUFFER_BYTES, FAULTS, unpacked
 
 BEGINNING_BYTES = 1 << 14
-"""Bytes at a file's beginning that decide its format."""
+"""The bytes at a file's start that determine its format."""
 
 _TAR = slice(257, 262)
 _BLANK = b"\0\r\n\t "
@@ -28,11 +28,11 @@ class SourceFile:
     """An open file.
 
     Attributes:
-        path: as it was named.
-        stream: its bytes, unpacked, of text in UTF-8 without a byte order mark.
-        raw: its bytes as they are on disk.
+        path: the path as it was given.
+        stream: its unpacked bytes; text is in UTF-8 without a byte order mark.
+        raw: its bytes on disk.
         beginning: the first bytes of `stream`, up to `BEGINNING_BYTES`.
-        marked: whether a byte order mark says that `stream` is in UTF-8.
+        marked: whether a byte order mark determined the encoding.
     """
 
     path: Path
@@ -43,29 +43,29 @@ class SourceFile:
 
     @property
     def is_whole(self) -> bool:
-        """Whether `beginning` is all there is."""
+        """Whether `beginning` is the complete content."""
         return len(self.beginning) < BEGINNING_BYTES
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing in it but line breaks, or zero bytes as a crash leaves them."""
+        """Whether it contains only line breaks, or zero bytes from a crash."""
         return self.is_whole and not self.beginning.strip(_BLANK)
 
     def bytes_read(self) -> int:
-        """How much of it was read, in bytes on disk."""
+        """The number of bytes on disk that were read."""
         return int(self.raw.tell()) if not self.raw.closed else self.path.stat().st_size
 
     def bad(self, words: str) -> TraceError:
-        """An error that names the file."""
+        """Return an error that names the file."""
         return TraceError(f"{self.path}: {words}")
 
 
 @contextmanager
 def open_source(path: Path) -> Iterator[SourceFile]:
-    """Open a file: unpacked where it is packed, and in UTF-8 where its byte order mark says so.
+    """Open a file, unpack it, and convert it to UTF-8 if it has a byte order mark.
 
     Raises:
-        TraceError: it can't be opened, or is damaged.
+        TraceError: the file can't be opened, or is damaged.
     """
     check_source(path)
     try:
@@ -77,13 +77,14 @@ def open_source(path: Path) -> Iterator[SourceFile]:
                 raise TraceError(f"{path}: is a tar archive; unpack it and name the files in it")
             yield SourceFile(path, stream, raw, beginning, marked)
     except UnicodeDecodeError as error:
-        raise TraceError(f"{path}: is not {error.encoding.upper()} as its mark says") from None
+        encoding = error.encoding.upper()
+        raise TraceError(f"{path}: is not {encoding} as its byte order mark says") from None
     except FAULTS as error:
         raise TraceError(f"{path}: can't be read: {_words(error)}") from None
 
 
 class _Beginning(io.RawIOBase):
-    """A stream whose first bytes were read already."""
+    """A stream whose first bytes were already read."""
 
     def __init__(self, first: bytes, rest: BinaryIO) -> None:
         self._first = first
@@ -102,7 +103,7 @@ class _Beginning(io.RawIOBase):
 
 
 def _text(stream: BinaryIO, stack: ExitStack) -> tuple[io.BufferedReader, bool]:
-    """The stream without its byte order mark, so that `peek` sees its first bytes.
+    """Return the stream without its byte order mark; `peek` sees the first bytes after it.
 
     Returns:
         The stream, and whether there was a mark.
@@ -120,20 +121,20 @@ def _text(stream: BinaryIO, stack: ExitStack) -> tuple[io.BufferedReader, bool]:
 def _words(error: Exception) -> str:
     words = why(error) if isinstance(error, OSError) else str(error)
     cut_off = isinstance(error, EOFError) or "Truncated compressed" in words
-    return f"{words}; it was cut off: copy it anew" if cut_off else words
+    return f"{words}; it is truncated; copy it again" if cut_off else words
 
 
 def check_source(path: Path) -> None:
-    """Before hours of work, not after.
+    """Check that a source can be read, before the work that reads it.
 
     Raises:
-        TraceError: it is not a file that can be read.
+        TraceError: it is not a readable file.
     """
     try:
         if path.is_dir():
             raise TraceError(f"{path}: is a directory; name the files in it")
         if path.exists() and not path.is_file():
-            raise TraceError(f"{path}: is not a regular file; write the log into one first")
+            raise TraceError(f"{path}: is not a regular file; copy the log to a file first")
         with path.open("rb"):
             pass
     except FileNotFoundError:

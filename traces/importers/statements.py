@@ -1,4 +1,4 @@
-"""The statements of transaction types, as they are met in a log."""
+"""Collects the statements of transaction types from a log."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from traces.schema import ACCESS_KINDS
 
 
 class Statements:
-    """Numbers the accesses of each type in the order in which they are first met.
+    """Numbers the accesses of each type in the order of their first occurrence.
 
-    An access is one of its type: a name where the log has one, a table and a kind. What a
-    transaction does several times, as in a loop, is one access.
+    An access is a name, if the log has one, a table and a kind. Repetitions of an access in a
+    transaction, as in a loop, have the same number.
     """
 
     def __init__(self) -> None:
@@ -25,10 +25,10 @@ class Statements:
     def numbers(
         self, type_: np.ndarray, statement: np.ndarray, table: np.ndarray, kind: np.ndarray
     ) -> np.ndarray:
-        """The access ids of accesses, of which all is given as numbers of words.
+        """Return the access ids of accesses that are given as numbers of words.
 
         Raises:
-            TraceError: a type has too many.
+            TraceError: a type has too many accesses.
         """
         packed = np.zeros(len(table), dtype=np.int64)
         for part in (type_, statement, table, kind):
@@ -45,7 +45,7 @@ class Statements:
     def types(
         self, types: Sequence[str], statements: Sequence[str], tables: Sequence[str]
     ) -> tuple[TransactionType, ...]:
-        """The types with their accesses, in words."""
+        """Return the types with their accesses, in words."""
         return tuple(
             TransactionType(name, _accesses(self._numbers.get(number, {}), statements, tables))
             for number, name in enumerate(types)
@@ -55,7 +55,7 @@ class Statements:
         known = self._numbers.setdefault(type_, {})
         if len(known) >= WORDS_MAX:
             raise TraceError(
-                f"statement: a type has more than {WORDS_MAX} different ones; "
+                f"statement: a type has more than {WORDS_MAX} different statements; "
                 "name a column with fewer values"
             )
         return known.setdefault(what, len(known))
@@ -68,7 +68,7 @@ def _accesses(
     taken: set[str] = set()
     for (statement, table, kind), number in met.items():
         plain = f"{ACCESS_KINDS[kind]}_{tables[table]}"
-        # A row of the log may lack the name, and names may be put together as those here are.
+        # Rows may lack the name, and names of the log may equal composed ones.
         name = (statements[statement] if statements else "") or plain
         if name in taken:
             name = f"{name}_{plain}_{number}"

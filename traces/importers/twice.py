@@ -1,4 +1,4 @@
-"""Files that are named twice: under another name, packed, or as they were when still shorter."""
+"""Detects files that are named twice: with another name, packed, or in a shorter version."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from traces.importers.source_file import BEGINNING_BYTES, open_source
 
 _PARQUET = b"PAR1"
 _LINES_MIN = 2
-"""With fewer lines in common, of which one may be the header, two files are not the same."""
+"""The minimum number of common lines, one of which may be the header, of equal files."""
 
 
 def refuse_twice(paths: Sequence[Path]) -> None:
-    """Before hours of work, not after.
+    """Check that no file is named twice, before the work that reads them.
 
     Raises:
-        TraceError: two of them are one file, or begin alike for as long as the shorter of them is.
+        TraceError: two are the same file, or one is the beginning of the other.
     """
     files: dict[Path, Path] = {}
     by_line: dict[bytes, list[tuple[Path, bytes]]] = {}
@@ -29,7 +29,7 @@ def refuse_twice(paths: Sequence[Path]) -> None:
             beginning = file.beginning
         if beginning.startswith(_PARQUET):
             beginning += _end_of(path)
-        # Those that can be alike have their first two lines in common, or the second is cut.
+        # Candidates share their first two lines, or the second is cut.
         alike = by_line.setdefault(beginning.split(b"\n", 1)[0], [])
         for other, others in alike:
             if _alike(beginning, others):
@@ -44,7 +44,7 @@ def _alike(one: bytes, other: bytes) -> bool:
 
 
 def _end_of(path: Path) -> bytes:
-    """A Parquet file's end, where it counts what is in it, and its size."""
+    """Return a Parquet file's end, which describes its content, and its size."""
     size = path.stat().st_size
     with path.open("rb") as file:
         file.seek(max(0, size - BEGINNING_BYTES))
@@ -52,4 +52,4 @@ def _end_of(path: Path) -> bytes:
 
 
 def _twice(path: Path, other: Path, words: str) -> TraceError:
-    return TraceError(f"{path}: {words} {other}; name what the log has once")
+    return TraceError(f"{path}: {words} {other}; name each part of the log once")

@@ -1,4 +1,4 @@
-"""Types that differ in what a pattern matches, such as one a URL, made one."""
+"""Merges types that differ only in what a pattern matches, such as ids in a URL."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pyarrow as pa
 from traces.errors import TraceError, shown
 
 FOLDED = "*"
-"""Stands in a type's name for what was folded."""
+"""The replacement of the matched text in a type's name."""
 
 MANY_TYPES = 1000
-"""A log with more types than this hardly has as many procedures."""
+"""The number of types above which a log is likely to lack folding."""
 
 NUMBERS = "[0-9]+"
 _OPTION = "--fold-types"
@@ -23,17 +23,17 @@ class TypeFolding:
     """Folds names of types.
 
     Args:
-        patterns: regular expressions; what they match becomes `FOLDED`, one after the other.
+        patterns: regular expressions, applied in order; each match becomes `FOLDED`.
 
     Raises:
-        TraceError: one is no regular expression.
+        TraceError: a pattern is not a regular expression.
     """
 
     def __init__(self, patterns: Sequence[str] = ()) -> None:
         self._patterns = [_compiled(pattern) for pattern in patterns]
 
     def fold(self, names: pa.Array) -> pa.Array:
-        """The names, folded; each different one is looked at once."""
+        """Fold names; each distinct name is folded once."""
         if not self._patterns:
             return names
         encoded = names.dictionary_encode()
@@ -47,15 +47,15 @@ class TypeFolding:
 
 
 def many_types_hint(names: Collection[str]) -> str | None:
-    """What to do where a log has very many types; None where it has few."""
+    """Return advice for a log with very many types; None if it has few."""
     if len(names) < MANY_TYPES:
         return None
     numbers = re.compile(NUMBERS)
     folded = len({numbers.sub(FOLDED, name) for name in names})
     examples = ", ".join(shown(name) for name in sorted(names)[:2])
     return (
-        f"hint: {len(names):,} types, such as {examples}, are hardly as many procedures; "
-        f"{_OPTION} REGEX makes one type of those that differ in what it matches: "
+        f"hint: the log has {len(names):,} types, such as {examples}, probably more than its "
+        f"procedures; {_OPTION} REGEX merges types that differ only in what it matches: "
         f"{_OPTION} '{NUMBERS}' leaves {folded:,}"
     )
 
@@ -65,5 +65,5 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise TraceError(
-            f"{_OPTION} {pattern}: is no regular expression: {error}; such as '{NUMBERS}' is one"
+            f"{_OPTION} {pattern}: is not a regular expression: {error}; a valid one is '{NUMBERS}'"
         ) from None

@@ -1,4 +1,4 @@
-"""Words of a log as small numbers, the same through the whole import."""
+"""Numbers the words of a log, consistently through the whole import."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from traces.errors import TraceError
 
 WORD_BITS = 15
 WORDS_MAX = (1 << WORD_BITS) - 1
-"""So many types or tables fit into the schema's numbers."""
+"""The number of types or tables that fit into the schema's 16 bits."""
 
 
 class Words:
-    """Numbers words in the order in which they are met.
+    """Numbers words in the order of their first occurrence.
 
     Args:
-        what: what they are, for the message that there are too many: `type`.
-        words: those that have numbers already.
-        cure: what to do where there are too many.
+        what: a noun for the message that there are too many: `type`.
+        words: words that have numbers already.
+        cure: what to do if there are too many.
 
     Attributes:
-        words: the words; a word's place is its number.
+        words: the words, ordered by their numbers.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Words:
         self._what = what
 
     def numbers(self, column: pa.Array) -> np.ndarray:
-        """The numbers of a column of text, which has no null.
+        """Return the numbers of a column of text without nulls.
 
         Raises:
             TraceError: there are too many different words.
@@ -51,6 +51,6 @@ class Words:
             self.words.append(word)
         if number >= WORDS_MAX:
             raise TraceError(
-                f"{self._what}: the log has more than {WORDS_MAX} different ones; {self._cure}"
+                f"{self._what}: the log has more than {WORDS_MAX} different values; {self._cure}"
             )
         return number

@@ -1,4 +1,4 @@
-"""Times whose text has a zone's name: `%Z` of a format, of which `strptime` forgets what it was."""
+"""Parses times with a zone's name: `%Z` of a format, whose meaning `strptime` discards."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ _YEARS = range(1970, 2050)
 
 
 def names_zone(form: str) -> bool:
-    """Whether a format of `strptime` has the name of a zone."""
+    """Whether a format of `strptime` includes the name of a zone."""
     return "Z" in _DIRECTIVE.findall(form)
 
 
 def parse_with_zone(text: str, form: str, zone: tzinfo) -> datetime:
-    """A time with the zone that its text names: UTC, or one of the names of `zone`.
+    """Parse a time with the zone that its text names: UTC, or one of the names of `zone`.
 
-    Where the zone has the time twice under one name, it is returned without a zone.
+    If the zone has the time twice under one name, the result has no zone.
 
     Raises:
-        ValueError: it is not in this format, or of another zone.
+        ValueError: the time is not in this format, or of another zone.
     """
     for time, name in _readings(text, form, zone):
-        if time.tzinfo is not None:  # the text has an offset, too
+        if time.tzinfo is not None:  # the text also has an offset
             return time
         if name in _UTC_NAMES:
             return time.replace(tzinfo=UTC)
         folds = [time.replace(tzinfo=zone, fold=fold) for fold in (0, 1)]
         named = [local for local in folds if local.tzname() == name]
         if len({local.utcoffset() for local in named}) > 1:
-            return time  # both have this name
+            return time  # the name is ambiguous
         if named:
-            # In UTC, so that nothing is open where clocks are set back.
+            # In UTC, so that the result is unambiguous when clocks are set back.
             return named[0].astimezone(UTC)
     raise ValueError(f"{text!r} is not in the form {form!r}, or of another zone")
 
@@ -56,7 +56,7 @@ def _with_name(form: str, name: str) -> str:
 
 @lru_cache(maxsize=16)
 def _names_of(zone: tzinfo) -> tuple[str, ...]:
-    """What a zone's clocks are called through the years."""
+    """Return the names of a zone's clocks through the years."""
     days = [
         datetime(year, 1, 1) + timedelta(days=days) for year in _YEARS for days in range(0, 365, 30)
     ]

@@ -1,6 +1,6 @@
-"""Traces for the engine to replay: a part of a trace as a file that it maps and follows.
+"""Replay programs: parts of traces as files that the engine maps and executes.
 
-`part` says which transactions, `inputs` reads them, `numbering` numbers what they are about,
-`program` is the file, `make` writes it, `prepared` keeps what was made, `likeness` says how much
-alike the trace and its replay are.
+`part` selects transactions, `inputs` reads them, `numbering` assigns dense numbers, `program`
+defines the file, `make` writes it, `prepared` caches it, and `likeness` compares the trace with its
+replay.
 """

@@ -1,4 +1,4 @@
-"""`heddle trace replay`: a part of a trace made ready for the engine."""
+"""`heddle trace replay`: prepare a part of a trace for the engine."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("trace", type=click.Path(path_type=Path))
-@click.option("--day", metavar="YYYY-MM-DD", help="Which day (UTC), or all.")
-@click.option("--hours", help="Of the day (UTC): 9, 9-12, 9:20-9:40 or peak, the busiest.")
+@click.option("--day", metavar="YYYY-MM-DD", help="Replay this day (UTC), or all days.")
+@click.option("--hours", help="Replay 9, 9-12, 9:20-9:40 (UTC), or peak, the busiest hour.")
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write the program there, for workload.program=FILE.",
+    help="Write the program to this file, for workload.program=FILE.",
 )
 @click.argument("words", nargs=-1, metavar="[output=FILE]")
 @one_message
 def replay(
     trace: Path, day: str | None, hours: str | None, output: Path | None, words: tuple[str, ...]
 ) -> None:
-    """Make a part of a trace ready to be replayed, and say how much alike the two are.
+    """Prepare a part of a trace for replay, and compare the two.
 
-    By default all of a trace of up to a million transactions, else the peak hour of its last day.
-    workload=replay workload.trace=TRACE does the same by itself.
+    The default is the whole trace if it has at most a million transactions, and otherwise the peak
+    hour of its last day. workload=replay workload.trace=TRACE prepares the same part by itself.
     """
     output = named_output(words, output)
     refuse_bad_output(output, "output")

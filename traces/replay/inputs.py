@@ -1,4 +1,4 @@
-"""The inputs of recorded transactions, as arrays."""
+"""The inputs of recorded transactions as arrays."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ UNKNOWN = "whose accesses are not known"
 
 @dataclass(frozen=True)
 class Inputs:
-    """Transactions, in the order of `begin`, and their accesses, in the same order.
+    """Transactions in the order of `begin`, and their accesses in the same order.
 
     Attributes:
-        begin: int64, microseconds since 1970 (UTC), one a transaction.
-        session: int64, one a transaction.
-        type: int64, one a transaction: its number among the types that are replayed.
-        rolls_back: bool, one a transaction: it ended by its own wish.
-        lengths: int64, one a transaction: how many accesses it has.
-        access: int64, one an access: its number in its type.
-        key: int64, one an access.
-        declared: int64, one an access: its number among the declared accesses of all types.
+        begin: int64 for each transaction, microseconds since 1970 (UTC).
+        session: int64 for each transaction.
+        type: int64 for each transaction: its number among the types that are replayed.
+        rolls_back: bool for each transaction: it ended with its own ROLLBACK.
+        lengths: int64 for each transaction: its number of accesses.
+        access: int64 for each access: its number in its type.
+        key: int64 for each access.
+        declared: int64 for each access: its number among the declared accesses of all types.
     """
 
     begin: np.ndarray
@@ -48,18 +48,18 @@ class Inputs:
 
 
 class InputReader:
-    """Reads the inputs of a part of a trace, as often as it is asked to.
+    """Reads the inputs of a part of a trace, in any number of passes.
 
     Args:
-        trace: of which.
-        part: which transactions.
+        trace: the trace.
+        part: the part of it.
 
     Raises:
         TraceError: no type of the trace declares its accesses.
 
     Attributes:
-        types: those that can be replayed: their accesses are declared.
-        left_out: transactions of the part that can't be, by reason, after a pass.
+        types: the types that can be replayed, because their accesses are declared.
+        left_out: transactions of the last pass that can't be replayed, by reason.
     """
 
     def __init__(self, trace: Trace, part: Part) -> None:
@@ -79,7 +79,7 @@ class InputReader:
 
     @property
     def accesses(self) -> list[Access]:
-        """The declared accesses of all types, one type's after the other's."""
+        """The declared accesses of all types, type by type."""
         return [made for one in self.types for made in one.accesses]
 
     def batches(self) -> Iterator[Inputs]:

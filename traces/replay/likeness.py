@@ -1,8 +1,8 @@
-"""How much alike a part of a trace and its replay are: counted in the one and in the other.
+"""Compares a part of a trace with its replay.
 
-A replay reissues what was logged, and is as good as what it keeps of it ("inaccurate workload
-emulation": Wang et al., OSDI 2021, section 9). What is recorded is counted by a query over the
-trace's files, what is replayed in the program's arrays; the two share no code.
+A replay can differ from the load that was logged ("inaccurate workload emulation": Wang et al.,
+OSDI 2021, section 9). The trace is measured by queries over its files, and the replay by counting
+in the program's arrays; the two share no code.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from traces.schema import WRITE_KINDS
 from traces.spelling import visible
 
 MEMORY_LIMIT = "2GB"
-"""What a query may hold; the rest goes to a temporary folder."""
+"""The memory limit of a query; DuckDB spills the rest to a temporary folder."""
 
 MIX = """
 SELECT type, count(*) FROM read_parquet($files, hive_partitioning = false)
@@ -32,7 +32,7 @@ WHERE epoch_us("begin") >= $first AND epoch_us("begin") < $end GROUP BY ALL
 """
 
 EXAMPLE_RATE = 10_000
-"""Arrivals a second at which a core or two have something to do."""
+"""Arrivals per second that occupy a core or two."""
 
 WINDOW_US = 5 * 60_000_000
 """The paper's n = 5 minutes."""
@@ -89,13 +89,13 @@ SECOND_US = 1_000_000
 
 @dataclass(frozen=True)
 class Skew:
-    """How unevenly the rows of a table are accessed.
+    """The skew of the accesses to a table.
 
     Attributes:
-        accesses: to the table, in all.
-        rows: that are accessed.
+        accesses: the number of accesses.
+        rows: the number of distinct rows.
         hottest: share of the accesses that are to the hottest row, 0 to 1.
-        hottest_percent: likewise, to the hottest 1 % of the rows, one row at least.
+        hottest_percent: share of the accesses to the hottest 1 % of the rows, at least one row.
     """
 
     accesses: int
@@ -106,15 +106,16 @@ class Skew:
 
 @dataclass(frozen=True)
 class Likeness:
-    """What is in a trace, or in its replay.
+    """Properties of a part of a trace, or of its replay.
 
     Attributes:
         mix: transactions by type.
-        skew: by table.
-        conflict_rate: share of the transactions that access a row which a transaction of another
-            session accesses within the same five minutes, one of the two writing it; the mean over
-            the windows from that of the first transaction to that of the last. As in section
-            7.6.1, with sessions in place of users: a replay keeps apart sessions, not users.
+        skew: skew by table.
+        conflict_rate: the share of conflicting transactions, as the mean over all windows of five
+            minutes from the first transaction to the last. Two transactions conflict if they are of
+            different sessions, access the same row in the same window, and one of them writes it.
+            This is the definition of section 7.6.1, with sessions in place of users, because a
+            replay distinguishes only sessions.
     """
 
     mix: dict[str, int]
@@ -123,7 +124,7 @@ class Likeness:
 
 
 def recorded(trace: Trace, part: Part) -> Likeness:
-    """What a part of a trace is like, with all that can't be replayed.
+    """Measure a part of a trace, including what can't be replayed.
 
     Raises:
         TraceError: the trace can't be read.
@@ -142,7 +143,7 @@ def recorded(trace: Trace, part: Part) -> Likeness:
             requests = dict(database.execute(REQUESTS, windows).fetchall())
             conflicting = dict(database.execute(CONFLICTING, windows).fetchall())
     except duckdb.Error as error:
-        raise TraceError(f"{trace.folder}: can't be counted: {error}") from None
+        raise TraceError(f"{trace.folder}: can't be measured: {error}") from None
     skew = {
         table: Skew(accesses, touched, hottest / accesses, percent / accesses)
         for table, accesses, touched, hottest, percent in rows
@@ -153,7 +154,7 @@ def recorded(trace: Trace, part: Part) -> Likeness:
 
 
 def replayed(program: Program, part: Part) -> Likeness:
-    """What a round of a program is like, which was made of the part."""
+    """Measure one round of the program that was made from the part."""
     types = [one["name"] for one in program.header["types"]]
     counts = np.bincount(program.arrays["type"], minlength=len(types))
     mix = dict(zip(types, counts.tolist(), strict=True))
@@ -162,7 +163,7 @@ def replayed(program: Program, part: Part) -> Likeness:
 
 
 def likeness_tables(trace: Likeness, replay: Likeness) -> tuple[Table, Table]:
-    """Mix and skew, recorded beside replayed."""
+    """Return tables of the mix and the skew, recorded and replayed."""
     mix = counts_table("Mix", "type", "recorded", "share", "replayed", "share")
     for name, count in sorted(trace.mix.items(), key=lambda one: -one[1]):
         taken = replay.mix.get(name, 0)
@@ -179,7 +180,7 @@ def likeness_tables(trace: Likeness, replay: Likeness) -> tuple[Table, Table]:
 
 
 def conflict_words(trace: Likeness, replay: Likeness) -> str:
-    """The conflict rates, recorded beside replayed."""
+    """Return a line with both conflict rates."""
     return (
         f"Conflict rate, by session, in five minutes: {trace.conflict_rate:.2%} recorded, "
         f"{replay.conflict_rate:.2%} replayed"
@@ -187,11 +188,11 @@ def conflict_words(trace: Likeness, replay: Likeness) -> str:
 
 
 def arrival_words(program: Program) -> str:
-    """When the transactions of a round arrive, and what that means for `workload.speed`."""
+    """Return a line about the arrivals of a round, with an example of `workload.speed`."""
     begins = program.arrays["begin"]
     seconds = (int(begins[-1]) - int(begins[0])) / SECOND_US
     if seconds == 0:
-        return "Arrivals: all at the same moment; workload.arrivals=recorded needs a longer part"
+        return "Arrivals: all at the same time; workload.arrivals=recorded needs a longer part"
     rate = (len(begins) - 1) / seconds
     _, by_second = np.unique(begins // np.uint64(SECOND_US), return_counts=True)
     speed = max(1, round(EXAMPLE_RATE / rate))
@@ -203,7 +204,7 @@ def arrival_words(program: Program) -> str:
 
 
 def _conflict_rates(program: Program, part: Part) -> Iterator[float]:
-    """The share of each window's transactions that are in conflict."""
+    """Yield the share of conflicting transactions of each window."""
     arrays, header = program.arrays, program.header
     counts = np.array([len(one["accesses"]) for one in header["types"]])
     made = [made for one in header["types"] for made in one["accesses"]]
@@ -230,7 +231,7 @@ def _conflict_rates(program: Program, part: Part) -> Iterator[float]:
 
 
 def _meets_another(row: np.ndarray, session: np.ndarray, writes: np.ndarray) -> np.ndarray:
-    """Which accesses are to a row that another session accesses, too, one of the two writing."""
+    """Return which accesses share their row with another session, one of the two writing it."""
     if not len(row):
         return np.zeros(0, bool)
     order = np.argsort(row, kind="stable")

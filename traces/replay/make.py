@@ -1,4 +1,4 @@
-"""Making a replay program of a part of a trace, in two passes over it."""
+"""Makes a replay program from a part of a trace, in two passes."""
 
 from __future__ import annotations
 
@@ -17,30 +17,32 @@ from traces.replay.part import Part
 from traces.replay.program import Counts, ProgramWriter
 
 MOST_TRANSACTIONS = 2**32 - 1
-"""The engine numbers them with 32 bits."""
+"""The engine numbers transactions with 32 bits."""
 
-Said = Callable[[int], None]
-"""Is told how many transactions were read so far, of two passes."""
+Report = Callable[[int], None]
+"""Called with the number of transactions read so far, in both passes."""
 
 
-def make_program(trace: Trace, part: Part, path: Path, said: Said | None = None) -> dict[str, int]:
-    """Write the replay program of a part of a trace, whole or not at all.
+def make_program(
+    trace: Trace, part: Part, path: Path, report: Report | None = None
+) -> dict[str, int]:
+    """Write the replay program of a part of a trace atomically.
 
-    Holds the keys of the part's rows and its sessions, and a batch of its transactions.
+    Memory holds the keys of the part's rows, its sessions and one batch of transactions.
 
     Args:
-        trace: of which.
-        part: which transactions.
-        path: of the file, which is replaced.
-        said: is told how far it has come.
+        trace: the trace.
+        part: the part of it.
+        path: the file, which is replaced.
+        report: called with the progress.
 
     Returns:
-        How many of the part's transactions can't be replayed, by reason.
+        The number of transactions that can't be replayed, by reason.
 
     Raises:
         TraceError: there is nothing to replay, the trace is damaged, or the file can't be written.
     """
-    maker = _Maker(trace, part, said or (lambda done: None))
+    maker = _Maker(trace, part, report or (lambda done: None))
     maker.number()
     try:
         with replaced_atomically(path) as beside:
@@ -51,11 +53,11 @@ def make_program(trace: Trace, part: Part, path: Path, said: Said | None = None)
 
 
 class _Maker:
-    def __init__(self, trace: Trace, part: Part, said: Said) -> None:
+    def __init__(self, trace: Trace, part: Part, report: Report) -> None:
         self.reader = InputReader(trace, part)
         self._trace = trace
         self._part = part
-        self._said = said
+        self._report = report
         self._seen = 0
         made = self.reader.accesses
         names = list(dict.fromkeys(one.table for one in made))
@@ -69,7 +71,7 @@ class _Maker:
         self._first_us: int | None = None
 
     def number(self) -> None:
-        """The first pass: what there is, and its numbers."""
+        """First pass: count transactions and number rows and sessions."""
         for inputs in self.reader.batches():
             if self._first_us is None and len(inputs.begin):
                 self._first_us = int(inputs.begin[0])
@@ -80,11 +82,11 @@ class _Maker:
                 rows.add(inputs.key[of_it], self._inserts[declared], self._scans[declared])
             self._transactions += len(inputs.begin)
             self._accesses += len(inputs.access)
-            self._tell(inputs)
+            self._report_progress(inputs)
         self._refuse_nothing()
 
     def write(self, path: Path) -> None:
-        """The second pass: the file."""
+        """Second pass: write the file."""
         rows = sum(len(one) for one in self._tables.values())
         counts = Counts(self._transactions, self._accesses, len(self._sessions), rows)
         done = 0
@@ -99,13 +101,13 @@ class _Maker:
                 file.append("type", inputs.type)
                 file.append("rolls_back", inputs.rolls_back)
                 done += len(inputs.access)
-                self._tell(inputs)
+                self._report_progress(inputs)
             for one in self._tables.values():
                 file.append("born", one.born)
 
-    def _tell(self, inputs: Inputs) -> None:
+    def _report_progress(self, inputs: Inputs) -> None:
         self._seen += len(inputs.begin)
-        self._said(self._seen)
+        self._report(self._seen)
 
     def _rows_of(self, inputs: Inputs) -> np.ndarray:
         numbers = np.empty(len(inputs.key), np.int64)
@@ -143,6 +145,6 @@ class _Maker:
             return
         reasons = [f"{count:,} {reason}" for reason, count in self.reader.left_out.items() if count]
         raise TraceError(
-            f"{where}: has no transaction that can be replayed"
+            f"{where}: no transaction can be replayed"
             + (f" ({', '.join(reasons)})" if reasons else "; choose another day= or hours=")
         )

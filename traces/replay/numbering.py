@@ -1,4 +1,4 @@
-"""Dense numbers for what transactions are about, found batch by batch."""
+"""Assigns dense numbers to rows and sessions, batch by batch."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 class Rows:
     """The rows of a table, numbered in the order of their keys, and whether each is born.
 
-    A row is born if the first thing that is done to it is its insertion, or if it is no row at all
-    but where a scan begins; any other was there before.
+    A row is born if its first access inserts it, or if it occurs only as the start of a scan. Any
+    other row existed before.
     """
 
     def __init__(self) -> None:
@@ -22,16 +22,16 @@ class Rows:
 
     @property
     def born(self) -> np.ndarray:
-        """uint8, one a row, 0 or 1."""
+        """uint8 for each row, 0 or 1."""
         return self._born.astype(np.uint8)
 
     def add(self, keys: np.ndarray, inserts: np.ndarray, scans: np.ndarray) -> None:
-        """Take over accesses, in their order.
+        """Add accesses, in their order.
 
         Args:
-            keys: int64, one an access.
-            inserts: bool, which are insertions.
-            scans: bool, which are scans.
+            keys: int64 for each access.
+            inserts: bool for each access: it is an insertion.
+            scans: bool for each access: it is a scan.
         """
         self._grow(np.unique(keys))
         made, first = np.unique(keys[~scans], return_index=True)
@@ -41,7 +41,7 @@ class Rows:
         self._settled[at] = True
 
     def numbers(self, keys: np.ndarray) -> np.ndarray:
-        """int64: the number of each key, all of which were added."""
+        """Return int64: the number of each key, all of which were added."""
         return np.searchsorted(self._keys, keys)
 
     def _grow(self, keys: np.ndarray) -> None:
@@ -54,7 +54,7 @@ class Rows:
 
 
 class Sessions:
-    """Sessions, numbered in the order in which they appear."""
+    """Sessions, numbered in the order of their first transaction."""
 
     def __init__(self) -> None:
         self._ids = np.empty(0, np.int64)
@@ -64,7 +64,7 @@ class Sessions:
         return len(self._ids)
 
     def add(self, ids: np.ndarray) -> None:
-        """Take over the sessions of transactions, in their order."""
+        """Add the sessions of transactions, in their order."""
         found, first = np.unique(ids, return_index=True)
         at, fresh = _places(self._ids, found)
         found, first = found[fresh], first[fresh]
@@ -74,12 +74,12 @@ class Sessions:
         self._numbers = np.insert(self._numbers, at[fresh], numbers)
 
     def numbers(self, ids: np.ndarray) -> np.ndarray:
-        """int64: the number of each, all of which were added."""
+        """Return int64: the number of each session, all of which were added."""
         return self._numbers[np.searchsorted(self._ids, ids)]
 
 
 def _places(known: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where sorted values belong among sorted ones, and which of them are not there yet."""
+    """Return the positions of sorted values among sorted ones, and which of them are missing."""
     at = np.searchsorted(known, values)
     fresh = np.ones(len(values), bool)
     inside = at < len(known)

@@ -1,4 +1,4 @@
-"""Which transactions of a trace are replayed."""
+"""Selects the transactions of a trace that are replayed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOUR_US = DAY_US // 24
 MINUTE_US = HOUR_US // 60
 DAY_MINUTES = 24 * 60
 WHOLE_MAX = 1_000_000
-"""A trace of at most so many transactions is replayed as a whole if nothing else is said."""
+"""Smaller traces are replayed as a whole by default."""
 
 ALL = "all"
 PEAK = "peak"
@@ -29,10 +29,10 @@ class Part:
     """A span of time.
 
     Attributes:
-        first_us: microseconds since 1970 (UTC).
-        end_us: likewise; no longer in it.
-        days: which days it is on, of those that the trace has.
-        words: for people, such as `2026-03-01, hours 9 to 12`.
+        first_us: start, microseconds since 1970 (UTC).
+        end_us: end, exclusive, microseconds since 1970 (UTC).
+        days: the days of the trace that it includes.
+        words: text for people, such as `2026-03-01, hours 9 to 12`.
     """
 
     first_us: int
@@ -42,25 +42,25 @@ class Part:
 
 
 def choose_part(trace: Trace, day: str | None = None, hours: str | None = None) -> Part:
-    """The part that is asked for.
+    """Return the part that `day` and `hours` select.
 
     Args:
-        trace: of which.
-        day: such as 2026-03-01 (UTC), or `all`. None: the last, or all of a trace that is small
-            and of which no hours are asked for.
-        hours: of the day (UTC), such as `9`, `9-12` (until 12 o'clock), `9:20-9:40`, or `peak`:
-            the one with most transactions. None: all of a day that was named, the peak of one
-            that was not.
+        trace: the trace.
+        day: a day (UTC), such as 2026-03-01, or `all`. None: the whole trace if it is small and no
+            hours are given, otherwise the last day.
+        hours: hours of the day (UTC), such as `9`, `9-12` (until 12 o'clock), `9:20-9:40`, or
+            `peak`, the hour with the most transactions. None: the whole day if one is given,
+            otherwise the peak hour.
 
     Raises:
-        TraceError: it makes no sense, or the trace has no such day.
+        TraceError: a value is invalid, or the trace has no such day.
     """
     if not trace.days:
-        raise TraceError(f"{trace.folder}: has no transactions; import the trace anew")
+        raise TraceError(f"{trace.folder}: has no transactions; import the trace again")
     small = sum(trace.transactions(one) for one in trace.days) <= WHOLE_MAX
     if day == ALL or (day is None and hours is None and small):
         if hours is not None:
-            raise TraceError(f"hours={hours}: are those of one day; name it, with day=")
+            raise TraceError(f"hours={hours}: requires a single day; set day=")
         first, last = trace.days[0], trace.days[-1]
         words = f"{first}" if first == last else f"{first} to {last}"
         return Part(start_of(first), start_of(last) + DAY_US, trace.days, words)
@@ -76,7 +76,7 @@ def choose_part(trace: Trace, day: str | None = None, hours: str | None = None) 
 
 
 def peak_hour(trace: Trace, day: date) -> int:
-    """The hour (UTC) of a day with the most transactions, the first of several."""
+    """Return the hour (UTC) of a day with the most transactions, the first of several."""
     counts = np.zeros(24, np.int64)
     for batch in trace.batches(["begin"], [day]):
         hours = (begins_of(batch) - start_of(day)) // HOUR_US
@@ -88,13 +88,13 @@ def _day(trace: Trace, text: str) -> date:
     try:
         day = date.fromisoformat(text)
     except ValueError:
-        raise TraceError(f"day={shown(text)}: is no day; such as {trace.days[-1]}") from None
+        raise TraceError(f"day={shown(text)}: must be a day such as {trace.days[-1]}") from None
     trace.files(day)
     return day
 
 
 def _minutes(text: str) -> tuple[int, int]:
-    """The minutes of the day at which a span begins and ends."""
+    """Return the minutes of the day at which a span begins and ends."""
     match = _HOURS.fullmatch(text)
     if match and (match[3] or not match[2]):
         first = _minute(match[1], match[2])
@@ -108,7 +108,7 @@ def _minutes(text: str) -> tuple[int, int]:
 
 
 def _minute(hour: str, minute: str | None) -> int:
-    """Of the day; one that is none is beyond its end."""
+    """Return the minute of the day; an invalid minute gives one after its end."""
     past = int(minute[1:]) if minute else 0
     return int(hour) * 60 + past if past < 60 else DAY_MINUTES + 1
 

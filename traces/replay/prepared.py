@@ -1,4 +1,4 @@
-"""Replay programs that were made before, and are found again."""
+"""Caches replay programs."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from traces.replay.program import VERSION
 
 
 def prepared_program(folder: Path | str, day: str | None = None, hours: str | None = None) -> Path:
-    """The replay program of a part of a trace: made now, or before of the same files.
+    """Return the replay program of a part of a trace, from the cache if its files are unchanged.
 
     Args:
-        folder: the trace's.
-        day: which part, see `traces.replay.part.choose_part`.
-        hours: likewise.
+        folder: the trace's folder.
+        day: the day, see `traces.replay.part.choose_part`.
+        hours: the hours, see `traces.replay.part.choose_part`.
 
     Returns:
-        Where it lies, in `cache_folder()`, or in the folder of temporary files where that can't be
-        written to.
+        The program's path in `cache_folder()`, or in a temporary folder if that is not writable.
 
     Raises:
-        TraceError: there is no such trace or part, or it can't be replayed, or not be written.
+        TraceError: the trace or the part is missing or can't be replayed, or the program can't be
+            written.
     """
     trace = open_trace(folder)
     part = choose_part(trace, day, hours)
@@ -45,7 +45,7 @@ def prepared_program(folder: Path | str, day: str | None = None, hours: str | No
 
 
 def make_shown(trace: Trace, part: Part, path: Path) -> dict[str, int]:
-    """As `make_program`, with a bar for whoever waits."""
+    """Make a program as `make_program` does, and show a progress bar."""
     total = sum(trace.transactions(day) for day in part.days)
     whole_days = part.end_us - part.first_us > 3_600_000_000
     with bar("preparing the replay", 2 * total if whole_days else None) as shown:
@@ -53,50 +53,50 @@ def make_shown(trace: Trace, part: Part, path: Path) -> dict[str, int]:
 
 
 def cache_folder() -> Path:
-    """Where programs are kept; any of them may be removed."""
+    """Return the folder of cached programs, all of which may be removed."""
     try:
         above = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    except RuntimeError:  # nobody knows this user
+    except RuntimeError:  # the user has no home directory
         return _temporary_folder()
     return Path(above) / "heddle" / "replay"
 
 
 def _temporary_folder() -> Path:
-    """Where they are kept if there is no home, or none that can be written to."""
+    """Return the folder that is used if there is no home directory, or it is not writable."""
     return Path(gettempdir()) / f"heddle-{os.getuid()}" / "replay"
 
 
 def _writable_folder() -> Path:
-    """The first of the folders that can be made and written to.
+    """Return the first of the folders that is writable, and create it if necessary.
 
     Raises:
-        TraceError: none can.
+        TraceError: none is writable.
     """
     folder = cache_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK):
             return folder
-        reason = "it can't be written to"
+        reason = "is not writable"
     except OSError as error:
-        reason = f"can't be made: {why(error)}"
+        reason = f"can't be created: {why(error)}"
     other = _temporary_folder()
     try:
         other.parent.mkdir(mode=0o700, exist_ok=True)
         other.mkdir(exist_ok=True)
         if other.parent.stat().st_uid == os.getuid() and os.access(other, os.W_OK):
             return other
-        refused = "it is another user's"
+        refused = "it belongs to another user"
     except OSError as error:
         refused = why(error)
     raise TraceError(
-        f"{folder}: {reason}; nor can {other} be used ({refused}); set XDG_CACHE_HOME to a folder "
-        "that can be written to"
+        f"{folder}: {reason}, and {other} can't be used either ({refused}); set XDG_CACHE_HOME to "
+        "a writable folder"
     )
 
 
 def _name(trace: Trace, part: Part) -> str:
-    """Another name for every other content, as far as files' sizes and times tell."""
+    """Return a file name that differs if the paths, sizes or times of the part's files do."""
     digest = blake2b(digest_size=10)
     files = [trace.folder / FILE_NAME, *(path for day in part.days for path in trace.files(day))]
     digest.update(f"{VERSION} {part.first_us} {part.end_us}".encode())

@@ -1,7 +1,8 @@
-"""The replay program: a file of arrays, which the engine maps (`engine/workload/replay/program.h`).
+"""The replay program: a file of arrays that the engine maps (`engine/workload/replay/program.h`).
 
-Little-endian: `MAGIC`; the version and the length of the header, 32 bits each; the header, JSON
-padded with blanks to a multiple of eight bytes; then the arrays of `ARRAYS`, without gaps.
+The format is little-endian: `MAGIC`; the version and the length of the header, 32 bits each; the
+header, which is JSON padded with blanks to a multiple of eight bytes; and the arrays of `ARRAYS`
+without gaps.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from traces.errors import TraceError
 
 MAGIC = b"HDLREPLY"
 VERSION = 1
-"""Raised with every change that an older engine would misread."""
+"""Increased with each change that an older engine would misread."""
 
 ARRAYS: Mapping[str, tuple[str, str]] = {
     "begin": ("<u8", "transactions"),
@@ -31,15 +32,15 @@ ARRAYS: Mapping[str, tuple[str, str]] = {
     "rolls_back": ("u1", "transactions"),
     "born": ("u1", "rows"),
 }
-"""The arrays in their order: a value's type, and what has one. `first_access` has one more."""
+"""The arrays in order: the type of a value, and its subject. `first_access` has one more value."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How much there is.
+    """The sizes of a program.
 
     Attributes:
-        transactions, accesses, sessions, rows: of the whole program.
+        transactions, accesses, sessions, rows: totals of the program.
     """
 
     transactions: int
@@ -48,7 +49,7 @@ class Counts:
     rows: int
 
     def length(self, array: str) -> int:
-        """How many values an array has."""
+        """Return the number of values of an array."""
         count: int = getattr(self, ARRAYS[array][1])
         return count + 1 if array == "first_access" else count
 
@@ -58,11 +59,11 @@ class ProgramWriter:
 
     Args:
         path: the file, which is overwritten.
-        counts: how much there will be.
-        header: what else the header says.
+        counts: the sizes of the program.
+        header: further values of the header.
 
     Raises:
-        OSError: it can't be written.
+        OSError: the file can't be written.
     """
 
     def __init__(self, path: Path, counts: Counts, header: Mapping[str, Any]) -> None:
@@ -94,7 +95,7 @@ class ProgramWriter:
         self._file.close()
 
     def append(self, array: str, values: np.ndarray) -> None:
-        """Write the next values of an array."""
+        """Append values to an array."""
         data = values.astype(ARRAYS[array][0]).tobytes()
         self._file.seek(self._at[array])
         self._file.write(data)
@@ -106,8 +107,8 @@ class Program:
     """A program that was read.
 
     Attributes:
-        header: its JSON.
-        arrays: by name, see `ARRAYS`; not in memory.
+        header: its header.
+        arrays: memory-mapped arrays by name, see `ARRAYS`.
     """
 
     header: dict[str, Any]
@@ -115,17 +116,17 @@ class Program:
 
 
 def read_program(path: Path) -> Program:
-    """Map a program that `traces.replay.make` has made; the engine is what checks one.
+    """Map a program that `traces.replay.make` has written. Only the engine validates its content.
 
     Raises:
-        TraceError: it is none.
-        OSError: it can't be read.
+        TraceError: the file is not a program of this version.
+        OSError: the file can't be read.
     """
     with path.open("rb") as file:
         start = file.read(16)
         version, length = np.frombuffer(start[8:].ljust(8), "<u4")
         if start[:8] != MAGIC or version != VERSION:
-            raise TraceError(f"{path}: is no replay program of version {VERSION}")
+            raise TraceError(f"{path}: is not a replay program of version {VERSION}")
         header = json.loads(file.read(int(length)))
     rows = sum(table["rows"] for table in header["tables"])
     counts = Counts(header["transactions"], header["accesses"], header["sessions"], rows)

@@ -1,1 +1,1 @@
-"""What the hours and days of a trace are like, and what tomorrow will be like."""
+"""Statistics of the hours and days of a trace, and predictions."""

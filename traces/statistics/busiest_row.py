@@ -1,4 +1,4 @@
-"""The row that most transactions write: what is in its way is in everybody's."""
+"""Finds the row that most transactions write, which limits concurrency."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ GROUP BY access."table", access.key ORDER BY writers DESC, access."table", acces
 
 @dataclass(frozen=True)
 class BusiestRow:
-    """A row.
+    """A row and its writers.
 
     Attributes:
-        table: of which.
-        share: of all transactions, those that write it; 0..1.
+        table: the row's table.
+        share: share of all transactions that write it, 0 to 1.
     """
 
     table: str
@@ -41,7 +41,7 @@ class BusiestRow:
 
 
 def busiest_row(trace: Trace, part: Part) -> BusiestRow | None:
-    """The row that most transactions of a part write; None if none is written.
+    """Return the row that most transactions of a part write; None if none is written.
 
     Raises:
         TraceError: the trace is damaged.
@@ -52,7 +52,7 @@ def busiest_row(trace: Trace, part: Part) -> BusiestRow | None:
         with duckdb.connect(config={"memory_limit": MEMORY_LIMIT}) as database:
             found = database.execute(QUERY, given).fetchone()
     except duckdb.Error as error:
-        raise TraceError(f"{trace.folder}: can't be counted: {error}") from None
+        raise TraceError(f"{trace.folder}: can't be measured: {error}") from None
     if found is None:
         return None
     table, writers, transactions = found

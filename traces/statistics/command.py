@@ -1,13 +1,13 @@
-"""`heddle trace stats`, `peaks` and `predict`: what a trace's hours and days are like."""
+"""`heddle trace stats`: loads, conflict rates, peak hours and their predictions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from traces.command import one_message
 from traces.errors import TraceError
@@ -34,147 +34,69 @@ from traces.statistics.tables import (
 )
 from traces.statistics.windows import WINDOW_MINUTES, WINDOWS_MINUTES
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-STATS_EXAMPLES = """
+EXAMPLES = """
 \b
 Examples:
   heddle trace stats shop
   heddle trace stats shop --plot shop.png output=shop.json
   heddle trace stats shop --day 2019-11-29
-"""
-
-PEAKS_EXAMPLES = """
-\b
-Examples:
-  heddle trace peaks shop
-  heddle trace peaks shop --window 10 --type cart
-"""
-
-PREDICT_EXAMPLES = """
-\b
-Examples:
-  heddle trace predict shop --plot figure-11.png
-  heddle trace predict shop --threshold 0.3
+  heddle trace stats shop --peaks --window 10 --type cart
+  heddle trace stats shop --predict --threshold 0.3 --plot figure-11.png
 """
 
 
-def _measuring(command: Command) -> Command:
-    """The argument and the options of every command here."""
-    for option in reversed(
-        (
-            click.argument("trace", type=click.Path(path_type=Path)),
-            click.option(
-                "--window",
-                type=click.Choice([str(n) for n in WINDOWS_MINUTES]),
-                default=str(WINDOW_MINUTES),
-                show_default=True,
-                metavar="MINUTES",
-                help="Two transactions can be in conflict within so many minutes; divides 60.",
-            ),
-            click.option(
-                "--type",
-                "types",
-                multiple=True,
-                metavar="NAME",
-                help="Count this transaction type only; may be repeated. All by default.",
-            ),
-            with_output,
-            with_format,
-            # What output= was called before.
-            click.option("--json", "json_file", type=click.Path(path_type=Path), hidden=True),
-        )
-    ):
-        command = option(command)
-    return command
-
-
-def _plotting(what: str) -> Callable[[Command], Command]:
-    """The option `--plot`."""
-    return click.option(
-        "--plot",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help=f"Draw {what} ({', '.join(ENDINGS)}).",
-    )
-
-
-@click.command(epilog=STATS_EXAMPLES)
-@_measuring
-@_plotting("a calendar of requests and conflict rates, an hour a cell")
+@click.command(epilog=EXAMPLES)
+@click.argument("trace", type=click.Path(path_type=Path))
 @click.option(
-    "--day", type=click.DateTime(["%Y-%m-%d"]), metavar="YYYY-MM-DD", help="Show its hours instead."
+    "--day",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="YYYY-MM-DD",
+    help="List the hours of this day.",
 )
-@one_message
-def stats(
-    trace: Path,
-    window: str,
-    types: tuple[str, ...],
-    words: tuple[str, ...],
-    output: Path | None,
-    form: str,
-    json_file: Path | None,
-    plot: Path | None,
-    day: datetime | None,
-) -> None:
-    """Requests by type, day by day, with each day's peak hour and its conflict rate.
-
-    Two transactions are in conflict if they are of different users, access the same row within
-    the same minutes of --window, and at least one writes it.
-    """
-    destination = Destination.of(words, output, json_file, form=form, plot=plot)
-    found = _measure(trace, window, types)
-    table = stats_table(found) if day is None else hours_table(found, _day_of(found, day.date()))
-    document = stats_document(found)
-    rows = [
-        {"date": one["date"], "invalid": one["invalid"], **hour}
-        for one in document["days"]
-        for hour in one["hours"]
-    ]
-    destination.put(
-        Results(
-            "statistics", document, rows, table, stats_words(found), lambda: draw_calendar(found)
-        )
-    )
-
-
-@click.command(epilog=PEAKS_EXAMPLES)
-@_measuring
-@one_message
-def peaks(
-    trace: Path,
-    window: str,
-    types: tuple[str, ...],
-    words: tuple[str, ...],
-    output: Path | None,
-    form: str,
-    json_file: Path | None,
-) -> None:
-    """The peak hour of each day: the hour with most requests. Invalid days are left out.
-
-    A day is invalid if it has no requests, fewer than half of what is usual, or lacks an hour that
-    usually has 20 requests or more. Usual is the median of the four weeks around it.
-    """
-    destination = Destination.of(words, output, json_file, form=form)
-    found = _measure(trace, window, types)
-    document = peaks_document(found)
-    table = peaks_table(found)
-    destination.put(Results("peaks", document, document["peaks"], table, days_words(found)))
-
-
-@click.command(epilog=PREDICT_EXAMPLES)
-@_measuring
-@_plotting("the error by day and its distribution, and the retrainings")
+@click.option("--peaks", is_flag=True, help="List the peak hour of each valid day.")
+@click.option(
+    "--predict", is_flag=True, help="Predict each peak hour from the previous valid day's."
+)
 @click.option(
     "--threshold",
     type=click.FloatRange(min=0, max=100, min_open=True),
     default=RETRAINING_THRESHOLD,
     show_default=True,
-    help="Retrain when the predicted conflict rate is this far, relatively, from the trained one.",
+    metavar="CHANGE",
+    help="Retrain at this relative change of the conflict rate (--predict).",
+)
+@click.option(
+    "--window",
+    type=click.Choice([str(n) for n in WINDOWS_MINUTES]),
+    default=str(WINDOW_MINUTES),
+    show_default=True,
+    metavar="MINUTES",
+    help="Set the window of conflicts; must divide 60.",
+)
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    metavar="NAME",
+    help="Count only this transaction type; may be repeated.",
+)
+@with_output
+@with_format
+# The former name of output=.
+@click.option("--json", "json_file", type=click.Path(path_type=Path), hidden=True)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"Draw a calendar or the predictions ({', '.join(ENDINGS)}).",
 )
 @one_message
-def predict(
+def stats(
     trace: Path,
+    day: datetime | None,
+    peaks: bool,
+    predict: bool,
+    threshold: float,
     window: str,
     types: tuple[str, ...],
     words: tuple[str, ...],
@@ -182,25 +104,86 @@ def predict(
     form: str,
     json_file: Path | None,
     plot: Path | None,
-    threshold: float,
 ) -> None:
-    """Predict each day's peak hour to be like the day before's, and say when to retrain.
+    """Count requests by type, and report each day's peak hour and its conflict rate.
 
-    The error of a prediction is abs((tomorrow - today) / today) of the conflict rate.
+    The table has a row for each day; with --day, for each hour of that day; with --peaks, for the
+    peak hour of each valid day. --predict takes the conflict rate of each valid day's peak hour as
+    the prediction for the next one, and prints the errors, abs((tomorrow - today) / today), and
+    when to retrain.
+
+    Two transactions conflict if they are of different users, access the same row within the same
+    --window, and at least one writes it.
+
+    A day is invalid if it has no requests, has fewer than half of the usual number, or lacks an
+    hour that usually has 20 or more. The usual number is the median of the four weeks around it.
     """
+    selected = {"--day": day is not None, "--peaks": peaks, "--predict": predict}
+    _refuse_contradictions([name for name, given in selected.items() if given], plot)
     destination = Destination.of(words, output, json_file, form=form, plot=plot)
     found = _measure(trace, window, types)
+    if peaks:
+        results = _peak_results(found)
+    elif predict:
+        results = _prediction_results(found, threshold)
+    else:
+        results = _hour_results(found, day.date() if day else None)
+    destination.put(results)
+
+
+def _refuse_contradictions(selected: Sequence[str], plot: Path | None) -> None:
+    """Check that the options select one kind of results.
+
+    Args:
+        selected: the options among `--day`, `--peaks` and `--predict` that were given.
+        plot: the value of `--plot`.
+
+    Raises:
+        TraceError: two options contradict each other.
+    """
+    if len(selected) > 1:
+        raise TraceError(f"{' and '.join(selected)}: select different results; give one of them")
+    source = click.get_current_context().get_parameter_source("threshold")
+    if source is not ParameterSource.DEFAULT and "--predict" not in selected:
+        instead = f" instead of {selected[0]}" if selected else ""
+        raise TraceError(f"--threshold: applies to predictions only; give --predict{instead}")
+    if plot is not None and "--peaks" in selected:
+        raise TraceError(
+            f"--plot {plot}: --peaks has no picture; leave --peaks out, or give --predict instead"
+        )
+
+
+def _hour_results(found: TraceStatistics, day: date | None) -> Results:
+    """All hours; the table has a row for each day, or for each hour of `day`."""
+    document = stats_document(found)
+    rows = [
+        {"date": entry["date"], "invalid": entry["invalid"], **hour}
+        for entry in document["days"]
+        for hour in entry["hours"]
+    ]
+    table = stats_table(found) if day is None else hours_table(found, _day_of(found, day))
+    return Results(
+        "statistics", document, rows, table, stats_words(found), lambda: draw_calendar(found)
+    )
+
+
+def _peak_results(found: TraceStatistics) -> Results:
+    """The peak hours of the valid days."""
+    document = peaks_document(found)
+    return Results("peaks", document, document["peaks"], peaks_table(found), days_words(found))
+
+
+def _prediction_results(found: TraceStatistics, threshold: float) -> Results:
+    """The predictions, their errors, and the retrainings at a threshold."""
     predictions = predictions_of(_predictable(found), threshold)
     document = predict_document(found, predictions, threshold)
-    destination.put(
-        Results(
-            "predictions",
-            document,
-            document["predictions"],
-            predict_table(found, predictions) if any(map(is_listed, predictions)) else None,
-            f"{days_words(found)}\n{predict_words(predictions, threshold)}",
-            lambda: draw_forecast(found, predictions, threshold),
-        )
+    return Results(
+        "predictions",
+        document,
+        document["predictions"],
+        predict_table(found, predictions) if any(map(is_listed, predictions)) else None,
+        f"{days_words(found)}\n{predict_words(predictions, threshold)}",
+        lambda: draw_forecast(found, predictions, threshold),
     )
 
 
@@ -221,23 +204,22 @@ def _day_of(found: TraceStatistics, wanted: date) -> Day:
 
 
 def _predictable(found: TraceStatistics) -> tuple[Day, ...]:
-    """The valid days, if something can be predicted from them."""
+    """Return the valid days, if they allow a prediction."""
     days = found.valid_days
     for day in days:
         if day.peak.conflict_rate is None:
             raise TraceError(
-                f"{found.name}: {day.date}: no accesses are known of its peak hour's transactions, "
-                "so there is no conflict rate to predict"
+                f"{found.name}: {day.date}: the accesses of its peak hour are unknown, so there is "
+                "no conflict rate to predict"
             )
     if len(days) < 2:
         raise TraceError(
-            f"{found.name}: has {len(days)} valid days of {len(found.days)}, and it takes two to "
-            "predict one; see heddle trace stats"
+            f"{found.name}: {len(days)} of {len(found.days)} days are valid, but a prediction "
+            "needs two; see heddle trace stats"
         )
     if not any(day.peak.conflict_rate for day in days):
         raise TraceError(
-            f"{found.name}: no two transactions of a peak hour are in conflict, so there is no "
-            "conflict rate to predict; import accesses that write and the users they are of, "
-            "or give a longer --window"
+            f"{found.name}: no two transactions of a peak hour conflict, so there is no conflict "
+            "rate to predict; import writes and their users, or give a longer --window"
         )
     return days

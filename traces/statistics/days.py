@@ -1,13 +1,13 @@
-"""Days: which of them can be used, and their peak hours.
+"""Valid days, and their peak hours.
 
 The paper removes 6 invalid days of 203 by hand (OSDI 2021, section 7.6.1). Here a day is invalid if
 
 - it has no requests; or
-- it has fewer than half of what is usual; or
+- it has fewer than half of the usual number; or
 - it lacks an hour: the hour has no requests, and usually has 20 or more.
 
-Usual is the median over the days with requests among the day itself, the 14 before it and the 14
-after it: a trace may grow without its first months becoming invalid.
+The usual number is the median over the days with requests among the day itself, the 14 before it
+and the 14 after it, so that the first months of a growing trace stay valid.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from statistics import median
 from traces.statistics.hours import HOURS, Hour
 
 NEIGHBOURHOOD = timedelta(days=14)
-"""How far the days lie that tell what is usual."""
+"""The distance of the days that determine the usual number."""
 
 USUAL_SHARE_MIN = 0.5
-"""Of the usual requests of a day: fewer are too few."""
+"""The share of a day's usual requests below which it is invalid."""
 
 USUAL_HOUR_MIN = 20
-"""Requests that an hour usually has, from which on their absence is no chance (e^-20)."""
+"""An hour with this usual number of requests is empty by chance with probability e^-20."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Day:
     """A day of a trace.
 
     Attributes:
-        date: UTC.
+        date: the date (UTC).
         hours: its 24 hours.
-        invalid: why it can't be used; None if it can.
+        invalid: the reason why it is invalid; None if it is valid.
     """
 
     date: date
@@ -45,30 +45,30 @@ class Day:
 
     @property
     def total(self) -> int:
-        """Requests of the day."""
+        """The number of requests."""
         return sum(hour.total for hour in self.hours)
 
     @property
     def peak(self) -> Hour:
-        """The hour with most requests, the first of several."""
+        """The hour with the most requests, the first of several."""
         return max(self.hours, key=lambda hour: hour.total)
 
 
-def judged(days: Sequence[Day]) -> tuple[Day, ...]:
-    """The same days, each with why it is invalid, if it is.
+def validated(days: Sequence[Day]) -> tuple[Day, ...]:
+    """Return the days, each with the reason why it is invalid, if it is.
 
     Args:
-        days: in order, without gaps.
+        days: consecutive days.
     """
-    return tuple(Day(day.date, day.hours, _why_invalid(day, days)) for day in days)
+    return tuple(Day(day.date, day.hours, _reason_invalid(day, days)) for day in days)
 
 
 def valid(days: Sequence[Day]) -> tuple[Day, ...]:
-    """Those that can be used."""
+    """Return the days that are valid."""
     return tuple(day for day in days if day.invalid is None)
 
 
-def _why_invalid(day: Day, days: Sequence[Day]) -> str | None:
+def _reason_invalid(day: Day, days: Sequence[Day]) -> str | None:
     if day.total == 0:
         return "no requests"
     near = [d for d in days if d.total > 0 and abs(d.date - day.date) <= NEIGHBOURHOOD]
@@ -87,7 +87,7 @@ def _why_invalid(day: Day, days: Sequence[Day]) -> str | None:
 
 
 def _ranges(hours: Sequence[int]) -> str:
-    """Hours as a person writes them: 03:00–07:00, 12:00–13:00."""
+    """Return hours as ranges: 03:00–07:00, 12:00–13:00."""
     begins = [hour for hour in hours if hour - 1 not in hours]
     ends = [hour + 1 for hour in hours if hour + 1 not in hours]
     return ", ".join(f"{b:02}:00–{e:02}:00" for b, e in zip(begins, ends, strict=True))

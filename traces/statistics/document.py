@@ -1,4 +1,4 @@
-"""The statistics as JSON documents, for programs."""
+"""The statistics as JSON documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEMA_VERSION = 1
 
 
 def stats_document(found: TraceStatistics) -> dict[str, Any]:
-    """Every hour of every day."""
+    """Return all hours of all days."""
     return _headed(
         found,
         days=[
@@ -30,7 +30,7 @@ def stats_document(found: TraceStatistics) -> dict[str, Any]:
 
 
 def peaks_document(found: TraceStatistics) -> dict[str, Any]:
-    """The peak hour of every valid day, and why the others are not."""
+    """Return the peak hours of the valid days, and the reasons of the invalid ones."""
     return _headed(
         found,
         peaks=[{"date": day.date.isoformat(), **_hour(day.peak)} for day in found.valid_days],
@@ -41,9 +41,9 @@ def peaks_document(found: TraceStatistics) -> dict[str, Any]:
 def predict_document(
     found: TraceStatistics, predictions: Sequence[Prediction], threshold: float
 ) -> dict[str, Any]:
-    """Every prediction, the distribution of their errors, and the retrainings.
+    """Return the predictions, the distribution of their errors, and the retrainings.
 
-    An error that is infinite, for only the day before had no conflicts, is null.
+    An infinite error, which occurs if only the previous day had no conflicts, becomes null.
     """
     errors = [one.error for one in predictions]
     return _headed(

@@ -1,19 +1,19 @@
-"""What happened in each hour: requests by type, and how often they met on a row.
+"""Counts the requests of each hour by type, and measures its conflict rate.
 
 The conflict rate is that of Wang et al., OSDI 2021, section 7.6.1: two requests conflict if they
 are of different users, on the same product, within the same n minutes; the rate of n minutes is
-conflicting requests ÷ requests, and an hour's is the mean over its 60 / n windows. Here, for any
-trace: two transactions conflict if they are of different users, access the same row, and at least
+conflicting requests ÷ requests, and an hour's is the mean over its 60 / n windows. For other
+traces: two transactions conflict if they are of different users, access the same row, and at least
 one of them writes it.
 
-Where the paper is silent:
+The paper leaves these cases open:
 
-- A window without requests has a conflict rate of 0, and counts in the mean: nothing met in it.
-- Windows begin with the hour. Transactions either side of a window's edge are in no conflict.
-- A transaction whose user is not known is of a user of its own session's.
-- A transaction whose accesses are not known counts as a request, and in no conflict rate. Where
-  none of an hour's are known, the hour has no conflict rate.
-- A scan is a read of its first key: the others are not in the trace.
+- A window without requests has a conflict rate of 0, and counts in the mean.
+- Windows begin with the hour. Transactions of different windows do not conflict.
+- If a transaction's user is unknown, its session counts as the user.
+- A transaction whose accesses are unknown counts as a request, and in no conflict rate. If all of
+  an hour's are unknown, the hour has no conflict rate.
+- A scan is a read of its first key, because the trace records no others.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from traces.trace_files import start_of
 HOURS = 24
 
 MEMORY_LIMIT = "2GB"
-"""What a day's join may hold; the rest goes to a temporary folder."""
+"""The memory limit of a day's query; DuckDB spills the rest to a temporary folder."""
 
 REQUESTS = """
 SELECT (epoch_us("begin") - $midnight) // $window AS span, type, count(*), count(accesses)
@@ -43,8 +43,8 @@ WHERE $types IS NULL OR list_contains($types, type)
 GROUP BY ALL ORDER BY ALL
 """
 
-# Two distinct users are among those of a row if and only if the least of them is not the greatest.
-# A user's number may also be some session's: who is anonymous is kept apart.
+# A row has two distinct users if and only if the least differs from the greatest. A user's number
+# may equal a session's, so anonymous transactions are distinguished.
 CONFLICTING = f"""
 WITH request AS (
     SELECT
@@ -90,9 +90,9 @@ class Hour:
     """One hour of a trace.
 
     Attributes:
-        begin: UTC.
-        requests: transactions that began in it, by type; types without any are left out.
-        conflict_rate: mean over the hour's windows, 0 to 1; None where no accesses are known.
+        begin: start of the hour (UTC).
+        requests: transactions that began in it, by type; types without any are omitted.
+        conflict_rate: mean over the hour's windows, 0 to 1; None if no accesses are known.
     """
 
     begin: datetime
@@ -101,21 +101,21 @@ class Hour:
 
     @property
     def total(self) -> int:
-        """Requests of all types."""
+        """The number of requests of all types."""
         return sum(self.requests.values())
 
 
 class OtherDayError(ValueError):
-    """A day's files hold transactions of another day."""
+    """A day's files contain transactions of another day."""
 
 
 class HourCounter:
-    """Counts the hours of one day after the other, in bounded memory.
+    """Counts the hours of one day at a time, in bounded memory.
 
     Args:
-        window_minutes: of `WINDOWS_MINUTES`.
-        types: the transaction types that count, None for all. The paper leaves out what only reads.
-        threads: None for every core that this process may use.
+        window_minutes: one of `WINDOWS_MINUTES`.
+        types: the transaction types that count; None: all. The paper excludes read-only requests.
+        threads: the number of threads; None: one for each core that this process may use.
     """
 
     def __init__(
@@ -135,20 +135,20 @@ class HourCounter:
                 "threads": threads or len(os.sched_getaffinity(0)),
                 "memory_limit": MEMORY_LIMIT,
                 "preserve_insertion_order": False,
-                # Nothing is fetched from outside.
+                # DuckDB must not download extensions.
                 "autoinstall_known_extensions": False,
             }
         )
 
     def count(self, day: date, files: Sequence[Path]) -> tuple[Hour, ...]:
-        """The 24 hours of a day.
+        """Return the 24 hours of a day.
 
         Args:
-            day: UTC.
-            files: all of the day's, in the schema `traces.schema.TRANSACTION`; may be none.
+            day: the date (UTC).
+            files: all files of the day, of the schema `traces.schema.TRANSACTION`; may be empty.
 
         Raises:
-            OtherDayError: a file holds transactions of another day.
+            OtherDayError: a file contains transactions of another day.
             duckdb.Error: a file can't be read.
         """
         midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
@@ -179,7 +179,7 @@ class HourCounter:
         )
 
     def close(self) -> None:
-        """Give back what the database holds."""
+        """Close the database."""
         self._database.close()
         self._overflow.cleanup()
 
@@ -201,7 +201,7 @@ class HourCounter:
         try:
             return self._database.execute(query, values).fetchall()
         except (duckdb.InterruptException, RuntimeError) as error:
-            # What DuckDB makes of Ctrl-C.
+            # DuckDB raises this on Ctrl-C.
             if "interrupted" in str(error).lower():
                 raise KeyboardInterrupt from None
             raise

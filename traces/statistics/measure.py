@@ -1,4 +1,4 @@
-"""The statistics of a trace as a whole, day by day."""
+"""Measures the statistics of a trace day by day."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import duckdb
 
 from traces.errors import TraceError
 from traces.reader import Trace
-from traces.statistics.days import Day, judged, valid
+from traces.statistics.days import Day, valid, validated
 from traces.statistics.hours import HourCounter, OtherDayError
 from traces.statistics.windows import WINDOW_MINUTES
 
 
 @dataclass(frozen=True)
 class TraceStatistics:
-    """What was measured of a trace.
+    """The statistics of a trace.
 
     Attributes:
-        name: the trace's.
-        synthetic: whether it was made up.
-        window_minutes: of the conflict rate.
-        days: every day from the first to the last, those without requests too.
+        name: the name of the trace.
+        synthetic: whether the trace is synthetic.
+        window_minutes: the window of the conflict rate.
+        days: every day from the first to the last, including those without requests.
     """
 
     name: str
@@ -33,7 +33,7 @@ class TraceStatistics:
 
     @property
     def valid_days(self) -> tuple[Day, ...]:
-        """The days that can be used."""
+        """The valid days."""
         return valid(self.days)
 
     @property
@@ -46,31 +46,31 @@ def measure(
     trace: Trace,
     window_minutes: int = WINDOW_MINUTES,
     types: Sequence[str] | None = None,
-    told: Callable[[int, str], None] = lambda done, day: None,
+    report: Callable[[int, str], None] = lambda done, day: None,
     *,
     since: date | None = None,
     until: date | None = None,
     damaged: Callable[[date, TraceError], None] | None = None,
 ) -> TraceStatistics:
-    """Measure each day of a trace, in memory that its length does not matter for.
+    """Measure each day of a trace, in memory that does not depend on the trace's length.
 
     Args:
-        trace: any.
-        window_minutes: of the conflict rate.
-        types: the transaction types that count, None for all.
-        told: called after each day, with how many are done and which was the last.
-        since: the first day that is measured, None for the trace's first …
-        until: … and the last, None for the trace's last.
-        damaged: called with a day that can't be read and why; the day counts as one without
-            requests then. None where such a day is an error.
+        trace: the trace.
+        window_minutes: the window of the conflict rate.
+        types: the transaction types that count; None: all.
+        report: called after each day with the number of days done and the day.
+        since: the first day that is measured; None: the trace's first.
+        until: the last day that is measured; None: the trace's last.
+        damaged: called with a day that can't be read and the error; the day then counts as one
+            without requests. None: such a day is an error.
 
     Raises:
-        TraceError: the trace is empty, lacks a type, or a file of it is damaged.
+        TraceError: the trace is empty, lacks a type, or has a damaged file.
     """
     known = [kind.name for kind in trace.manifest.types]
     for name in types or ():
         if name not in known:
-            raise TraceError(f"{name}: is no transaction type of the trace; {', '.join(known)} are")
+            raise TraceError(f"{name}: unknown transaction type; choose from {', '.join(known)}")
     if not trace.days:
         raise TraceError(f"{trace.folder}: has no transactions")
     days = []
@@ -85,21 +85,21 @@ def measure(
                     raise
                 damaged(day, error)
                 days.append(Day(day, counter.count(day, ())))
-            told(len(days), f"{day}")
+            report(len(days), f"{day}")
     return TraceStatistics(
-        trace.manifest.name, trace.manifest.synthetic, window_minutes, judged(days)
+        trace.manifest.name, trace.manifest.synthetic, window_minutes, validated(days)
     )
 
 
 def days_between(first: date, last: date) -> list[date]:
-    """Every day of a time, the first and the last included."""
+    """Return all days from the first to the last."""
     return [first + timedelta(days=at) for at in range((last - first).days + 1)]
 
 
 def _measured(trace: Trace, day: date, counter: HourCounter) -> Day:
     if day not in trace.days:
         return Day(day, counter.count(day, ()))
-    trace.transactions(day)  # opens each file: what is of another schema is told by name
+    trace.transactions(day)  # opens each file, so that errors of its schema name it
     files = trace.files(day)
     try:
         return Day(day, counter.count(day, files))
@@ -108,5 +108,5 @@ def _measured(trace: Trace, day: date, counter: HourCounter) -> Day:
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
         raise TraceError(
-            f"{files[0].parent}: can't be read: {reason}; see heddle trace validate"
+            f"{files[0].parent}: can't be read: {reason}; see heddle trace show"
         ) from None

@@ -1,6 +1,6 @@
-"""Tomorrow's peak hour from today's, and when to retrain (OSDI 2021, sections 5.3 and 7.6.1).
+"""Predicts tomorrow's peak hour from today's, and when to retrain (OSDI 2021, sections 5.3, 7.6.1).
 
-Invalid days are left out: the day before a day is the last valid one.
+Invalid days are excluded: the day before a day is the last valid one.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from datetime import date
 from traces.statistics.days import Day
 
 RETRAINING_THRESHOLD = 0.15
-"""The paper's: how far the predicted conflict rate is from the one that was trained for."""
+"""The paper's threshold for the relative difference between predicted and trained conflict rate."""
 
 LARGE_ERROR = 0.20
-"""The paper's: errors above it are worth a look."""
+"""The paper's limit above which an error is large."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What was predicted for a day's peak hour, and what came.
+    """The prediction of a day's peak hour, and the outcome.
 
     Attributes:
-        date: the day predicted.
-        predicted: conflict rate of the peak hour of the day before.
+        date: the predicted day.
+        predicted: conflict rate of the previous day's peak hour.
         actual: conflict rate of the day's peak hour.
-        trained_for: conflict rate that the policy of the day is trained for.
-        retrained: whether it was trained in the night before the day. The first policy of all is
-            not counted as a retraining.
+        trained_for: conflict rate that the day's policy is trained for.
+        retrained: whether a policy was trained in the night before the day; the first policy does
+            not count.
     """
 
     date: date
@@ -45,7 +45,7 @@ class Prediction:
 
 
 def relative_difference(value: float, reference: float) -> float:
-    """How far a value is from a reference, relative to it; 0 if both are 0."""
+    """Return the relative difference of a value from a reference; 0 if both are 0."""
     if value == reference:
         return 0.0
     return abs((value - reference) / reference) if reference else math.inf
@@ -54,11 +54,11 @@ def relative_difference(value: float, reference: float) -> float:
 def predictions_of(
     days: Sequence[Day], threshold: float = RETRAINING_THRESHOLD
 ) -> tuple[Prediction, ...]:
-    """Predict each day but the first, and retrain when the prediction is too far from the trained.
+    """Predict each day but the first, and retrain if the prediction differs from the trained rate.
 
     Args:
-        days: valid ones, in order, whose peak hours have a conflict rate.
-        threshold: retrain from this relative difference on.
+        days: valid days in order, whose peak hours have a conflict rate.
+        threshold: the smallest relative difference that triggers a retraining.
     """
     predictions: list[Prediction] = []
     rates = [_rate(day) for day in days]
@@ -72,7 +72,7 @@ def predictions_of(
 
 
 def distribution(errors: Sequence[float]) -> list[tuple[float, float]]:
-    """The cumulative distribution of errors: pairs of an error and the share that is no larger."""
+    """Return the cumulative distribution: pairs of an error and the share that is not larger."""
     ordered = sorted(errors)
     return [(error, at / len(ordered)) for at, error in enumerate(ordered, start=1)]
 

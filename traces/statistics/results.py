@@ -1,4 +1,4 @@
-"""Where statistics go: into files first, then onto the screen."""
+"""Writes statistics to files and prints them."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Results:
-    """What was measured, for people and programs.
+    """Results in the forms for people and programs.
 
     Attributes:
-        what: what it is called.
-        document: everything.
-        rows: its main list.
-        table: for people; None: it would have no row.
-        below: what is said below the table.
-        draw: makes the picture, if there can be one.
+        what: the name of the results.
+        document: all results.
+        rows: their main list.
+        table: the table; None if it would have no rows.
+        below: the text below the table.
+        draw: draws the picture, if there is one.
     """
 
     what: str
@@ -43,12 +43,12 @@ class Results:
 
 @dataclass(frozen=True)
 class Destination:
-    """Where results go.
+    """The destination of results.
 
     Attributes:
-        file: of the results, or None.
-        plot: of the picture, or None.
-        as_json: whether the screen gets everything as JSON.
+        file: file for the results, or None.
+        plot: file for the picture, or None.
+        as_json: whether the results are printed as JSON.
     """
 
     file: Path | None
@@ -59,16 +59,16 @@ class Destination:
     def of(
         cls, words: Sequence[str], *options: Path | None, form: str, plot: Path | None = None
     ) -> Destination:
-        """What was typed.
+        """Return the destination that the arguments name.
 
         Args:
-            words: beside the options.
-            options: that name the file.
-            form: `--format`.
-            plot: `--plot`.
+            words: the arguments that are no options.
+            options: the options that name the file.
+            form: the value of `--format`.
+            plot: the value of `--plot`.
 
         Raises:
-            TraceError: something can't be written there.
+            TraceError: a file can't be written.
         """
         file = named_output(words, *options)
         refuse_bad_output(file, "output")
@@ -76,11 +76,11 @@ class Destination:
         if plot is not None and plot.suffix not in ENDINGS:
             raise TraceError(f"--plot {plot}: must end in one of {', '.join(ENDINGS)}")
         if plot is not None and file is not None and plot.resolve() == file.resolve():
-            raise TraceError(f"--plot {plot}: is also output=; name another")
+            raise TraceError(f"--plot {plot}: is also output=; name another file")
         return cls(file, plot, form == JSON)
 
     def put(self, results: Results) -> None:
-        """Write the files, and show the results; what can't be written is shown all the same.
+        """Write the files, then print the results, even if a file can't be written.
 
         Raises:
             TraceError: a file can't be written.

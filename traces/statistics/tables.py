@@ -1,4 +1,4 @@
-"""The statistics as tables, for people."""
+"""The statistics as tables and text."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ UNKNOWN = "-"
 
 
 def heading(found: TraceStatistics) -> str:
-    """The trace's name; one that was made up is never shown without saying so."""
+    """Return the trace's name, marked if the trace is synthetic."""
     name = visible(found.name)
     return f"{name} (synthetic)" if found.synthetic else name
 
 
 def stats_table(found: TraceStatistics) -> Table:
-    """A row a day: requests by type, the peak hour, and whether the day is valid."""
+    """Return a row for each day: requests by type, the peak hour, and whether the day is valid."""
     title = f"{heading(found)}: requests by day (UTC)"
     columns = TypeColumns.of(found)
     table = counts_table(
@@ -35,8 +35,8 @@ def stats_table(found: TraceStatistics) -> Table:
         *columns.names,
         "requests",
         "peak hour",
-        "conflict rate in it",
-        "invalid for",
+        "its conflict rate",
+        "invalid because",
     )
     for day in found.days:
         peak = (UNKNOWN, UNKNOWN) if day.total == 0 else (clock(day.peak), rate(day.peak))
@@ -45,7 +45,7 @@ def stats_table(found: TraceStatistics) -> Table:
 
 
 def hours_table(found: TraceStatistics, day: Day) -> Table:
-    """A row an hour of one day."""
+    """Return a row for each hour of one day."""
     invalid = f"; invalid: {day.invalid}" if day.invalid else ""
     title = f"{heading(found)}: {day_text(day.date)} (UTC){invalid}"
     columns = TypeColumns.of(found)
@@ -56,7 +56,7 @@ def hours_table(found: TraceStatistics, day: Day) -> Table:
 
 
 def peaks_table(found: TraceStatistics) -> Table:
-    """A row a valid day: its peak hour."""
+    """Return a row for the peak hour of each valid day."""
     title = f"{heading(found)}: peak hour of each valid day (UTC)"
     columns = TypeColumns.of(found)
     table = counts_table(title, "day", "hour", *columns.names, "requests", "conflict rate")
@@ -72,7 +72,7 @@ def is_listed(prediction: Prediction) -> bool:
 
 
 def predict_table(found: TraceStatistics, predictions: Sequence[Prediction]) -> Table:
-    """A row for each day that was predicted badly, or before which a policy was trained."""
+    """Return a row for each day with a large error, and each after a retraining."""
     title = f"{heading(found)}: errors above {LARGE_ERROR:.0%}, and retrainings"
     table = counts_table(title, "day", "predicted", "actual", "error", "", "trained for", "")
     for one in predictions:
@@ -91,7 +91,7 @@ def predict_table(found: TraceStatistics, predictions: Sequence[Prediction]) -> 
 
 
 def stats_words(found: TraceStatistics) -> str:
-    """What the days come to."""
+    """Return a summary of the days."""
     days = found.valid_days
     lines = [days_words(found)]
     if days:
@@ -99,7 +99,7 @@ def stats_words(found: TraceStatistics) -> str:
         busiest = max((day for day in days), key=lambda day: day.peak.total)
         lines.append(
             f"{counted(requests, 'request')} on valid days, "
-            f"{median(day.total for day in days):,.0f} on the median day; "
+            f"{median(day.total for day in days):,.0f} on a median day; "
             f"busiest hour {busiest.peak.begin:%Y-%m-%d %H:%M}: "
             f"{counted(busiest.peak.total, 'request')}, conflict rate {rate(busiest.peak)}"
         )
@@ -107,7 +107,7 @@ def stats_words(found: TraceStatistics) -> str:
 
 
 def days_words(found: TraceStatistics) -> str:
-    """How many days there are, and which are invalid for what reason."""
+    """Return the number of days, and the reason of each invalid one."""
     invalid = [day for day in found.days if day.invalid is not None]
     lines = [f"{counted(len(found.days), 'day')}, {len(found.valid_days)} of them valid"]
     lines += [f"  invalid: {day_text(day.date)}: {day.invalid}" for day in invalid]
@@ -115,27 +115,27 @@ def days_words(found: TraceStatistics) -> str:
 
 
 def predict_words(predictions: Sequence[Prediction], threshold: float) -> str:
-    """What the predictions come to."""
+    """Return a summary of the predictions."""
     errors = sorted(one.error for one in predictions)
     large = sum(error > LARGE_ERROR for error in errors)
     retrainings = sum(one.retrained for one in predictions)
     return (
-        f"{counted(len(predictions), 'day')} predicted: error {median(errors):.1%} in the median, "
-        f"{errors[-1]:.1%} at most; above {LARGE_ERROR:.0%} on {counted(large, 'day')}\n"
+        f"{counted(len(predictions), 'day')} predicted: median error {median(errors):.1%}, "
+        f"maximum {errors[-1]:.1%}; above {LARGE_ERROR:.0%} on {counted(large, 'day')}\n"
         f"{counted(retrainings, 'retraining')} at a threshold of {threshold:.0%}"
     )
 
 
 def day_text(day: date) -> str:
-    """A day with its weekday."""
+    """Return a date with its weekday."""
     return f"{day:%a %Y-%m-%d}"
 
 
 def clock(hour: Hour) -> str:
-    """When an hour begins."""
+    """Return when an hour begins."""
     return f"{hour.begin:%H:%M}"
 
 
 def rate(hour: Hour) -> str:
-    """An hour's conflict rate."""
+    """Return an hour's conflict rate."""
     return UNKNOWN if hour.conflict_rate is None else f"{hour.conflict_rate:.1%}"

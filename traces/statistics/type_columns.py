@@ -1,4 +1,4 @@
-"""Which transaction types have a column of their own in a table of statistics."""
+"""Chooses the transaction types that have a column in a table of statistics."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from traces.statistics.hours import Hour
 from traces.statistics.measure import TraceStatistics
 
 TYPES_SHOWN = 8
-"""Columns at most; with more types, those that are least frequent share one."""
+"""The maximum number of columns; the least frequent types share the last."""
 
 
 @dataclass(frozen=True)
 class TypeColumns:
-    """Columns of types.
+    """Columns of transaction types.
 
     Attributes:
         shown: types with a column of their own.
-        others: types that share the last one; none: there is no such column.
+        others: types that share the last column; if empty, there is no such column.
     """
 
     shown: tuple[str, ...]
@@ -28,7 +28,7 @@ class TypeColumns:
 
     @classmethod
     def of(cls, found: TraceStatistics) -> TypeColumns:
-        """The columns for what was measured of a trace."""
+        """Choose the columns for the statistics of a trace."""
         types = found.types
         if len(types) <= TYPES_SHOWN:
             return cls(types, ())
@@ -41,12 +41,12 @@ class TypeColumns:
 
     @property
     def names(self) -> list[str]:
-        """The columns' names."""
+        """The names of the columns."""
         rest = [f"{len(self.others):,} other types"] if self.others else []
         return [*map(visible, self.shown), *rest]
 
     def cells(self, *hours: Hour) -> list[str]:
-        """Requests of some hours, by column and in all."""
+        """Return the requests of hours, by column and in total."""
         counts = _requests(hours)
         rest = [sum(counts[name] for name in self.others)] if self.others else []
         found = (*(counts[name] for name in self.shown), *rest, counts.total())

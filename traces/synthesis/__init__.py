@@ -1,1 +1,1 @@
-"""Traces made up: months of an online shop."""
+"""Generates synthetic traces of an online shop."""

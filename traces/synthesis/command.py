@@ -1,4 +1,4 @@
-"""`heddle trace synth`: months of a shop, made up."""
+"""`heddle trace synth`: generate a synthetic trace of a shop."""
 
 from __future__ import annotations
 
@@ -32,44 +32,46 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def _settings_as_options(command: Command) -> Command:
-    """An option for each field of `Settings`, with its default, its range and its help."""
-    for one in reversed(fields(Settings)):
-        command = _option(one)(command)
+    """Add an option for each field of `Settings`, with its default, range and help."""
+    for setting in reversed(fields(Settings)):
+        command = _option(setting)(command)
     return command
 
 
-def _option(one: Field) -> Callable[[Command], Command]:
+def _option(setting: Field) -> Callable[[Command], Command]:
     kind: click.ParamType
-    if one.name == "begin":
-        kind = click.DateTime(["%Y-%m-%d"])
+    if setting.name == "begin":
+        kind, metavar = click.DateTime(["%Y-%m-%d"]), "YYYY-MM-DD"
     else:
-        least, most = one.metadata["range"]
-        # Annotations are text here: "int", "float", "int | None".
-        whole = str(one.type).startswith("int")
+        least, most = setting.metadata["range"]
+        # Annotations are strings here: "int", "float", "int | None".
+        whole = str(setting.type).startswith("int")
         kind = click.IntRange(least, most) if whole else click.FloatRange(least, most)
+        metavar = "INTEGER" if whole else "NUMBER"
     return click.option(
-        f"--{one.name.replace('_', '-')}",
-        one.name,
+        f"--{setting.name.replace('_', '-')}",
+        setting.name,
         type=kind,
-        default=None if one.default is None else str(one.default),
-        show_default=one.default is not None,
-        help=one.metadata["help"],
+        metavar=metavar,
+        default=None if setting.default is None else str(setting.default),
+        show_default=setting.default is not None,
+        help=setting.metadata["help"],
     )
 
 
 @click.command("synth", epilog=EXAMPLES)
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
 @_settings_as_options
-@click.option("--name", help="The trace's name.  [default: that of its folder]")
-@click.option("--replace", is_flag=True, help="Replace OUT if it is a trace already.")
+@click.option("--name", help="Name the trace.  [default: name of its folder]")
+@click.option("--replace", is_flag=True, help="Replace OUT if it is a trace.")
 @one_message
 def synth(out: Path, begin: datetime, name: str | None, replace: bool, **options: Any) -> None:
-    """Make up a trace, the folder OUT: carts and purchases of a shop over months.
+    """Generate a synthetic trace, the folder OUT: months of carts and purchases in a shop.
 
-    The load has its hours, weekends, a slow drift and flash sales; products' popularity moves;
-    customers come in sessions. Transactions are those that the importer of a shop's log makes. The
-    trace is marked as synthetic, and is shown so wherever it is shown. The same options give the
-    same transactions.
+    The load varies with the hour and the weekend, drifts slowly, and has flash sales. The
+    popularity of products changes, and customers act in sessions. Transactions have the form that
+    the importer of a shop's log produces. Every output marks the trace as synthetic. The same
+    options generate the same transactions.
     """
     refuse_existing(out, replace)
     settings = Settings(begin=begin.date(), **options)
@@ -79,7 +81,7 @@ def synth(out: Path, begin: datetime, name: str | None, replace: bool, **options
     tally = Tally()
     with (
         TraceWriter(out, manifest, replace=replace) as writer,
-        bar("making", settings.days) as shown,
+        bar("generating", settings.days) as shown,
     ):
         for done, (day, tables) in enumerate(days_of(settings), start=1):
             for table in tables:
@@ -87,14 +89,14 @@ def synth(out: Path, begin: datetime, name: str | None, replace: bool, **options
                 tally.add(table)
             shown.update(done, f"{day}")
     print_table(tally.table())
-    click.echo(f"{out}: {tally.transactions_text()}, made up")
+    click.echo(f"{out}: {tally.transactions_text()}, synthetic")
 
 
 def _generator(settings: Settings) -> str:
-    """The command that makes the same trace again, for the manifest."""
+    """Return the command that generates the same trace again, for the manifest."""
     words = ["heddle trace synth"]
-    for one in fields(settings):
-        value = getattr(settings, one.name)
-        if value != one.default or one.name == "seed":
-            words.append(f"--{one.name.replace('_', '-')} {value}")
+    for setting in fields(settings):
+        value = getattr(settings, setting.name)
+        if value != setting.default or setting.name == "seed":
+            words.append(f"--{setting.name.replace('_', '-')} {value}")
     return " ".join(words)

@@ -1,4 +1,4 @@
-"""The days to come: how many requests each gets, which are sales, which are lost or broken."""
+"""Plans the days: the load of each, which have sales, and which logs are lost or broken."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from traces.synthesis.settings import Settings
 
 SATURDAY = 5
 SALE_OVER = 0.02
-"""Of a usual day's load: a smaller excess is not a sale any more."""
+"""Share of a usual day's load: a smaller excess is no longer a sale."""
 
 
 class Damage(Enum):
-    """What became of a day's log."""
+    """The damage to a day's log."""
 
     LOST = "lost"
     HOURS_MISSING = "hours missing"
@@ -25,14 +25,14 @@ class Damage(Enum):
 
 @dataclass(frozen=True)
 class PlannedDay:
-    """One day of the shop.
+    """A planned day.
 
     Attributes:
-        load: relative to a usual day, sales included.
-        sale: the excess of a sale in it, 0 without one.
-        sale_begins: whether a sale's first day.
-        sale_number: which sale, for its products; 0 before the first.
-        damage: None where the log is whole.
+        load: load relative to a usual day, including sales.
+        sale: excess load of a sale, 0 without one.
+        sale_begins: whether it is a sale's first day.
+        sale_number: the sale's number, which selects its products; 0 before the first.
+        damage: the damage to its log, or None.
     """
 
     load: float
@@ -43,7 +43,7 @@ class PlannedDay:
 
 
 def plan(settings: Settings) -> list[PlannedDay]:
-    """Draw the days."""
+    """Draw the plan of all days."""
     random = np.random.default_rng([settings.seed, 0])
     slow = np.exp(_drift(settings, random))
     noise = np.exp(settings.noise * random.standard_normal(settings.days))
@@ -65,7 +65,7 @@ def plan(settings: Settings) -> list[PlannedDay]:
 
 
 def _drift(settings: Settings, random: np.random.Generator) -> np.ndarray:
-    """An Ornstein-Uhlenbeck process, sampled by the day, about its mean over all days."""
+    """Sample an Ornstein-Uhlenbeck process by day, centered on its mean over all days."""
     kept = np.exp(-1 / settings.drift_days)
     steps = random.standard_normal(settings.days) * settings.drift
     drift = np.empty(settings.days)
@@ -76,13 +76,13 @@ def _drift(settings: Settings, random: np.random.Generator) -> np.ndarray:
 
 
 def _spread(count: int, days: int, random: np.random.Generator) -> list[int]:
-    """Days spread over the time, one drawn in the middle half of each of equal parts."""
+    """Draw one day from the middle half of each of `count` equal parts of the time."""
     part = days / count if count else 0.0
     return [int(part * (at + random.uniform(0.25, 0.75))) for at in range(count)]
 
 
 def _sales(settings: Settings, begins: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Each day's excess load, and the number of the last sale that began."""
+    """Return each day's excess load, and the number of the last sale that began."""
     excess = np.zeros(settings.days)
     number = np.zeros(settings.days, dtype=np.int64)
     for at, begin in enumerate(begins, start=1):
@@ -96,7 +96,7 @@ def _sales(settings: Settings, begins: Sequence[int]) -> tuple[np.ndarray, np.nd
 def _damages(
     settings: Settings, begins: Sequence[int], random: np.random.Generator
 ) -> dict[int, Damage]:
-    """Damaged days: neither the first nor the last, nor one next to a sale's beginning."""
+    """Draw damaged days other than the first, the last, and those next to the start of a sale."""
     spared = {0, settings.days - 1, *(begin + near for begin in begins for near in (-1, 0, 1))}
     candidates = [day for day in range(settings.days) if day not in spared]
     drawn = random.choice(candidates, size=settings.invalid_count, replace=False)

@@ -1,4 +1,4 @@
-"""Which products are wanted, and how that moves from day to day."""
+"""The popularity of products, which changes from day to day."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from traces.synthesis.settings import Settings
 FIRST_PRODUCT = 1_000_000
 MEDIAN_CENTS = 5000.0
 ON_SALE = 0.002
-"""Of the products, the share that a sale reduces."""
+"""Share of the products that a sale reduces."""
 
 
 class Popularity:
-    """A ranking of the products that is shuffled a little each night.
+    """A ranking of the products that is partly shuffled each night.
 
-    A request is for the product of rank r, of n, with a probability in proportion to r^-skew. For a
-    skew below 1 the busiest products' share of the requests in a window then depends on requests
-    per product alone: a shop of any size has the same conflict rate.
+    A request is for the product of rank r with a probability proportional to r^-skew. If the skew
+    is below 1, the share of the busiest products in a window depends only on the requests per
+    product, so shops of any size have the same conflict rate.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -29,18 +29,18 @@ class Popularity:
         self._on_sale = self._ranking[:0]
 
     def move(self, random: np.random.Generator) -> None:
-        """A night passes: some products change places."""
+        """Shuffle some products for the next day."""
         moving = round(self._settings.moving_share * len(self._ranking))
         places = random.choice(len(self._ranking), size=moving, replace=False)
         self._ranking[places] = self._ranking[random.permutation(places)]
 
     def begin_sale(self, random: np.random.Generator) -> None:
-        """Choose other products to be on sale."""
+        """Choose new products to be on sale."""
         count = max(1, round(ON_SALE * len(self._ranking)))
         self._on_sale = random.choice(self._ranking, size=count, replace=False)
 
     def draw(self, count: int, on_sale: float, random: np.random.Generator) -> np.ndarray:
-        """Draw a product for each of some requests, of which a share is for what is on sale."""
+        """Draw a product for each request; a share of the requests is for products on sale."""
         ranks = (random.random(count) ** self._exponent * len(self._ranking)).astype(np.int64)
         products = self._ranking[ranks]
         if on_sale > 0:
@@ -50,7 +50,7 @@ class Popularity:
 
 
 def prices_of(settings: Settings) -> pa.Array:
-    """What each product costs, as a log writes it, by its number from `FIRST_PRODUCT`."""
+    """Return each product's price as a log writes it, by its number from `FIRST_PRODUCT`."""
     random = np.random.default_rng([settings.seed, 3])
     cents = np.exp(random.normal(np.log(MEDIAN_CENTS), 1.0, settings.products))
     return pa.array([f"{cent / 100:.2f}" for cent in np.maximum(cents, 1.0)])

@@ -1,4 +1,4 @@
-"""One day's requests: customers come, put products into their carts, and buy some of them."""
+"""Draws a day's requests: customers add products to their carts and buy some of them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ MINUTE_US = 60_000_000
 DAY_MINUTES = 1440
 
 MORE_CARTS = 0.4
-"""Chance that a customer puts one more product into the cart."""
+"""Probability that a customer adds one more product to the cart."""
 
 PURCHASED = 0.3
-"""Chance that a product in the cart is bought."""
+"""Probability that a product in the cart is bought."""
 
 REQUESTS_PER_SESSION = (1 + PURCHASED) / (1 - MORE_CARTS)
 
 CART_GAP_US = 90 * 1_000_000
 PURCHASE_GAP_US = 120 * 1_000_000
-"""Mean times between requests of a session."""
+"""Mean times between the requests of a session."""
 
 HOURLY = np.array(
     [
@@ -32,22 +32,22 @@ HOURLY = np.array(
         *(0.94, 0.93, 0.96, 1.05, 1.18, 1.36, 1.62, 1.75, 1.50, 1.05, 0.62, 0.34),
     ]
 )
-"""Load in the middle of each hour (UTC), in relation: a shop whose evening is the peak."""
+"""Relative load in the middle of each hour (UTC), with its peak in the evening."""
 
 OPENING_HOUR = 19
 OPENING = 0.15
-"""A sale begins in the evening's rush, with so much more load in its first hour."""
+"""A sale begins at this hour, with this relative excess load in its first hour."""
 
 
 @dataclass(frozen=True)
 class Requests:
-    """Some requests, one entry each in every array.
+    """Requests; each array has one entry for each of them.
 
     Attributes:
-        begin: µs since midnight; beyond the day where a session runs into the next.
-        session: unique in the trace.
-        customer: from 1.
-        product: its id.
+        begin: microseconds since midnight; larger than a day if the session continues after it.
+        session: session number, unique in the trace.
+        customer: customer number, from 1.
+        product: product id.
         purchase: true for a purchase, false for a cart.
     """
 
@@ -61,7 +61,7 @@ class Requests:
         return len(self.begin)
 
     def where(self, chosen: np.ndarray | slice) -> Requests:
-        """Some of them, by mask, by position or by range."""
+        """Select requests by mask, positions or range."""
         return Requests(
             self.begin[chosen],
             self.session[chosen],
@@ -71,7 +71,7 @@ class Requests:
         )
 
     def and_then(self, other: Requests) -> Requests:
-        """These and others."""
+        """Concatenate these requests and others."""
         return Requests(
             np.concatenate([self.begin, other.begin]),
             np.concatenate([self.session, other.session]),
@@ -81,12 +81,12 @@ class Requests:
         )
 
     def earlier(self) -> Requests:
-        """The same, in the next day's time."""
+        """Return the requests with times relative to the next day."""
         return replace(self, begin=self.begin - DAY_US)
 
 
 def no_requests() -> Requests:
-    """None at all."""
+    """Return an empty set of requests."""
     none = np.empty(0, dtype=np.int64)
     return Requests(none, none, none, none, np.empty(0, dtype=bool))
 
@@ -101,14 +101,14 @@ def draw_requests(
     """Draw the sessions that begin on a day, and their requests.
 
     Args:
-        day: what is planned.
-        first_session: the number of the first; the others follow.
-        popularity: of the day.
-        settings: of the shop.
-        random: the day's own.
+        day: the plan of the day.
+        first_session: the number of the first session; the others follow.
+        popularity: the popularity on the day.
+        settings: settings of the shop.
+        random: the day's random generator.
 
     Returns:
-        Requests in no order, and the number of sessions.
+        Unordered requests, and the number of sessions.
     """
     starts = _session_starts(day, settings, random)
     sessions = len(starts)
@@ -140,7 +140,7 @@ def draw_requests(
 
 
 def _session_starts(day: PlannedDay, settings: Settings, random: np.random.Generator) -> np.ndarray:
-    """When sessions begin, µs since midnight: a Poisson process whose rate follows the hours."""
+    """Draw when sessions begin, in microseconds since midnight: a Poisson process by hour."""
     rates = np.interp(
         np.arange(DAY_MINUTES) + 0.5, 60 * np.arange(-1, 25) + 30, np.pad(HOURLY, 1, mode="wrap")
     )

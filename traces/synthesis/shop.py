@@ -1,4 +1,4 @@
-"""The shop at work: a trace's transactions, day by day."""
+"""Generates the transactions of a shop trace, day by day."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from traces.trace_files import DAY_US, start_of
 
 HOUR_US = DAY_US // 24
 TABLE_ROWS = 1 << 19
-"""At most so many at a time become transactions, which take several times the memory."""
+"""Requests that are converted to transactions at a time, which take several times the memory."""
 
 KEPT = 0.1
-"""Of a day whose log lacks most requests, the share that it has."""
+"""Share of the requests in the log of a day that lacks most of them."""
 
 MISSING_HOURS = (9, 14)
-"""From when until when a log that lacks hours has nothing."""
+"""The first and the last hour of a gap in a log that lacks hours."""
 
 
 def days_of(settings: Settings) -> Iterator[tuple[date, Iterator[pa.Table]]]:
-    """Each day with its transactions in order, in tables of some size; none if its log is lost.
+    """Yield each day with ordered tables of its transactions; none if its log is lost.
 
-    Holds the requests of one day at a time. The same settings give the same transactions.
+    Memory holds the requests of one day. The same settings give the same transactions.
     """
     prices = prices_of(settings)
     transactions = 0
@@ -39,7 +39,7 @@ def days_of(settings: Settings) -> Iterator[tuple[date, Iterator[pa.Table]]]:
 
 
 def requests_of_days(settings: Settings) -> Iterator[tuple[date, Requests]]:
-    """Each day with the requests that its log has, in order."""
+    """Yield each day with the ordered requests of its log."""
     popularity = Popularity(settings)
     running_on = no_requests()
     sessions = 0
@@ -63,14 +63,14 @@ def _tables(
 
 
 def _split(requests: Requests) -> tuple[Requests, Requests]:
-    """Today's requests in order, and those of sessions that run into the next day."""
+    """Return today's requests in order, and those that continue on the next day."""
     later = requests.begin >= DAY_US
     today = requests.where(~later)
     return today.where(np.argsort(today.begin, kind="stable")), requests.where(later).earlier()
 
 
 def _kept(requests: Requests, planned: PlannedDay, random: np.random.Generator) -> Requests:
-    """What a day's log has."""
+    """Return the requests that remain in a damaged log."""
     if planned.damage is Damage.LOST:
         return no_requests()
     if planned.damage is Damage.HOURS_MISSING:

@@ -1,4 +1,4 @@
-"""Requests as transactions: the same that the importer of a shop's log makes."""
+"""Converts requests into transactions of the form that the importer of a shop's log produces."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ TYPES = (CART, PURCHASE)
 def table_of(
     requests: Requests, prices: pa.Array, midnight_us: int, first_transaction: int
 ) -> pa.Table:
-    """A day's requests in the trace schema.
+    """Convert a day's requests into a table of the trace schema.
 
     Args:
-        requests: in order.
-        prices: of every product, as text, by the product's number.
-        midnight_us: when the day begins, µs since 1970.
-        first_transaction: the first one's id; the others follow.
+        requests: ordered requests.
+        prices: the price of each product as text, by number.
+        midnight_us: start of the day, microseconds since 1970.
+        first_transaction: the id of the first transaction; the others follow.
     """
     ids = first_transaction + np.arange(len(requests))
     numbers = requests.purchase.astype(np.int64)

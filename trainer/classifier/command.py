@@ -1,4 +1,4 @@
-"""`heddle schedule classify`: train the classifier of hot keys from a trace."""
+"""`heddle lab classify`: train the classifier of hot keys from a trace."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def classify(settings: tuple[str, ...], show: bool) -> None:
 
     \b
     Examples:
-      heddle schedule classify trace=tpcc output=classifier.json
-      heddle schedule classify trace=tpcc policy=found.json output=scheduled.json hot=0.02
+      heddle lab classify trace=tpcc output=classifier.json
+      heddle lab classify trace=tpcc policy=found.json output=scheduled.json hot=0.02
       heddle evaluate policy=silo+smf schedule.classifier=classifier.json
     """
     if show:

@@ -17,7 +17,7 @@ KIND = "heddle.classifier"
 CLASSIFIER = DocumentKind(
     name="a classifier",
     shape="one JSON object",
-    cure="make one with `heddle schedule classify`",
+    cure="make one with `heddle lab classify`",
     file="classifier.json",
     mib_max=16,
 )

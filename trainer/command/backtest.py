@@ -1,8 +1,9 @@
-"""`heddle backtest`: what would nightly retraining have brought on the days that are known?"""
+"""`heddle nightly --backtest`: nightly retraining on past days, measured on each next day."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -16,10 +17,10 @@ from trainer.backtest.step import Step
 from trainer.backtest.verdict import Verdict, measured, verdict_of, why_no_gain
 from trainer.backtest.versions import Versions, hold_versions
 from trainer.checkpoint import write_atomically
-from trainer.command.errors import BAD_INPUT, FAILED, UsageError, one_message, resumed_by
+from trainer.command.errors import BAD_INPUT, FAILED, UsageError, resumed_by
 from trainer.command.nightly import check_night
 from trainer.command.output import make_progress_console, write_and_show
-from trainer.command.settings import compose_settings, settings_text
+from trainer.command.settings import compose_settings
 from trainer.config import NightlyConfig
 from trainer.lock import held
 from trainer.mlflow_store import MlflowStore
@@ -30,40 +31,18 @@ from trainer.progress import make_display
 from trainer.shell_words import heddle_command
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option(
-    "--days", default=10, show_default=True, type=click.IntRange(min=1), help="How many nights."
-)
-@click.option(
-    "--rounds",
-    default=5,
-    show_default=True,
-    type=click.IntRange(min=2),
-    help="Comparisons on each next day, each on a schedule of its own.",
-)
-@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
-@one_message
-def backtest(settings: tuple[str, ...], days: int, rounds: int, show: bool) -> None:
-    r"""What would nightly retraining have brought, had it run on the last days of a trace?
+def run_past_nights(settings: Sequence[str], days: int, rounds: int) -> None:
+    """Retrain on the last days of a trace as `heddle nightly` does, and measure each next day.
 
-    Every night is had as heddle nightly has it, with the same settings, and knows nothing of what
-    came after it; what is served then is measured beside all baselines on the whole peak hour of
-    the next day. state=DIR, a folder of its own, keeps everything: backtest.md for people,
-    backtest.json, backtest.png. One that was killed or interrupted goes on.
+    Args:
+        settings: as typed for `heddle nightly`.
+        days: the number of nights.
+        rounds: comparisons on each next day, each on a schedule of its own.
 
-    \b
-    Exit codes: 0 whatever it came to; 1 no day could be measured; 2 a setting is wrong, or the
-    trace has too few days; 130 interrupted, with the command that resumes.
-
-    \b
-    Examples:
-      heddle backtest trace=shop state=backtest machine.cores=48 search.seconds=120
-      heddle backtest trace=shop state=backtest --days 30 threshold=0.1
+    Raises:
+        UsageError: a setting is wrong, or the trace has too few days.
+        SystemExit: it was interrupted, or no day could be measured.
     """
-    if show:
-        click.echo(settings_text("nightly", settings), nl=False)
-        return
     config = compose_settings("nightly", settings, NightlyConfig)
     if config.state is None:
         raise UsageError("state= names no folder; such as state=backtest")
@@ -73,7 +52,7 @@ def backtest(settings: tuple[str, ...], days: int, rounds: int, show: bool) -> N
     config.machine.cores = config.machine.cores or len(os.sched_getaffinity(0))
     typed = [*settings, "--days", days, "--rounds", rounds]
     try:
-        with resumed_by(heddle_command("backtest", *typed)):
+        with resumed_by(heddle_command("nightly", "--backtest", *typed)):
             verdict = _have_nights(config, StateFolder(Path(config.state)), days, rounds)
     except (NightError, TraceError) as error:
         click.echo(f"error: {error}", err=True)

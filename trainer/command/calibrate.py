@@ -1,4 +1,4 @@
-"""`heddle calibrate`: what virtual cores must cost to be like the real ones here."""
+"""`heddle machine calibrate`: what virtual cores must cost to be like the real ones here."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def calibrate(settings: tuple[str, ...], show: bool) -> None:
 
     \b
     Examples:
-      heddle calibrate output=my-server.yaml
+      heddle machine calibrate output=my-server.yaml
       heddle evaluate machine=virtual machine.cores=16 machine/costs=my-server.yaml
     """
     if show:
@@ -124,7 +124,7 @@ def _document(
 ) -> str:
     """The costs as `machine/costs` reads them, with where they are from."""
     lines = [
-        f"# Measured by heddle calibrate {heddle_version()}, "
+        f"# Measured by heddle machine calibrate {heddle_version()}, "
         f"{datetime.now(UTC).isoformat(timespec='minutes')}.",
         f"# {host.words}; clock source {host.clock}; {host.compiler}; commit {host.commit}.",
         f"# Slices of {settings['seconds']} s, {settings['rounds']} rounds.",

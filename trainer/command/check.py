@@ -31,17 +31,19 @@ from envs.trial_plan import (
 )
 from envs.trial_pool import TrialPool
 from traces.result_file import JSON, print_json, with_format
+from trainer.command.comparing import as_list
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
-from trainer.command.evaluate import as_list
 from trainer.command.evaluator import open_evaluator
 from trainer.command.output import make_progress_console, print_table
-from trainer.command.recorded import checked_history
 from trainer.command.settings import compose_settings, parse_overrides, settings_text
 from trainer.config import CheckConfig, workload_options
 from trainer.progress import make_display
 from trainer.run_version import heddle_version
 from trainer.shell_words import heddle_command
 from trainer.trial_folder import HISTORY_FILE, keep_trial
+
+EXPORTS = ("dbcop", "elle_append", "elle_register")
+"""The formats of `envs.history_formats`, which are loaded only to write one."""
 
 
 @dataclass
@@ -72,19 +74,28 @@ class Tally:
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
+@click.option(
+    "--export",
+    type=click.Choice(EXPORTS),
+    help="Write the history of history= for another checker.",
+)
 @with_format
 @one_message
-def check(settings: tuple[str, ...], show: bool, form: str) -> None:
-    r"""Look for histories that are not serializable, workers that hang, types that starve.
+def check(settings: tuple[str, ...], show: bool, export: str | None, form: str) -> None:
+    r"""Search for histories that are not serializable, hung workers and starving types.
 
-    Trials run one after the other: protocols, tables drawn at random and tables that replace one
-    another, on virtual cores under several schedules, or on real ones (machine=threads). Each
-    records what every transaction read and wrote, and a checker that knows nothing of the engine
-    decides whether some order of the transactions explains it.
+    Each trial runs a protocol, a random table, or random tables that replace one another: on
+    virtual cores under several schedules, or on real cores (machine=threads). It records what every
+    transaction read and wrote. A checker that is independent of the engine decides whether a
+    serial order of the transactions explains the record.
 
-    Exits with 0 and a summary, or with 1 and a trial that fails, made as small as it gets, in the
-    folder output=: replay=FOLDER/trial.json runs it again, on virtual cores to the bit. Where no
-    transaction ended, nothing was checked, and the exit code is 1 (2 for history=).
+    The exit code is 0, or 1 if a trial fails. A failing trial is shrunk and written to the folder
+    output=: replay=FOLDER/trial.json runs it again, identically on virtual cores. If no transaction
+    ended, nothing was checked, and the exit code is 1 (2 for history=).
+
+    --export writes the history of history= to the file output=, for another checker. dbcop: the
+    JSON of dbcop verify. elle_register and elle_append: EDN for Elle's rw-register and list-append.
+    Ranges and misses are left out, because these formats cannot express them.
 
     \b
     Examples:
@@ -94,6 +105,7 @@ def check(settings: tuple[str, ...], show: bool, form: str) -> None:
       heddle check trials=null budget=3600
       heddle check replay=counterexample/trial.json
       heddle check history=counterexample/history.parquet
+      heddle check --export dbcop history=counterexample/history.parquet output=history.json
     """
     overrides = [as_list(text) for text in settings]
     if show:
@@ -101,6 +113,9 @@ def check(settings: tuple[str, ...], show: bool, form: str) -> None:
         return
     config = compose_settings("check", overrides, CheckConfig)
     typed = frozenset(one.key_or_group for one in parse_overrides(overrides))
+    if export is not None:
+        _export(config, typed, export, form)
+        return
     _refuse_idle_settings(config, typed)
     if form == JSON and (config.history is not None or config.replay is not None):
         raise UsageError("--format json: has no effect with history= or replay=; leave it out")
@@ -113,7 +128,24 @@ def check(settings: tuple[str, ...], show: bool, form: str) -> None:
     _run_trials(config, _plan(config, typed), form)
 
 
+def _export(config: CheckConfig, typed: Collection[str], name: str, form: str) -> None:
+    """Write the history that is named, once it is known that all settings are for that."""
+    if config.history is None:
+        raise UsageError("--export: history= names no file; such as history=history.parquet")
+    if "output" not in typed:
+        raise UsageError("--export: output= names no file; such as output=history.json")
+    if idle := sorted(set(typed) - {"history", "output"}):
+        raise UsageError(f"{idle[0]}=: has no effect with --export; leave it out")
+    if form == JSON:
+        raise UsageError("--format json: has no effect with --export; leave it out")
+    from trainer.command.history import export_history  # loads Arrow
+
+    export_history(Path(config.history), name, Path(config.output))
+
+
 def _check_file(path: Path) -> None:
+    from trainer.command.recorded import checked_history  # loads Arrow
+
     _, report = checked_history(path, "history=")
     click.echo(_counts(report["transactions"], report["aborted"], 1))
     _tell([anomaly["text"] for anomaly in report["anomalies"]])

@@ -1,4 +1,4 @@
-"""`heddle contest`: what the runs of sweeps say about the search methods."""
+"""`heddle lab searches`: what the runs of sweeps say about the search methods."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from envs import (
 from envs.host import local_machine, this_host, usable_cores
 from policies import to_json
 from trainer.checkpoint import write_atomically
+from trainer.command.comparing import as_list
 from trainer.command.doubts import warn_of_doubts
 from trainer.command.errors import INTERRUPTED, UsageError, one_message, resumed_by
-from trainer.command.evaluate import as_list
 from trainer.command.kept_settings import settings_of
 from trainer.command.output import as_text, make_progress_console, print_table, write_and_show
 from trainer.command.settings import compose_settings, settings_text
@@ -56,7 +56,7 @@ SCHEMA_VERSION = 2
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
 @one_message
-def contest(settings: tuple[str, ...], show: bool) -> None:
+def searches(settings: tuple[str, ...], show: bool) -> None:
     r"""Compare search methods by the runs of a sweep, or of several.
 
     Every champion, every best so far and the baselines are measured anew, on a population and
@@ -70,9 +70,9 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
     \b
     Examples:
       heddle train -m experiment=search_contest sweep=contest
-      heddle contest sweep=contest
-      heddle contest sweep=contest threads.enabled=false seconds=0.02 rounds=3
-      heddle contest sweep=short,long output=budgets
+      heddle lab searches sweep=contest
+      heddle lab searches sweep=contest threads.enabled=false seconds=0.02 rounds=3
+      heddle lab searches sweep=short,long output=budgets
     """
     if show:
         click.echo(settings_text("contest", settings), nl=False)
@@ -108,7 +108,7 @@ def contest(settings: tuple[str, ...], show: bool) -> None:
         for name in config.baselines:
             subject_of(name, runs_of_case[0].encoding.signature, untuned)  # or it is refused
     make_runs_dir(folder, "output")
-    again_with = heddle_command("contest", *settings)
+    again_with = heddle_command("lab", "searches", *settings)
     with resumed_by(again_with), held(folder):
         with make_display(make_progress_console()) as display:
             fresh = measure_anew(config, entrants, folder / "fresh.json", display)

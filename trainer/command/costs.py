@@ -1,4 +1,4 @@
-"""Files of costs for the virtual machine, as `heddle calibrate` writes them."""
+"""Files of costs for the virtual machine, as `heddle machine calibrate` writes them."""
 
 from __future__ import annotations
 

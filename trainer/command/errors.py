@@ -30,49 +30,56 @@ class UsageError(Exception):
 
 
 def one_message(command: Command) -> Command:
-    """Turn known errors into a message on stderr and an exit code, without a trace."""
+    """Turn known errors into a message on standard error and an exit code, without a trace."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
-        from envs import MeasuringError, UnknownPolicyError
-        from policies import PolicyFileError
-        from traces.errors import TraceError, disk_failed
-        from trainer.checkpoint import CheckpointError
-        from trainer.lock import HeldError
-        from trainer.run_folder import RunFolderError
-        from trainer.schedule.errors import ScheduleError
-
         try:
             return command(*args, **kwargs)
-        except (
-            UsageError,
-            UnknownPolicyError,
-            PolicyFileError,
-            TraceError,
-            CheckpointError,
-            HeldError,
-            RunFolderError,
-            ScheduleError,
-        ) as error:
-            click.echo(f"error: {error}", err=True)
-            raise SystemExit(FAILED if disk_failed(error) else BAD_INPUT) from None
-        except (MeasuringError, ImportError, RuntimeError) as error:
-            ours = type(error).__module__.split(".")[0] in OURS
-            if not ours and not isinstance(error, ImportError):
-                raise
-            click.echo(f"error: {error}", err=True)
-            raise SystemExit(FAILED) from None
-        except OSError as error:
-            if error.errno != errno.ENAMETOOLONG:
-                raise
-            name = Path(str(error.filename)).name
-            click.echo(f"error: {name[:LONGEST]}...: is too long for the name of a file", err=True)
-            raise SystemExit(BAD_INPUT) from None
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             raise SystemExit(INTERRUPTED) from None
+        except Exception as error:
+            found = _known(error)
+            if found is None:
+                raise
+            message, code = found
+            click.echo(f"error: {message}", err=True)
+            raise SystemExit(code) from None
 
     return run  # type: ignore[return-value]
+
+
+def _known(error: Exception) -> tuple[str, int] | None:
+    """The message and the exit code of an error; None if it is a fault of ours."""
+    # Imported here: a command that ends well need not load what it did not use.
+    from envs import MeasuringError, UnknownPolicyError
+    from policies import PolicyFileError
+    from traces.errors import TraceError, disk_failed
+    from trainer.checkpoint import CheckpointError
+    from trainer.lock import HeldError
+    from trainer.run_folder import RunFolderError
+    from trainer.schedule.errors import ScheduleError
+
+    bad_input = (
+        UsageError,
+        UnknownPolicyError,
+        PolicyFileError,
+        TraceError,
+        CheckpointError,
+        HeldError,
+        RunFolderError,
+        ScheduleError,
+    )
+    if isinstance(error, bad_input):
+        return str(error), FAILED if disk_failed(error) else BAD_INPUT
+    if isinstance(error, (MeasuringError, ImportError, RuntimeError)):
+        ours = type(error).__module__.split(".")[0] in OURS
+        return (str(error), FAILED) if ours or isinstance(error, ImportError) else None
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        name = Path(str(error.filename)).name
+        return f"{name[:LONGEST]}...: is too long for the name of a file", BAD_INPUT
+    return None
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""`heddle evaluate`: protocols and policies side by side."""
+"""`heddle evaluate`: compare protocols and policies."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from envs import (
     untuned,
     with_backoff,
 )
-from envs.engine_interface import load_engine
 from envs.mix import Shortfall
-from policies import Signature, from_json, is_seed
+from policies import from_json, is_seed
 from traces.result_file import JSON, file_text, print_json, with_format
 from traces.spelling import visible
 from trainer.checkpoint import write_atomically
+from trainer.command.combinations import combinations, with_swept
+from trainer.command.comparing import as_list, refuse_unknown_reference, schedule_options
 from trainer.command.errors import FAILED, INTERRUPTED, NOT_BETTER, UsageError, one_message
 from trainer.command.evaluator import open_evaluator
 from trainer.command.output import (
@@ -38,8 +39,7 @@ from trainer.command.output import (
     write_and_show,
 )
 from trainer.command.settings import compose_settings, settings_text
-from trainer.command.typed_values import list_text
-from trainer.config import EvaluateConfig, ScheduleConfig, workload_options
+from trainer.config import EvaluateConfig, workload_options
 from trainer.evaluation.measure import compare_until, tune_silo
 from trainer.progress import Display, make_display
 from trainer.repeats import varied
@@ -48,37 +48,74 @@ from trainer.verdict import Kind, Verdict, judge, left_out_by, ratios_judged, sa
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE[,VALUE]...]...")
+@click.option("--switch", is_flag=True, help="Run the policies one after another in one run.")
 @click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
 @click.option("--fail-unless-better", is_flag=True, help=f"Exit {NOT_BETTER} without a sure gain.")
 @with_format
 @one_message
-def evaluate(settings: tuple[str, ...], show: bool, fail_unless_better: bool, form: str) -> None:
+def evaluate(
+    settings: tuple[str, ...], switch: bool, show: bool, fail_unless_better: bool, form: str
+) -> None:
     r"""Measure protocols and policies side by side, in interleaved repeats.
 
     policy= takes names and paths, separated by commas: silo, silo_tuned, two_phase_locking,
     two_phase_locking_no_wait, mvto, mvschedo, occ, two_phase_locking_star, ic3, random:SEED, a
-    table of heddle library list, or the path of a policy file. An admission policy may follow, such
+    table of heddle policy list, or the path of a policy file. An admission policy may follow, such
     as silo+smf: fifo, smf, tsdefer or partition; schedule.policy= is that of all others. Ratios are
-    taken to the first. Ctrl-C shows what was measured so far.
+    relative to reference=, by default the first. Ctrl-C shows what was measured so far.
 
     A policy of a file, of the library or of a registry gets a verdict against the best of the
-    others. verdict.repeats_max=20 has repeats go on until it is decided.
+    others. With verdict.repeats_max=20 repeats continue until it is decided.
 
-    output= is a file for all of it: CSV if it ends in .csv, else JSON.
+    Several values of a setting of workload, machine, schedule or case make a matrix: a column for
+    each combination. Its cells are relative to reference=, by default silo_tuned, and to the best
+    policy of the column.
+
+    --switch runs the first policy and switches to the others at the times at=. It reports
+    throughput by interval, dips, and how soon each switch has settled. It takes policy tables that
+    have the same admission policy.
+
+    output= is a file for the results: CSV if it ends in .csv, else JSON. That of a matrix is a
+    folder. --switch also takes picture=.
 
     \b
     Examples:
       heddle evaluate policy=silo,silo_tuned,occ,ic3
       heddle evaluate policy=silo,runs/RUN/policy.json workload.warehouses=2 run.seconds=5
-      heddle evaluate policy=occ,ic3 workload=ycsb workload.theta=0.9 output=result.json
       heddle evaluate policy=silo,silo+smf,silo+tsdefer schedule.window=16
+      heddle evaluate policy=one.json,ic3 machine=virtual machine.cores=4,16,48 output=matrix
+      heddle evaluate --switch policy=occ,ic3 machine.cores=2 seconds=24 at=12
     """
-    if show:
-        overrides = [as_list(text) for text in settings]
-        click.echo(settings_text("evaluate", overrides), nl=False)
+    if switch:
+        if fail_unless_better:
+            raise UsageError("--fail-unless-better: has no effect with --switch; leave it out")
+        from trainer.command.switch import evaluate_switch
+
+        evaluate_switch(settings, show, form)
         return
-    config = evaluate_settings(settings)
+    found = combinations(with_swept("evaluate", [as_list(text) for text in settings]))
+    if show:
+        click.echo(settings_text("evaluate", found[0].overrides), nl=False)
+        return
+    if len(found) > 1:
+        if fail_unless_better:
+            raise UsageError("--fail-unless-better: needs one place; give each setting one value")
+        from trainer.command.transfer import evaluate_places
+
+        evaluate_places(found, form)
+        return
+    _evaluate_one_place(found[0].overrides, fail_unless_better, form)
+
+
+def _evaluate_one_place(overrides: Sequence[str], fail_unless_better: bool, form: str) -> None:
+    """Measure policies in one place, and judge those that were learned.
+
+    Raises:
+        UsageError: a setting is wrong.
+        SystemExit: it was interrupted, consistency is violated, or no gain is certain.
+    """
+    config = evaluate_settings(overrides)
     if fail_unless_better and not any(map(_is_learned, config.policy)):
         raise UsageError(
             "--fail-unless-better: policy= names no policy of a file, of the library or of a "
@@ -183,42 +220,6 @@ def evaluate_settings(settings: Sequence[str]) -> EvaluateConfig:
     return config
 
 
-def as_list(override: str, listed: str = "policy") -> str:
-    """`policy=a,b` as Hydra writes a list: here it is several policies of one run, no sweep.
-
-    Args:
-        override: as typed.
-        listed: the key whose value is a list; another override is left as it is.
-    """
-    key, equals, value = override.partition("=")
-    if key != listed or not equals:
-        return override
-    return f"{listed}={list_text(value)}"
-
-
-def schedule_options(config: ScheduleConfig, signature: Signature) -> dict[str, str]:
-    """The settings `schedule.*` as the engine takes them.
-
-    Args:
-        config: the settings.
-        signature: of the workload.
-
-    Raises:
-        UsageError: there is no such policy or type, or a value is out of range.
-    """
-    if unknown := [name for name in config.unscheduled if name not in signature.type_names]:
-        raise UsageError(
-            f"schedule.unscheduled=[{','.join(unknown)}]: {signature.workload} has the types "
-            f"{', '.join(signature.type_names)}"
-        )
-    options = config.options()
-    try:
-        load_engine().check_schedule(options, signature.to_dict())
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    return options
-
-
 def measure(config: EvaluateConfig) -> Comparison:
     """Measure the policies side by side, with progress shown.
 
@@ -243,8 +244,12 @@ def _compare(config: EvaluateConfig, evaluator: Evaluator, display: Display) -> 
 
     schedule = schedule_options(config.schedule, evaluator.signature)
 
+    names = config.policy
+    if config.reference is not None:
+        refuse_unknown_reference(config.reference, evaluator)
+        names = list(dict.fromkeys([config.reference, *config.policy]))
     # Names first: a mistake in the last of them must not cost a sweep. And once: a file may change.
-    named = (subject_of(name, evaluator.signature, untuned) for name in config.policy)
+    named = (subject_of(name, evaluator.signature, untuned) for name in names)
     subjects: Sequence[Subject] = [scheduled(subject, schedule) for subject in named]
     if any(is_tuned(subject.name) for subject in subjects):
         subjects = with_backoff(subjects, tuned())

@@ -1,4 +1,4 @@
-"""`heddle fidelity`: whether virtual cores order policies as real ones do."""
+"""`heddle machine compare`: whether virtual cores order policies as real ones do."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from envs.host import this_host
 from policies import ACTION_GROUPS, Encoding, Signature, resolve, to_json
 from traces.result_file import JSON, print_json, with_format
 from trainer.checkpoint import write_atomically
+from trainer.command.comparing import as_list
 from trainer.command.errors import UsageError, one_message
-from trainer.command.evaluate import as_list
 from trainer.command.output import (
     make_output_folder,
     make_progress_console,
@@ -45,7 +45,7 @@ GENTLEST, STEP = 0.02, 0.02
 @click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
 @with_format
 @one_message
-def fidelity(settings: tuple[str, ...], show: bool, form: str) -> None:
+def compare(settings: tuple[str, ...], show: bool, form: str) -> None:
     r"""Run policies on real cores and on as many virtual ones, and compare the order.
 
     Reports the rank correlation (Spearman, Kendall), the regret of trusting the virtual order, and
@@ -53,9 +53,9 @@ def fidelity(settings: tuple[str, ...], show: bool, form: str) -> None:
 
     \b
     Examples:
-      heddle fidelity machine/costs=my-server.yaml output=fidelity
-      heddle fidelity machine.cores=8 workload.warehouses=2 policy=silo,occ,learned.json
-      heddle fidelity workload=ycsb workload.theta=0.9
+      heddle machine compare machine/costs=my-server.yaml output=fidelity
+      heddle machine compare machine.cores=8 workload.warehouses=2 policy=silo,occ,learned.json
+      heddle machine compare workload=ycsb workload.theta=0.9
     """
     overrides = [as_list(text) for text in settings]
     if show:

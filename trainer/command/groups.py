@@ -44,7 +44,9 @@ def choices_with(group: str, setting: str) -> list[str]:
         group: one of `group_choices`; of any other there are none.
         setting: its name within the group.
     """
-    return [one for one in group_choices().get(group, ()) if _has(_settings(group, one), setting)]
+    return [
+        one for one in group_choices().get(group, ()) if _has(group_settings(group, one), setting)
+    ]
 
 
 def _has(values: object, setting: str) -> bool:
@@ -55,8 +57,8 @@ def _has(values: object, setting: str) -> bool:
     return True
 
 
-def _settings(group: str, choice: str) -> dict[str, object]:
-    """What a choice sets, and those that it is made from, as far as these are of its group."""
+def group_settings(group: str, choice: str) -> dict[str, object]:
+    """The settings of a choice and of the choices of its group that it is made from."""
     file = files(CONFIGS).joinpath(group, f"{choice}{ENDING}")
     if group == SEARCH and not file.is_file():
         return vars(SEARCHES[choice].config(name=choice))
@@ -64,11 +66,11 @@ def _settings(group: str, choice: str) -> dict[str, object]:
     found: dict[str, object] = {}
     for base in own.pop("defaults", []):
         if isinstance(base, str) and base in group_choices()[group]:
-            found |= _settings(group, base)
+            found |= group_settings(group, base)
         elif isinstance(base, dict):  # such as costs: paper, of machine
             inner = ((f"{group}/{name}", name, chosen) for name, chosen in base.items())
             found |= {
-                name: _settings(folder, chosen)
+                name: group_settings(folder, chosen)
                 for folder, name, chosen in inner
                 if chosen in group_choices().get(folder, ())
             }

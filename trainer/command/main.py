@@ -15,81 +15,66 @@ from trainer.command.stopping import Stop, end_interrupted
 COMMANDS = {
     "train": LazyCommand(
         "trainer.command.train:train",
-        "Learn a policy, and compare it with the baselines.",
+        "Learn a policy and compare it with the baselines.",
     ),
-    "report": LazyCommand(
-        "trainer.command.report:report", "Make one HTML page of runs, for people."
-    ),
-    "runs": LazyCommand("trainer.command.runs:runs", "List, compare, tag and remove runs."),
     "evaluate": LazyCommand(
         "trainer.command.evaluate:evaluate",
-        "Measure protocols and policies side by side.",
+        "Measure protocols and policies, in one or several places.",
     ),
-    "transfer": LazyCommand(
-        "trainer.command.transfer:transfer",
-        "Measure policies on other workloads and machines.",
+    "report": LazyCommand(
+        "trainer.command.report:report", "Make one HTML page of runs or of a sweep."
     ),
-    "contest": LazyCommand(
-        "trainer.command.contest:contest",
-        "Compare search methods by the runs of a sweep.",
-    ),
-    "nightly": LazyCommand(
-        "trainer.command.nightly:nightly",
-        "Retrain on the last day's peak hour, if it moved.",
-    ),
-    "backtest": LazyCommand(
-        "trainer.command.backtest:backtest",
-        "Retrain on past days, and see what it would have brought.",
+    "runs": LazyCommand("trainer.command.runs:runs", "List, compare, tag and remove runs."),
+    "check": LazyCommand(
+        "trainer.command.check:check", "Search for histories that are not serializable."
     ),
     "serve": LazyCommand(
         "trainer.command.serve:serve",
-        "Run a workload under a policy file, and switch when it changes.",
+        "Run a workload; switch when its policy file is replaced.",
     ),
-    "switch": LazyCommand(
-        "trainer.command.switch:switch",
-        "Measure going over from one table to another.",
-    ),
-    "check": LazyCommand(
-        "trainer.command.check:check", "Look for histories that are not serializable."
-    ),
-    "history": LazyCommand(
-        "trainer.command.history:history",
-        "Write a recorded history as an outside checker reads it.",
-    ),
-    "policy": LazyCommand(
-        "trainer.command.policy:policy",
-        "Show, validate, compare, convert, export and promote policies.",
-    ),
-    "library": LazyCommand(
-        "trainer.command.policy_library:library",
-        "The tables that are shipped: list, verify, add.",
-    ),
-    "trace": LazyCommand("traces.command:trace", "Make traces of workloads and look at them."),
-    "schedule": LazyCommand(
-        "trainer.command.schedule:schedule",
-        "Order transactions that are known; learn hot keys.",
-    ),
-    "calibrate": LazyCommand(
-        "trainer.command.calibrate:calibrate",
-        "Measure this machine, and write costs of virtual cores.",
-    ),
-    "fidelity": LazyCommand(
-        "trainer.command.fidelity:fidelity", "Compare virtual cores with real ones."
+    "nightly": LazyCommand(
+        "trainer.command.nightly:nightly",
+        "Retrain when the peak hour shifts.",
     ),
     "timeline": LazyCommand(
         "trainer.command.timeline:timeline",
-        "Record what happens when, on virtual cores.",
+        "Record the events of a run on virtual cores.",
+    ),
+    "policy": LazyCommand(
+        "trainer.command.policy:policy",
+        "Show, compare, convert, publish and re-measure policies.",
+    ),
+    "trace": LazyCommand("traces.command:trace", "Import, record, draw and analyze traces."),
+    "machine": LazyCommand(
+        "trainer.command.machine:machine", "Calibrate virtual cores; compare them with real ones."
+    ),
+    "lab": LazyCommand("trainer.command.lab:lab", "Compare search methods and schedules."),
+    "doctor": LazyCommand(
+        "trainer.command.doctor:doctor", "Report what will not work on this machine."
     ),
 }
 """The commands, in the order of the help. To add one, write it and name it here."""
 
+RENAMED = {
+    "transfer": "heddle evaluate, where several values of a setting make a matrix",
+    "switch": "heddle evaluate --switch",
+    "history": "heddle check --export FORMAT history=FILE",
+    "library": "heddle policy list, verify and add",
+    "contest": "heddle lab searches",
+    "schedule": "heddle lab",
+    "calibrate": "heddle machine calibrate",
+    "fidelity": "heddle machine compare",
+    "backtest": "heddle nightly --backtest",
+}
+"""Old names of commands, and the new ones."""
+
 
 def show_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    """Print the version and leave."""
+    """Print the versions of Heddle, its build and its libraries, and exit."""
     if wanted:
-        from trainer.run_version import heddle_version
+        from trainer.installation import version_text
 
-        click.echo(f"heddle {heddle_version()}")
+        click.echo(version_text())
         context.exit()
 
 
@@ -105,14 +90,19 @@ class _Heddle(LazyGroup):
             context.exit(INTERRUPTED)
 
 
-@click.group(cls=_Heddle, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Heddle,
+    lazy=COMMANDS,
+    renamed=RENAMED,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.option(
     "--version",
     is_flag=True,
     expose_value=False,
     is_eager=True,
     callback=show_version,
-    help="Show the version and leave.",
+    help="Show the version, build and libraries, and exit.",
 )
 def heddle() -> None:
     """Learn how the transactions of an in-memory database should interleave."""

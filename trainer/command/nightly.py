@@ -1,4 +1,4 @@
-"""`heddle nightly`: has the peak moved? If so, train for it, and serve what is better."""
+"""`heddle nightly`: retrain when the peak hour shifts; publish significant improvements."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ from trainer.policy_registry import read_from
 from trainer.progress import make_display
 from trainer.shell_words import heddle_command
 
+DAYS, ROUNDS = 10, 5
+"""Nights of a backtest, and comparisons on each next day, by default."""
+
 BAD_DAY = 3
 NOTHING_TO_JUDGE = 4
 AT_WORK = 5
@@ -45,29 +48,58 @@ CODES = {
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option("--rollback", is_flag=True, help="Serve the policy that was served before.")
+@click.option("--backtest", is_flag=True, help="Retrain on past days; measure each next day.")
+@click.option("--days", type=click.IntRange(min=1), help="Nights of a backtest.  [default: 10]")
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=2),
+    help="Comparisons on each next day of a backtest.  [default: 5]",
+)
 @click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
 @one_message
-def nightly(settings: tuple[str, ...], rollback: bool, show: bool) -> None:
-    r"""Retrain on the peak hour of a trace's last day, if it moved; serve what is better for sure.
+def nightly(
+    settings: tuple[str, ...],
+    rollback: bool,
+    backtest: bool,
+    days: int | None,
+    rounds: int | None,
+    show: bool,
+) -> None:
+    r"""Retrain when the peak hour of a trace shifts; publish only significant improvements.
 
-    state=DIR keeps the policy that is served, policy.json, those before it, and what was decided.
-    A night that is over is not had again; one that was killed goes on.
+    state=DIR is the folder of the served policy, policy.json, of those before it, and of every
+    decision. A finished night is not repeated. A killed one resumes.
+
+    --backtest retrains on the last --days days of a trace, each night with no knowledge of the
+    days after it. It measures the served policy and all baselines on the peak hour of each next
+    day, and writes backtest.md, backtest.json and backtest.png into state=DIR, a folder of its own.
 
     \b
     Exit codes: 0 skipped, promoted, kept or rolled back; 1 something failed; 2 a setting is wrong
     or the state is damaged; 3 the day can't be used; 4 there is too little to judge on; 5 another
-    process is at work; 130 interrupted, with the command that resumes. Whatever happens, a policy
-    that was served is served.
+    process is at work; 130 interrupted, with the command that resumes. In every case the published
+    policy stays. With --backtest: 0 done, 1 no day could be measured, 2 as above.
 
     \b
     Examples:
       heddle nightly trace=shop state=served
       heddle nightly trace=shop state=served day=2019-11-29 search.seconds=600
       heddle nightly --rollback state=served
+      heddle nightly --backtest trace=shop state=backtest --days 30 machine.cores=48
     """
     if show:
         click.echo(settings_text("nightly", settings), nl=False)
         return
+    if backtest:
+        if rollback:
+            raise UsageError("--rollback: has no effect with --backtest; leave one out")
+        from trainer.command.backtest import run_past_nights
+
+        run_past_nights(settings, days or DAYS, rounds or ROUNDS)
+        return
+    if days is not None or rounds is not None:
+        option = "--rounds" if days is None else "--days"
+        raise UsageError(f"{option}: belongs to a backtest; add --backtest, or leave it out")
     typed = [*settings, *(["--rollback"] if rollback else [])]
     with resumed_by(heddle_command("nightly", *typed)):
         code = _code(settings, rollback)

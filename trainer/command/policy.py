@@ -1,79 +1,48 @@
-"""`heddle policy` with what needs MLflow's registry: export and promote."""
+"""`heddle policy`: policy files, the bundled tables and MLflow's registry.
+
+Exit codes of `diff`, as diff(1): 0 no difference, 1 the policies differ, 2 bad input. Of all: 1
+where the disk is full or fails or a table does not hold, 2 bad input, 130 interrupted.
+"""
 
 from __future__ import annotations
 
 import click
 
-from policies.command import policy, report_errors, save_policy
-from policies.errors import PolicyFileError
+from traces.lazy_group import LazyCommand, LazyGroup
 
-__all__ = ["policy"]
+COMMANDS = {
+    "show": LazyCommand("policies.command:show", "Draw a policy as a table."),
+    "validate": LazyCommand("policies.command:validate", "Check that policies are valid."),
+    "diff": LazyCommand("policies.command:diff", "List the cells in which two policies differ."),
+    "convert": LazyCommand(
+        "policies.command:convert", "Convert Polyjuice's text format into a policy file."
+    ),
+    "export": LazyCommand(
+        "trainer.command.registry:export", "Write a policy of MLflow's registry to a file."
+    ),
+    "promote": LazyCommand(
+        "trainer.command.registry:promote", "Make a version in the registry the champion."
+    ),
+    "list": LazyCommand("trainer.command.policy_library:list_", "List the bundled tables."),
+    "verify": LazyCommand("trainer.command.policy_library:verify", "Measure bundled tables again."),
+    "add": LazyCommand(
+        "trainer.command.policy_library:add", "Measure a table and add it to the bundled ones."
+    ),
+}
+"""The commands below `heddle policy`, in the order of the help. To add one, name it here."""
 
-EXPORT_EXAMPLES = """
-\b
-Examples:
-  heddle policy export registry:orders@champion policy.json
-  heddle policy export registry:orders/3 policy.json --uri http://mlflow:5000
-"""
 
-PROMOTE_EXAMPLES = """
-\b
-Example:
-  heddle policy promote registry:orders@candidate
-"""
-
-uri_option = click.option(
-    "--uri",
-    help="MLflow's store. [default: MLFLOW_REGISTRY_URI, or else MLFLOW_TRACKING_URI, or else the "
-    "SQLite file runs/mlflow.db]",
+@click.group(
+    "policy",
+    cls=LazyGroup,
+    lazy=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+def policy() -> None:
+    """Show, validate, compare, convert, export, promote, list, verify and add policies.
 
-
-@policy.command(epilog=EXPORT_EXAMPLES)
-@click.argument("source", metavar="POLICY")
-@click.argument("target", metavar="FILE")
-@uri_option
-@report_errors
-def export(source: str, target: str, uri: str | None) -> None:
-    """Write a policy of MLflow's registry to a file, whole or not at all.
-
-    POLICY is registry:MODEL@ALIAS or registry:MODEL/VERSION. FILE is replaced if it exists.
+    POLICY is the path of a policy file, the name of a bundled table (heddle policy list), a seed
+    policy (occ, two_phase_locking_star, ic3, random:SEED), or a policy of MLflow's registry
+    (registry:MODEL@ALIAS, registry:MODEL/VERSION). A seed policy is built for one workload, by
+    default tpcc.
     """
-    from policies import open_policy
-    from trainer.policy_registry import default_store, read_from
-
-    refuse_other(source)
-    if uri is not None:
-        read_from(default_store(uri))
-    save_policy(open_policy(source), target)
-
-
-@policy.command(epilog=PROMOTE_EXAMPLES)
-@click.argument("source", metavar="POLICY")
-@uri_option
-@report_errors
-def promote(source: str, uri: str | None) -> None:
-    """Make a version in MLflow's registry its model's champion.
-
-    POLICY is registry:MODEL@ALIAS or registry:MODEL/VERSION.
-    """
-    from trainer.policy_registry import CHAMPION, Reference, RegistryReader, default_store
-
-    refuse_other(source)
-    reference = Reference.parse(source.partition(":")[2])
-    before, version = RegistryReader(default_store(uri)).promote(reference)
-    if before == version:
-        click.echo(f"{reference.model}@{CHAMPION}: is version {version} already")
-    else:
-        came = "" if before is None else f", was {before}"
-        click.echo(f"{reference.model}@{CHAMPION}: version {version}{came}")
-
-
-def refuse_other(source: str) -> None:
-    """Only what is in the registry.
-
-    Raises:
-        PolicyFileError: it is something else.
-    """
-    if not source.startswith("registry:"):
-        raise PolicyFileError(f"{source}: is not in the registry; write registry:MODEL@champion")

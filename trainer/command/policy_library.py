@@ -1,4 +1,4 @@
-"""`heddle library`: the tables that are shipped: which there are, are they still good, one more."""
+"""The commands of `heddle policy` for the bundled tables: list, verify and add."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from rich.table import Table
 from envs.host import this_host
 from envs.workload import TRACED
 from policies import PolicyDocument, PolicyFileError, load, save, shipped
+from policies.command import HELP
 from policies.errors import write_failure_reason
 from policies.policy_digest import policy_digest
 from policies.shipped import library_names, library_path
-from traces.lazy_group import HintingGroup
 from traces.result_file import JSON, OUTPUT, file_text, named_output, print_json, with_format
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import FAILED, INTERRUPTED, LONGEST, UsageError, one_message
-from trainer.command.groups import group_choices
+from trainer.command.groups import group_choices, group_settings
 from trainer.command.kept_settings import settings_of
 from trainer.command.members import as_trained, compose_members
 from trainer.command.output import (
@@ -39,7 +39,7 @@ from trainer.command.settings import (
     parse_overrides,
     to_settings,
 )
-from trainer.config import EvaluateConfig, TrainConfig, workload_options
+from trainer.config import TrainConfig, workload_options
 from trainer.policy_library.entry import RECORD, Entry, adding, read_entry, with_record
 from trainer.policy_library.measuring import FRESH, Measurement, Scores, measure_scores
 from trainer.policy_library.naming import entry_name, telling, why_no_name
@@ -53,24 +53,24 @@ from trainer.run_version import heddle_version
 LIST_EXAMPLES = """
 \b
 Examples:
-  heddle library list
-  heddle library list --folder shared/tables
+  heddle policy list
+  heddle policy list --folder shared/tables
   heddle evaluate policy=silo_tuned,tpcc_1_warehouse_48_virtual_cores machine=virtual
 """
 
 VERIFY_EXAMPLES = """
 \b
 Examples:
-  heddle library verify
-  heddle library verify tpcc_1_warehouse_48_virtual_cores --seed 7
-  heddle library verify --folder shared/tables
+  heddle policy verify
+  heddle policy verify tpcc_1_warehouse_48_virtual_cores --seed 7
+  heddle policy verify --folder shared/tables
 """
 
 ADD_EXAMPLES = """
 \b
 Examples:
-  heddle library add runs/RUN
-  heddle library add policy.json workload.warehouses=4 machine.cores=16 --folder shared/tables
+  heddle policy add runs/RUN
+  heddle policy add policy.json workload.warehouses=4 machine.cores=16 --folder shared/tables
 """
 
 
@@ -81,16 +81,7 @@ with_folder = click.option(
 )
 
 
-@click.group("library", cls=HintingGroup, context_settings={"help_option_names": ["-h", "--help"]})
-def library() -> None:
-    """The tables that are shipped: list them, measure them again, add one.
-
-    Their names can be used wherever a policy is named, and search.start=[library] starts a search
-    from those nearest to its workload.
-    """
-
-
-@library.command("list", epilog=LIST_EXAMPLES)
+@click.command("list", epilog=LIST_EXAMPLES, context_settings=HELP)
 @with_folder
 @with_format
 @one_message
@@ -133,7 +124,7 @@ def _names_in(folder: Path | None) -> list[str]:
     if not names:
         raise UsageError(
             f"--folder {folder}: holds no table (*{shipped.ENDING}); "
-            "heddle library add --folder puts one there"
+            "heddle policy add --folder puts one there"
         )
     return names
 
@@ -167,7 +158,7 @@ def _listed(entry: Entry) -> dict[str, object]:
     }
 
 
-@library.command(epilog=VERIFY_EXAMPLES)
+@click.command(epilog=VERIFY_EXAMPLES, context_settings=HELP)
 @click.argument("names", metavar="[TABLE|FILE|output=FILE]...", nargs=-1)
 @click.option(
     "--tolerance",
@@ -262,7 +253,7 @@ def _show_verdicts(verdicts: list[Verdict]) -> None:
             )
 
 
-@library.command(epilog=ADD_EXAMPLES)
+@click.command(epilog=ADD_EXAMPLES, context_settings=HELP)
 @click.argument("source", metavar="RUN|FILE")
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option(
@@ -491,8 +482,7 @@ def _usual_options(name: str) -> dict[str, str]:
     """A workload's options if nothing is said; none where there is no such workload."""
     if name not in group_choices()["workload"]:
         return {}
-    config = compose_settings("evaluate", [f"workload={name}"], EvaluateConfig)
-    return workload_options(config.workload)
+    return workload_options(group_settings("workload", name))
 
 
 def _workload_words(workload: Mapping[str, str]) -> str:

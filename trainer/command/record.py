@@ -75,7 +75,7 @@ def _folder(config: RecordConfig) -> Path:
     try:
         refuse_existing(folder, config.replace)
     except TraceError as error:
-        raise UsageError(str(error).replace("say --replace", "say replace=true")) from None
+        raise UsageError(str(error).replace("give --replace", "set replace=true")) from None
     return folder
 
 

@@ -38,7 +38,6 @@ from trainer.config import (
     SwitchConfig,
     TimelineConfig,
     TrainConfig,
-    TransferConfig,
     register_schemas,
 )
 from trainer.member import GROUPS
@@ -59,7 +58,6 @@ Settings = TypeVar(
     ServeConfig,
     SwitchConfig,
     RecordConfig,
-    TransferConfig,
     ReportConfig,
 )
 

@@ -1,4 +1,4 @@
-"""`heddle switch`: go over to other policies while transactions run, and see what that does."""
+"""`heddle evaluate --switch`: switch policies while transactions run."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from envs import (
 from envs.host import this_host
 from envs.hot_switch import FEWEST_INTERVALS, HotSwitch, Unjudged, judge_switches, split
 from policies.schedule import FIFO
-from traces.result_file import JSON, print_json, with_format
+from traces.result_file import JSON, print_json
 from trainer.checkpoint import write_atomically
-from trainer.command.errors import INTERRUPTED, UsageError, one_message
-from trainer.command.evaluate import as_list
+from trainer.command.comparing import as_list
+from trainer.command.errors import INTERRUPTED, UsageError
 from trainer.command.evaluator import open_evaluator
 from trainer.command.output import (
     print_table,
@@ -47,24 +47,17 @@ REAL_SECONDS, REAL_WARMUP = 12.0, 1.0
 VIRTUAL_SECONDS, VIRTUAL_WARMUP = 0.12, 0.02
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
-@with_format
-@one_message
-def switch(settings: tuple[str, ...], show: bool, form: str) -> None:
-    r"""Run one policy table and go over to others meanwhile: throughput by interval.
+def evaluate_switch(settings: Sequence[str], show: bool, form: str) -> None:
+    """Run a policy table and switch to others meanwhile; report throughput by interval.
 
-    policy= takes tables in the order in which they run: a seed policy (occ, two_phase_locking_star,
-    ic3), a table of heddle library list, or the path of a policy file; at= when the others begin.
-    Says of each switch whether throughput dips, and how soon it has settled. Which transaction
-    starts next (+smf) stays as it is all along: policies with different schedules are refused.
+    Args:
+        settings: as typed: `policy` has the tables in the order in which they run, `at` the times.
+        show: whether to print all settings instead.
+        form: how results are printed, `table` or `json`.
 
-    \b
-    Examples:
-      heddle switch policy=occ,ic3 machine.cores=2 seconds=24
-      heddle switch policy=occ,tpcc_1_warehouse_16_virtual_cores machine=virtual machine.cores=16
-      heddle switch policy=occ,ic3,occ at=5,15 seconds=20 intervals=40 picture=switch.png
+    Raises:
+        UsageError: a setting is wrong.
+        SystemExit: it was interrupted.
     """
     overrides = [_listed(text) for text in settings]
     if show:

@@ -1,4 +1,4 @@
-"""`heddle transfer`: policies on workloads and cores that they were not trained for."""
+"""`heddle evaluate` of several places: policies on workloads and machines of other kinds."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 import click
 
 from envs import (
+    TUNED,
     Comparison,
     ComparisonPlan,
     Evaluator,
     MeasuringError,
     Subject,
-    UnknownPolicyError,
     is_tuned,
     machine_words,
     scheduled,
@@ -29,11 +29,11 @@ from envs.host import this_host
 from envs.transfer import Column, Place, Transfer
 from envs.transfer_table import transfer_table
 from policies import PolicyFileError
-from traces.result_file import JSON, print_json, with_format
+from traces.result_file import JSON, print_json
 from trainer.checkpoint import write_atomically
-from trainer.command.combinations import Combination, combinations, with_swept
-from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
-from trainer.command.evaluate import as_list, schedule_options
+from trainer.command.combinations import Combination
+from trainer.command.comparing import refuse_unknown_reference, schedule_options
+from trainer.command.errors import FAILED, INTERRUPTED, UsageError
 from trainer.command.evaluator import open_evaluator
 from trainer.command.output import (
     make_output_folder,
@@ -41,46 +41,36 @@ from trainer.command.output import (
     print_table,
     write_and_show,
 )
-from trainer.command.settings import compose_settings, settings_text
-from trainer.config import TransferConfig, workload_options
+from trainer.command.settings import compose_settings
+from trainer.config import EvaluateConfig, workload_options
 from trainer.evaluation.measure import compare_shown, tune_silo
 from trainer.progress import Display, make_display
+from trainer.repeats import varied
 from trainer.run_version import heddle_version
 from trainer.transfer_plot import plot_transfer
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("settings", nargs=-1, metavar="[KEY=VALUE[,VALUE]...]...")
-@click.option("--settings", "show", is_flag=True, help="Show all settings and leave.")
-@with_format
-@one_message
-def transfer(settings: tuple[str, ...], show: bool, form: str) -> None:
-    r"""Measure each policy in each place: how good is a table where it was not trained?
+def evaluate_places(found: Sequence[Combination], form: str) -> None:
+    """Measure policies in several places: a column for each combination of the settings' values.
 
-    Settings of workload, machine, schedule and case may have several values; each combination of
-    them is a column, measured by interleaved repeats as in heddle evaluate. A cell says how a
-    policy compares with the reference there, and with the best there. Ctrl-C keeps what was
-    measured.
+    A cell is a policy's throughput relative to the reference and to the best policy of its column.
 
-    \b
-    Examples:
-      heddle transfer policy=one.json,four.json machine=virtual workload.warehouses=1,2,4,8,16,48
-      heddle transfer policy=one.json,ic3 machine=virtual machine.cores=4,16,48 output=transfer
-      heddle transfer policy=silo,learned.json workload=ycsb workload.theta=0.5,0.9,0.99
-      heddle transfer experiment=smf_applications machine.cores=48
+    Args:
+        found: the combinations.
+        form: how results are printed, `table` or `json`.
+
+    Raises:
+        UsageError: a setting is wrong.
+        SystemExit: Ctrl-C ended it, a place could not be measured, or consistency is violated.
     """
-    found = combinations(with_swept("transfer", [as_list(text) for text in settings]))
-    if show:
-        click.echo(settings_text("transfer", found[0].overrides), nl=False)
-        return
-    configs = [compose_settings("transfer", one.overrides, TransferConfig) for one in found]
+    configs = [compose_settings("evaluate", one.overrides, EvaluateConfig) for one in found]
     config = configs[0]
     if not config.policy:
         raise UsageError("policy= names no policy; such as policy=silo,learned.json")
     folder = make_output_folder(config.output, "transfer.json")
-    booths = [_open(one, each) for one, each in zip(found, configs, strict=True)]
-    transfer = _measure(config, booths)
-    title = _title([booth.place for booth in booths])
+    opened = [_open(one, each) for one, each in zip(found, configs, strict=True)]
+    transfer = _measure(config, opened)
+    title = _title([column.place for column in opened])
     if transfer.measured:
         document = transfer.as_dict(
             seed=config.seed, version=heddle_version(), host=this_host().as_dict()
@@ -104,9 +94,14 @@ def transfer(settings: tuple[str, ...], show: bool, form: str) -> None:
         raise SystemExit(FAILED)
 
 
+def reference_of(config: EvaluateConfig) -> str:
+    """The policy that throughput is relative to."""
+    return config.reference or TUNED
+
+
 @dataclass(frozen=True)
-class _Booth:
-    """A place, what measures there, and what is measured.
+class _OpenPlace:
+    """A place with its evaluator and the policies to measure there.
 
     Subjects are read once, before anything is measured: in a column hours later a file may be gone,
     or be another table.
@@ -114,7 +109,7 @@ class _Booth:
 
     place: Place
     evaluator: Evaluator
-    config: TransferConfig
+    config: EvaluateConfig
     subjects: Sequence[Subject]
 
     def compare(self, display: Display, number: str) -> Comparison:
@@ -123,7 +118,10 @@ class _Booth:
         Raises:
             MeasuringError: a policy can't run here.
         """
-        config, run_round = self.config, self.evaluator.run_round
+        config = self.config
+        run_round = varied(
+            self.evaluator.run_round, config.workload, config.machine, config.seed, config.seed
+        )
         with closing(self.evaluator):
             display.say(f"{number}: {self.place.label}")
             subjects = self.subjects
@@ -136,7 +134,7 @@ class _Booth:
             )
 
 
-def _open(combination: Combination, config: TransferConfig) -> _Booth:
+def _open(combination: Combination, config: EvaluateConfig) -> _OpenPlace:
     """Everything that can be wrong with a place is found before anything is measured.
 
     Raises:
@@ -146,7 +144,7 @@ def _open(combination: Combination, config: TransferConfig) -> _Booth:
     workload = workload_options(config.workload)
     label = combination.label or workload["name"]
     try:
-        _refuse_unknown_reference(config.reference, evaluator)
+        refuse_unknown_reference(reference_of(config), evaluator)
         schedule = schedule_options(config.schedule, evaluator.signature)
         subjects = [
             # The column says how transactions are scheduled; a row is called as it was typed.
@@ -157,29 +155,21 @@ def _open(combination: Combination, config: TransferConfig) -> _Booth:
         raise UsageError(f"{label}: {error}") from error
     machine = config.machine.options()
     place = Place(label, workload, machine, evaluator.cores, schedule)
-    return _Booth(place, evaluator, config, subjects)
+    return _OpenPlace(place, evaluator, config, subjects)
 
 
-def _named(config: TransferConfig, evaluator: Evaluator) -> list[Subject]:
+def _named(config: EvaluateConfig, evaluator: Evaluator) -> list[Subject]:
     """The reference and the policies, each once."""
-    names = dict.fromkeys([config.reference, *config.policy])
+    names = dict.fromkeys([reference_of(config), *config.policy])
     return [subject_of(name, evaluator.signature, untuned) for name in names]
 
 
-def _refuse_unknown_reference(name: str, evaluator: Evaluator) -> None:
-    try:
-        subject_of(name, evaluator.signature, untuned)
-    except UnknownPolicyError as error:
-        there_are = str(error).splitlines()[-1]
-        raise UsageError(f"reference={name}: no such policy\n{there_are}") from error
-
-
-def _measure(config: TransferConfig, booths: list[_Booth]) -> Transfer:
+def _measure(config: EvaluateConfig, opened: list[_OpenPlace]) -> Transfer:
     columns: list[Column] = []
     interrupted = False
     with make_display(make_progress_console()) as display:
         try:
-            for column in _columns(booths, display):
+            for column in _columns(opened, display):
                 interrupted = column.comparison.interrupted
                 if column.comparison.rows or column.failure:
                     columns.append(column)
@@ -188,17 +178,17 @@ def _measure(config: TransferConfig, booths: list[_Booth]) -> Transfer:
         except KeyboardInterrupt:
             interrupted = True
     names = list(dict.fromkeys(config.policy))
-    return Transfer(names, config.reference, columns, interrupted)
+    return Transfer(names, reference_of(config), columns, interrupted)
 
 
-def _columns(booths: list[_Booth], display: Display) -> Iterator[Column]:
+def _columns(opened: list[_OpenPlace], display: Display) -> Iterator[Column]:
     """The columns, as they are measured; one that fails costs none of the others."""
-    for at, booth in enumerate(booths, start=1):
+    for at, column in enumerate(opened, start=1):
         try:
-            comparison = booth.compare(display, f"{at}/{len(booths)}")
-            yield Column(booth.place, booth.config.reference, comparison)
+            comparison = column.compare(display, f"{at}/{len(opened)}")
+            yield Column(column.place, reference_of(column.config), comparison)
         except MeasuringError as error:
-            yield Column(booth.place, booth.config.reference, Comparison([]), str(error))
+            yield Column(column.place, reference_of(column.config), Comparison([]), str(error))
 
 
 def _title(places: Sequence[Place]) -> str:

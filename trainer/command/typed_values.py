@@ -34,7 +34,6 @@ from trainer.config import (
     SwitchConfig,
     TimelineConfig,
     TrainConfig,
-    TransferConfig,
     VirtualConfig,
 )
 from trainer.search.registry import SEARCHES
@@ -75,7 +74,6 @@ COMMANDS = MappingProxyType(
         "trace_record": RecordConfig,
         "timeline": TimelineConfig,
         "train": TrainConfig,
-        "transfer": TransferConfig,
     }
 )
 """The settings of each primary configuration."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainer.config.classifying import ClassifyConfig
-from trainer.config.comparing import ContestConfig, EvaluateConfig, TransferConfig
+from trainer.config.comparing import ContestConfig, EvaluateConfig
 from trainer.config.machines import CalibrateConfig, FidelityConfig
 from trainer.config.measuring import (
     BackendConfig,
@@ -68,7 +68,6 @@ __all__ = [
     "TimelineConfig",
     "TrainConfig",
     "TrainingConfig",
-    "TransferConfig",
     "TuningConfig",
     "ValidationConfig",
     "VerdictConfig",

@@ -1,4 +1,4 @@
-"""The settings of `heddle schedule classify`."""
+"""The settings of `heddle lab classify`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass
 class ClassifyConfig:
-    """`heddle schedule classify`.
+    """`heddle lab classify`.
 
     Attributes:
         workload: its name and options, as the engine takes them.

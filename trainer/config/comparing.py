@@ -1,4 +1,4 @@
-"""The settings of the commands that compare policies: evaluate, transfer, contest."""
+"""The settings of the commands that compare policies: `evaluate` and `lab searches`."""
 
 from __future__ import annotations
 
@@ -17,49 +17,32 @@ from trainer.config.place import PlaceConfig, ScheduleConfig
 
 
 @dataclass
-class ComparingConfig(PlaceConfig):
-    """What evaluate and transfer share.
+class EvaluateConfig(PlaceConfig):
+    """`heddle evaluate`.
 
     Attributes:
-        policy: what to compare, the first being what ratios are taken to.
-        run: how much is measured.
+        policy: the policies to compare.
+        reference: the policy that ratios are relative to; null = the first of `policy`, and
+            `silo_tuned` if settings with several values make a matrix.
+        run: the length and number of repeats.
         tuning: the sweep of `silo_tuned`.
         schedule: which transaction starts next, unless a policy's name says it (`silo+smf`).
-        output: write the results to this JSON file.
+        output: the file that results are written to; of a matrix, the folder.
+        verdict: how certain the comparison must be if a learned policy takes part.
     """
 
     policy: list[str] = field(default_factory=lambda: list(BASELINES))
+    reference: str | None = None
     run: RunConfig = field(default_factory=RunConfig)
     tuning: TuningConfig = field(default_factory=TuningConfig)
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
     output: str | None = None
-
-
-@dataclass
-class EvaluateConfig(ComparingConfig):
-    """`heddle evaluate`.
-
-    Attributes:
-        verdict: how sure the comparison must be, where a learned policy takes part.
-    """
-
     verdict: VerdictConfig = field(default_factory=VerdictConfig)
 
 
 @dataclass
-class TransferConfig(ComparingConfig):
-    """`heddle transfer`: as `heddle evaluate`, in several places; `output` is a folder.
-
-    Attributes:
-        reference: what throughput is relative to.
-    """
-
-    reference: str = TUNED
-
-
-@dataclass
 class ContestConfig:
-    """`heddle contest`.
+    """`heddle lab searches`.
 
     Attributes:
         sweep: whose runs are compared: its name, or its folder; or a list of such.

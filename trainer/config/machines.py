@@ -9,7 +9,7 @@ from trainer.config.place import PlaceConfig
 
 @dataclass
 class CalibrateConfig:
-    """`heddle calibrate`.
+    """`heddle machine calibrate`.
 
     Attributes:
         output: the file of costs to write; `machine/costs=FILE` uses it.
@@ -26,7 +26,7 @@ class CalibrateConfig:
 
 @dataclass
 class FidelityConfig(PlaceConfig):
-    """`heddle fidelity`; `machine` is the virtual one, and the real one has as many cores.
+    """`heddle machine compare`; `machine` is the virtual one, and the real one has as many cores.
 
     Attributes:
         policy: what to run on both machines beside `random` and `mutated` tables.

@@ -1,4 +1,4 @@
-"""The settings of `heddle nightly` and `heddle backtest`."""
+"""The settings of `heddle nightly` and `heddle nightly --backtest`."""
 
 from __future__ import annotations
 

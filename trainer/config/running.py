@@ -30,7 +30,7 @@ class ServeConfig(PlaceConfig):
 
 @dataclass
 class SwitchConfig(PlaceConfig):
-    """`heddle switch`.
+    """`heddle evaluate --switch`.
 
     Attributes:
         policy: tables, in the order in which they run.

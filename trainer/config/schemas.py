@@ -5,7 +5,7 @@ from __future__ import annotations
 from hydra.core.config_store import ConfigStore
 
 from trainer.config.classifying import ClassifyConfig
-from trainer.config.comparing import ContestConfig, EvaluateConfig, TransferConfig
+from trainer.config.comparing import ContestConfig, EvaluateConfig
 from trainer.config.machines import CalibrateConfig, FidelityConfig
 from trainer.config.nightly import NightlyConfig
 from trainer.config.place import MachineConfig, ScheduleConfig, VirtualConfig
@@ -30,7 +30,6 @@ def register_schemas() -> None:
     store.store("timeline_schema", TimelineConfig)
     store.store("train_schema", TrainConfig)
     store.store("evaluate_schema", EvaluateConfig)
-    store.store("transfer_schema", TransferConfig)
     store.store("threads_schema", MachineConfig, group="machine")
     store.store("schedule_schema", ScheduleConfig, group="schedule")
     store.store("virtual_schema", VirtualConfig, group="machine")

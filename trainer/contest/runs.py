@@ -173,7 +173,7 @@ def _read(folder: RunFolder, config: TrainConfig, names: Names) -> Entrant:
     if len(state.tuned_us) > 1:
         raise CheckpointError(
             f"{folder.path}: was trained for several workloads (robust.members), whose scores in "
-            "one would be compared; heddle transfer measures tables in all of them"
+            "one would be compared; heddle evaluate measures tables in all of them"
         )
     if not state.tuned_us:
         raise CheckpointError(f"{folder.path}: has no reference; make the run again")

@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import bootstrap
 
 from envs import Comparison, Machine
 from envs.comparison import paired_ratios
@@ -126,6 +125,8 @@ def _interval(logs: np.ndarray, settings: HeldOutConfig, seed: int) -> tuple[flo
         found = ratio_interval(np.exp(logs).tolist(), settings.confidence)
         if found.low is not None and found.high is not None:
             return math.log(found.low), math.log(found.high)
+    from scipy.stats import bootstrap  # takes half a second to load
+
     resampled = bootstrap(
         (logs,),
         np.mean,

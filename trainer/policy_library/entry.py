@@ -15,7 +15,7 @@ from trainer.run_version import heddle_version
 from trainer.shell_words import heddle_command
 
 RECORD = "library"
-"""The field of the provenance that holds what `heddle library add` measured."""
+"""The field of the provenance that holds what `heddle policy add` measured."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def adding(path: Path) -> str:
     where: list[object] = ["--folder", path.parent]
     if why_no_name(path.stem) is None:
         where += ["--name", path.stem, "--replace"]
-    return heddle_command("library", "add", path, *where)
+    return heddle_command("policy", "add", path, *where)
 
 
 def with_record(

@@ -1,4 +1,4 @@
-"""The commands below `heddle schedule` that place transactions."""
+"""The commands below `heddle lab` that place transactions."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from trainer.schedule.policies import POLICIES
 MAKESPAN_EXAMPLES = """
 \b
 Examples:
-  heddle schedule makespan --input workload.json
-  heddle schedule makespan --input workload.json --order order.json --protocol lock
+  heddle lab makespan --input workload.json
+  heddle lab makespan --input workload.json --order order.json --protocol lock
 """
 
 COMPARE_EXAMPLES = """
 \b
 Examples:
-  heddle schedule compare --input workload.json
-  heddle schedule compare --input workload.json --policies fifo,smf,composite output=found.json
-  heddle schedule compare --input workload.json --protocol occ --evaluations 50000
+  heddle lab schedules --input workload.json
+  heddle lab schedules --input workload.json --policies fifo,smf,composite output=found.json
+  heddle lab schedules --input workload.json --protocol occ --evaluations 50000
 """
 
 
@@ -65,7 +65,7 @@ def makespan(workload: Path, order: Path | None, protocol: str) -> None:
     click.echo(batch.problem(protocol).makespan(placed))
 
 
-@click.command("compare", epilog=COMPARE_EXAMPLES)
+@click.command("schedules", epilog=COMPARE_EXAMPLES)
 @with_output("the comparison, JSON,")
 @with_input
 @with_protocol
@@ -91,7 +91,7 @@ def makespan(workload: Path, order: Path | None, protocol: str) -> None:
     help="After which a policy is stopped and has what it has; the table says so.",
 )
 @one_message
-def compare_policies(
+def schedules(
     words: tuple[str, ...],
     output: Path | None,
     workload: Path,

@@ -24,7 +24,7 @@ FILLER = "*"
 WORKLOAD = DocumentKind(
     name="a workload",
     shape='a JSON list of transactions, such as [[["r", "x"], ["w", "z"]]]',
-    cure="make one with `heddle schedule generate`",
+    cure="make one with `heddle lab generate`",
     file="workload.json",
     mib_max=128,
 )

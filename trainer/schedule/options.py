@@ -1,4 +1,4 @@
-"""Options that several of the commands below `heddle schedule` take."""
+"""Options that several of the commands below `heddle lab` take."""
 
 from __future__ import annotations
 

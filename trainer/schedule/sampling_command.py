@@ -1,4 +1,4 @@
-"""`heddle schedule sample`: where schedules stand among all serializable ones."""
+"""`heddle lab sample`: where schedules stand among all serializable ones."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ SAMPLES_MAX = 10_000_000
 EXAMPLES = """
 \b
 Examples:
-  heddle schedule sample --input workload.json
-  heddle schedule sample --input workload.json --samples 4603 output=sample.json
+  heddle lab sample --input workload.json
+  heddle lab sample --input workload.json --samples 4603 output=sample.json
 """
 
 

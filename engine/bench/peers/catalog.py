@@ -36,7 +36,7 @@ class GivenPeer:
     files: dict[str, Path]
 
     def benchmark(self, cell: dict[str, str]) -> tuple[Benchmark, Path] | None:
-        """Returns what runs a cell and its binary; None if nothing that was given does."""
+        """Returns the benchmark that runs a cell, and its binary; None if none was given."""
         for benchmark in self.peer.benchmarks:
             for binary in self.binaries:
                 if benchmark.runs(cell) and _fits(benchmark, binary):
@@ -44,11 +44,11 @@ class GivenPeer:
         return None
 
     def why_not(self, cell: dict[str, str]) -> str:
-        """Returns why nothing that was given runs a cell."""
+        """Returns why none of the given binaries runs a cell."""
         other = next((each for each in self.peer.benchmarks if each.runs(cell)), None)
         if other is None:
             return self.peer.why_not(cell)
-        return f"that is another of its binaries, with {_names(other)} in its name"
+        return f"it needs another of its binaries, with {_names(other)} in its name"
 
     def file(self, option: str) -> Path:
         """Returns a file that its programs read. SystemExit if there is none."""
@@ -78,7 +78,7 @@ def _found(name: str) -> Peer:
 
 
 def _checked(peer: Peer, text: str) -> Path:
-    binary = Path(text).expanduser().absolute()  # a link's own name tells benchmarks apart
+    binary = Path(text).expanduser().absolute()  # a link's own name selects the benchmark
     if not binary.exists():
         raise SystemExit(f"--peer {peer.name}: {text}: no such file; give the benchmark's binary")
     if not binary.is_file() or not os.access(binary, os.X_OK):
@@ -86,7 +86,7 @@ def _checked(peer: Peer, text: str) -> Path:
     if not any(_fits(benchmark, binary) for benchmark in peer.benchmarks):
         wanted = " or ".join(dict.fromkeys(_names(benchmark) for benchmark in peer.benchmarks))
         raise SystemExit(
-            f"--peer {peer.name}: {text}: the binary's name tells its benchmarks apart;"
+            f"--peer {peer.name}: {text}: the binary's name selects the benchmark;"
             f" {wanted} is expected in it"
         )
     return binary
@@ -119,7 +119,7 @@ def given(texts: Iterable[str]) -> list[GivenPeer]:
 
 
 def notes(of: Iterable[Peer]) -> Iterator[str]:
-    """Yields the lines that say what peers leave out or do differently."""
+    """Yields lines on what peers leave out or do differently."""
     for peer in of:
         yield f"{peer.name}:"
         for note in peer.notes:

@@ -7,7 +7,7 @@ def tpcc(db_type: str, throughput: str, *more: str) -> Benchmark:
     """Returns its TPC-C.
 
     Args:
-        db_type: the protocol, as its option of that name has it.
+        db_type: the protocol, as the value of its option of that name.
         throughput: a regular expression that finds the throughput in its output.
         more: further arguments.
     """

@@ -1,4 +1,4 @@
-"""What is known of another engine's benchmark: its command line, its output, its differences."""
+"""The definition of another engine's benchmark: its command line, output and differences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NUMBER = r"([0-9][0-9,]*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)"
 
 
 class OutputError(Exception):
-    """Its text says what is wrong with the output of a benchmark."""
+    """An invalid output of a benchmark; the text gives the reason."""
 
 
 def _number(pattern: str, output: str) -> float | None:
@@ -22,7 +22,7 @@ def _number(pattern: str, output: str) -> float | None:
 
 @dataclass(frozen=True)
 class Requirement:
-    """A build setting that the output shows, and what to do where it is another."""
+    """A build setting that the output shows, and the message if it differs."""
 
     pattern: str
     otherwise: str
@@ -57,9 +57,9 @@ class Benchmark:
     Attributes:
         workload: The workload whose cells it runs: tpcc or ycsb.
         arguments: Its arguments. Braces hold a cell's option, or one of `side_by_side.py`'s values.
-        throughput: Finds the committed transactions a second.
-        factor: The unit of what `throughput` finds.
-        words: For an option of a cell, its values that the program knows, and its words for them.
+        throughput: Finds the committed transactions per second.
+        factor: The unit of the number that `throughput` finds.
+        words: For an option of a cell, the values that the program knows, and its names for them.
             A cell with another value isn't run.
         binary: Must occur in the name of the binary. Empty if the peer has one program.
         requires: Build settings that the output must show.
@@ -91,7 +91,7 @@ class Benchmark:
         return [argument.format_map(ChainMap(spelled, values)) for argument in self.arguments]
 
     def rate(self, output: str) -> float:
-        """Returns the transactions a second that the output reports, by the benchmark's clock."""
+        """Returns the transactions per second that the output reports, by the benchmark's clock."""
         for requirement in self.requires:
             if re.search(requirement.pattern, output) is None:
                 raise OutputError(requirement.otherwise)
@@ -101,7 +101,7 @@ class Benchmark:
         return found * self.factor
 
     def cells(self) -> Iterator[str]:
-        """Yields its cells in words, such as `tpcc full`."""
+        """Yields the names of its cells, such as `tpcc full`."""
         if not self.words:
             yield self.workload
         for known in self.words.values():
@@ -118,7 +118,7 @@ class Peer:
         benchmarks: Its programs.
         lacks: For a workload or `workload option`, why those cells can't be run.
         notes: What it leaves out or does differently, one sentence or two each.
-        files: Files that its programs read: the option that names one, and where it is otherwise,
+        files: Files that its programs read: the option that names one, and its default path,
             relative to the binary's folder.
         in_own_folder: Whether its programs are run in the folder of the binary.
     """
@@ -132,11 +132,11 @@ class Peer:
     in_own_folder: bool = False
 
     def cells(self) -> str:
-        """Returns its cells in words."""
+        """Returns the names of its cells."""
         return ", ".join(cell for benchmark in self.benchmarks for cell in benchmark.cells())
 
     def why_not(self, cell: Mapping[str, str]) -> str:
-        """Returns why it has no such cell, and what it has."""
+        """Returns why it has no such cell, and the cells that it has."""
         values = [cell["name"], *(f"{cell['name']} {value}" for value in cell.values())]
         why = next((self.lacks[value] for value in values if value in self.lacks), "no such cell")
         return f"{why}; it runs {self.cells()}"

@@ -7,10 +7,10 @@
 
 namespace heddle::admission {
 
-/// How long transactions take: a moving mean of the attempts of a type that committed, without what
-/// they waited for others. A transaction that names twice as many keys as those did is expected to
-/// take twice as long, as in the model of makespans, where an operation is a unit of time (SMF,
-/// VLDB 2024, §2.1).
+/// The expected duration of transactions: a moving mean of the committed attempts of a type,
+/// without their waits for others. A transaction that names twice as many keys is expected to take
+/// twice as long, as in the makespan model, where an operation is a unit of time (SMF, VLDB 2024,
+/// §2.1).
 ///
 /// Every worker has its own.
 template <class Ticks>
@@ -18,7 +18,7 @@ class Durations {
  public:
   explicit Durations(std::size_t types) : of_types_(types) {}
 
-  /// @param keys that the transaction named
+  /// @param keys number of keys that the transaction named
   void ended(std::size_t type, std::size_t keys, Ticks took) {
     OfType& mean = of_types_[type];
     const double named = weight(keys);
@@ -44,7 +44,7 @@ class Durations {
 
   static constexpr Ticks kMeanOf = 4;
 
-  /// Those that name nothing are all as long as each other.
+  /// Transactions that name no keys are assumed to be equally long.
   [[nodiscard]] static double weight(std::size_t keys) {
     return static_cast<double>(std::max<std::size_t>(1, keys));
   }

@@ -6,22 +6,22 @@
 
 namespace heddle::admission {
 
-/// Which keys are named often of late: one worker's own count, so that no two share a cache line
-/// for it. A place holds one key at a time, whose count others of the place wear down (Boyer and
-/// Moore's majority vote, a place); every `kHorizon` transactions all counts are halved.
+/// The keys that are named often of late: counted per worker, so that workers share no cache line
+/// for it. A slot counts one key at a time, and other keys of the slot lower its count (Boyer and
+/// Moore's majority vote, per slot); every `kHorizon` transactions all counts are halved.
 class FrequentKeys {
  public:
   /// @param share of the transactions that name a hot key, 0 to 1; 0: every key is hot
   explicit FrequentKeys(double share) : share_(share) {}
 
-  /// A transaction comes, whose keys are counted next.
+  /// Starts a transaction, whose keys are counted next.
   void next_transaction() {
     if (++transactions_ < kHorizon) return;
     transactions_ /= 2;
     for (Place& place : places_) place.count /= 2;
   }
 
-  /// Counts a key, by its hash, and says whether it is hot.
+  /// Counts a key, by its hash, and returns whether it is hot.
   [[nodiscard]] bool count(std::uint64_t hash) {
     if (share_ == 0) return true;
     Place& place = places_[hash % kPlaces];

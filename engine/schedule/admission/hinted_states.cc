@@ -6,8 +6,8 @@ namespace heddle::admission {
 
 namespace {
 
-/// Who scans a table and removes rows of it takes what it finds, such as the oldest order: two
-/// that scan from one place conflict, though the scan alone only reads.
+/// A type that scans a table and removes rows of it takes those it finds, such as the oldest order:
+/// two scans from one key conflict, although a scan alone only reads.
 bool removes_from(const TypeSpec& type, const std::string& table) {
   return std::any_of(type.accesses.begin(), type.accesses.end(), [&table](const auto& access) {
     return access.kind == AccessKind::remove && access.table == table;

@@ -12,12 +12,12 @@
 
 namespace heddle::admission {
 
-/// What a hint's state tells of the operation: worked out once a run.
+/// What a hint's state says about the operation: computed once per run.
 class HintedStates {
  public:
   explicit HintedStates(const Signature& signature);
 
-  /// Which table a row is written of, if its key is what a hint names; else "".
+  /// The table of the row that the operation writes, if a hint names its key; else "".
   [[nodiscard]] const std::string& write_of(std::size_t state) const {
     return states_[state].write_of;
   }
@@ -25,17 +25,17 @@ class HintedStates {
   /// Whether a state runs any number of rounds.
   [[nodiscard]] bool is_loop(std::size_t state) const { return states_[state].loop; }
 
-  /// A number for the key among those of all tables, spread over all bits.
+  /// A number for the key that is unique across tables, spread over all bits.
   [[nodiscard]] std::uint64_t hash(const Hint& hint) const {
     return hash(states_[hint.state].salt, hint.key);
   }
-  /// The same, of a key of a table.
+  /// The same for a key of a table.
   [[nodiscard]] static std::uint64_t hash(std::string_view table, std::uint64_t key) {
     return hash(salt_of(table), key);
   }
 
-  /// @param index of the hint among all `count` of its transaction: in a loop, the only thing that
-  ///        tells when its turn comes
+  /// @param index of the hint among all `count` of its transaction: in a loop, the only information
+  ///        about its position
   [[nodiscard]] Operation operation(const Hint& hint, std::uint64_t hash, std::size_t index,
                                     std::size_t count) const {
     const State& state = states_[hint.state];
@@ -43,7 +43,7 @@ class HintedStates {
         hint, hash,
         state.loop ? static_cast<float>(index) / static_cast<float>(count) : state.place);
   }
-  /// The same, where it is known when its turn comes: 0 to 1.
+  /// The same where its position in the transaction is known: 0 to 1.
   [[nodiscard]] Operation operation(const Hint& hint, std::uint64_t hash, float place) const {
     return {
         .slot = slot_of(hash), .place = place, .reads = true, .writes = states_[hint.state].writes};

@@ -11,14 +11,14 @@
 
 namespace heddle::admission {
 
-/// When each hot key will be free: of the transactions that were scheduled, only the latest writer
-/// and the latest of all count (SMF, VLDB 2024, §4.1.3: "for each hot key, we consider only the
-/// conflicting operation of the latest transaction").
+/// The time at which each hot key will be free: of the scheduled transactions, only the latest
+/// writer and the latest of all count (SMF, VLDB 2024, §4.1.3: "for each hot key, we consider only
+/// the conflicting operation of the latest transaction").
 ///
-/// These are estimates, of when transactions will have ended; who is wrong costs time, never
-/// correctness, which the protocol underneath sees to. So nothing here waits for anybody: two words
-/// a key, each moved forward by a compare-and-exchange that is tried a few times and then let be.
-/// Every access is relaxed: the words carry no other data with them, and each alone only grows.
+/// These are estimates of when transactions will have ended; an error costs time, never
+/// correctness, which the protocol underneath ensures. So no operation here waits: there are two
+/// words per key, each advanced by a compare-and-exchange that is tried a few times and then
+/// abandoned. Every access is relaxed: the words publish no other data, and each alone only grows.
 template <class M>
 class KeyTimes {
  public:
@@ -26,7 +26,7 @@ class KeyTimes {
 
   explicit KeyTimes(Rules rules) : rules_(rules), keys_(kSlots) {}
 
-  /// The earliest start, `now` or later, at which what is scheduled delays no operation.
+  /// The earliest start, `now` or later, at which the scheduled transactions delay no operation.
   /// @param duration of the transaction
   [[nodiscard]] Ticks earliest(const Operations& operations, Ticks now, Ticks duration) const {
     Ticks start = now;
@@ -36,8 +36,8 @@ class KeyTimes {
     return start;
   }
 
-  /// Schedules a transaction, no earlier than `start`. Returns when it may begin: where a key has
-  /// been taken since `earliest` was asked, later than that said.
+  /// Schedules a transaction, no earlier than `start`. Returns when it may begin: later than
+  /// `earliest` returned if a key has been taken since.
   Ticks place(const Operations& operations, Ticks start, Ticks duration) {
     for (const Operation& operation : operations) {
       Key& key = keys_[operation.slot];
@@ -52,7 +52,7 @@ class KeyTimes {
     return start;
   }
 
-  /// Takes in a transaction that begins at once, whatever it meets.
+  /// Records a transaction that begins at once, whatever it conflicts with.
   void note(const Operations& operations, Ticks now, Ticks duration) {
     for (const Operation& operation : operations) {
       Key& key = keys_[operation.slot];
@@ -64,11 +64,11 @@ class KeyTimes {
 
  private:
   struct alignas(64) Key {
-    Shared<M, Ticks> write;   ///< when the latest writer lets go
-    Shared<M, Ticks> access;  ///< when the latest of all does
+    Shared<M, Ticks> write;   ///< when the latest writer releases it
+    Shared<M, Ticks> access;  ///< when the latest of all releases it
   };
 
-  /// From when on a key may be read, and written.
+  /// The times from which a key may be read and written.
   struct Free {
     Ticks to_read;
     Ticks to_write;
@@ -83,8 +83,8 @@ class KeyTimes {
     return {operation.reads ? load(key.write) : 0, operation.writes ? load(key.access) : 0};
   }
 
-  /// How long after its start a transaction needs the key to read it, and to write it: optimistic
-  /// ones write at their end.
+  /// The time after its start at which a transaction needs the key to read it, and to write it:
+  /// optimistic transactions write at their end.
   [[nodiscard]] Ticks read_after(const Operation& operation, Ticks duration) const {
     return part(operation, duration);
   }
@@ -92,7 +92,7 @@ class KeyTimes {
     return rules_ == Rules::occ ? duration : part(operation, duration);
   }
 
-  /// When it lets go: at its end, but where what it wrote is seen at once.
+  /// The time at which it releases the key: at its end, unless its writes are visible at once.
   [[nodiscard]] Ticks release(const Operation& operation, Ticks start, Ticks duration) const {
     if (rules_ != Rules::mvtso) return start + duration;
     return start + std::min(duration, part(operation, duration) + duration / kStep);
@@ -110,7 +110,7 @@ class KeyTimes {
 
   static Ticks before(Ticks time, Ticks by) { return time > by ? time - by : 0; }
 
-  /// Takes the key for a writer, behind whoever has it.
+  /// Takes the key for a writer, after its present holder.
   Ticks take(Shared<M, Ticks>& word, const Operation& operation, Ticks start, Ticks duration) {
     Ticks seen = load(word);
     for (int attempt = 0; attempt < kTries; ++attempt) {
@@ -121,7 +121,7 @@ class KeyTimes {
     return start;
   }
 
-  /// Moves a word to a time, if that is later.
+  /// Advances a word to a time, if that is later.
   static void extend(Shared<M, Ticks>& word, Ticks until) {
     Ticks seen = load(word);
     for (int attempt = 0; attempt < kTries && seen < until; ++attempt) {

@@ -8,10 +8,10 @@
 
 namespace heddle::admission {
 
-/// Hot keys that are told apart, at most.
+/// The greatest number of hot keys that are distinguished.
 inline constexpr std::size_t kSlots = 2048;
 
-/// The slot of a key, by its hash. Two keys of one slot seem to be one, which costs time only.
+/// The slot of a key, by its hash. Two keys of one slot are treated as one, which costs time only.
 [[nodiscard]] constexpr std::uint32_t slot_of(std::uint64_t hash) {
   return static_cast<std::uint32_t>(hash >> 24 & (kSlots - 1));
 }
@@ -19,21 +19,20 @@ inline constexpr std::size_t kSlots = 2048;
 /// What a transaction is expected to do to a hot key.
 struct Operation {
   std::uint32_t slot = 0;  ///< of the key, in KeyTimes
-  float place = 0;         ///< where in the transaction, 0 to 1
+  float place = 0;         ///< position in the transaction, 0 to 1
   bool reads = true;
   bool writes = false;
 };
 
-/// What a transaction is expected to do to all hot keys it names; of more than `kMost`, to the
-/// first so many. A transaction without any is cold.
+/// What a transaction is expected to do to all hot keys that it names; at most to the first
+/// `kMost`. A transaction without any is cold.
 class Operations {
  public:
   static constexpr std::size_t kMost = 24;
 
   void clear() { count_ = 0; }
 
-  /// What comes to a key again adds to what was done there first: a transaction never waits for
-  /// itself.
+  /// A second operation on a key is merged into the first: a transaction never waits for itself.
   void add(const Operation& operation) {
     for (std::size_t i = 0; i < count_; ++i) {
       Operation& other = operations_[i];

@@ -47,8 +47,8 @@ void Options::read(OptionReader& reader) {
   reader.choice("policy", policy, policy_names(),
                 "which transaction in flight starts next; fifo: as they are drawn");
   reader.integer("window", window, 1, kMostInFlight,
-                 "with smf or tsdefer, transactions in flight at a worker; with partition, room "
-                 "for those of other workers");
+                 "with smf or tsdefer, transactions in flight at a worker; with partition, "
+                 "capacity for those of other workers");
   reader.integer("k", samples, 0, kMostInFlight,
                  "with smf, transactions of the window that it compares, the oldest among them; "
                  "0: all");
@@ -56,14 +56,13 @@ void Options::read(OptionReader& reader) {
                  "with smf or tsdefer, transactions that may overtake one before it starts");
   reader.real("hot", hot, 0, 1,
               "share of a worker's transactions that must name a key for it to be hot; 0: every "
-              "hint is");
-  reader.text(
-      "classifier", classifier,
-      "classifier of heddle schedule classify, which predicts hot keys instead of hot; null: "
-      "the hints alone do");
+              "key is hot");
+  reader.text("classifier", classifier,
+              "classifier of heddle lab classify, which predicts hot keys instead of hot; "
+              "null: by the hints alone");
   reader.real("wrong_hints", wrong_hints, 0, 1,
-              "share of the transactions that are taken for another of their type, to measure "
-              "what errors cost");
+              "share of the transactions that are mistaken for another of their type, to measure "
+              "the cost of errors");
   reader.real("defer", defer, 0, 1,
               "with tsdefer, the probability that a transaction with a conflict is deferred");
   reader.choice(

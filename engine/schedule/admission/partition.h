@@ -9,14 +9,14 @@
 
 namespace heddle::admission {
 
-/// Hot-key partitioning: the transactions of one hot key are all one worker's (SMF, VLDB 2024, §1:
-/// "partitioning the workload on hot keys"), which takes them in the order in which they came. Of a
-/// transaction with several, the first it names decides.
+/// Hot-key partitioning: all transactions of one hot key belong to one worker (SMF, VLDB 2024, §1:
+/// "partitioning the workload on hot keys"), which runs them in the order of their arrival. A
+/// transaction with several hot keys belongs to the worker of the first one that it names.
 struct Partition {
   static constexpr std::string_view kName = "partition";
   static constexpr bool kRoutes = true;
 
-  /// The worker whose key it is.
+  /// The worker that owns the key.
   [[nodiscard]] static int owner(const Operations& operations, int workers) {
     return static_cast<int>(operations[0].slot % static_cast<std::uint32_t>(workers));
   }

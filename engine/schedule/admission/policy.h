@@ -12,19 +12,19 @@ namespace heddle::admission {
 template <class M>
 struct Candidate {
   Operations operations;           ///< none: it is cold
-  typename M::Ticks duration = 0;  ///< how long it is expected to take
+  typename M::Ticks duration = 0;  ///< expected duration
 };
 
-/// Which transaction goes next, and when.
+/// The transaction that starts next, and when.
 template <class M>
 struct Choice {
   std::size_t index = 0;
-  typename M::Ticks start = 0;  ///< not before then
-  std::uint32_t deferred = 0;   ///< transactions that would have gone, and were put off
+  typename M::Ticks start = 0;  ///< the earliest start
+  std::uint32_t deferred = 0;   ///< number of transactions that were deferred
 };
 
-/// Chooses among one worker's transactions. Every worker has its own; what workers know of each
-/// other is in KeyTimes.
+/// Chooses among one worker's transactions. Every worker has its own; workers share information
+/// only through KeyTimes.
 template <class M>
 class Policy {
  public:
@@ -36,11 +36,11 @@ class Policy {
   virtual ~Policy() = default;
 
   /// @param waiting all of them hot, the oldest first; at least one
-  /// @param forced whether the oldest has been overtaken often enough, and must go
+  /// @param forced whether the oldest has been overtaken often enough, and must start
   virtual Choice<M> choose(std::span<const Candidate<M>* const> waiting, bool forced,
                            Ticks now) = 0;
 
-  /// When a transaction that was aborted may start again.
+  /// The time at which an aborted transaction may start again.
   virtual Ticks again(const Candidate<M>& candidate, Ticks now) = 0;
 };
 

@@ -46,8 +46,8 @@ class ByCounting : public Predictor {
   FrequentKeys frequent_;
 };
 
-/// How hot keys are, by their hash: the hottest of a table as many as the table has, the least hot
-/// 1, any other 0.
+/// The heat of keys, by their hash: that of the hottest key of a table is the number of its hot
+/// keys, that of the least hot 1, that of any other key 0.
 class Heats {
  public:
   explicit Heats(const std::map<std::string, std::vector<std::uint64_t>>& hot_keys) {
@@ -74,19 +74,19 @@ class Heats {
  private:
   struct Place {
     std::uint64_t hash = 0;
-    float heat = 0;  ///< 0: the place is free
+    float heat = 0;  ///< 0: the slot is free
   };
 
   Place& at(std::size_t place) { return places_[place & (places_.size() - 1)]; }
 
-  std::vector<Place> places_;  ///< a power of two of them, three quarters of them free, at least
+  std::vector<Place> places_;  ///< their number is a power of two; at least three quarters are free
 };
 
 }  // namespace
 
 class ReadyClassifier {
  public:
-  /// What lookups write on, so that nothing is allocated in the path of a transaction.
+  /// Scratch memory of lookups, so that a transaction's path allocates nothing.
   struct Scratch {
     std::vector<float> vector;
     std::vector<float> distances;
@@ -138,8 +138,8 @@ class ReadyClassifier {
     std::vector<Cluster> clusters;
   };
 
-  /// All hot keys are known, and no more than there are slots: each has one of its own, and none is
-  /// mistaken for another.
+  /// All hot keys are known, and there are no more than slots: each has a slot of its own, and none
+  /// is mistaken for another.
   static std::map<std::uint64_t, std::uint32_t> slots_of(const classifier::Classifier& given) {
     std::map<std::uint64_t, std::uint32_t> slots;
     for (const auto& [table, keys] : given.hot_keys) {
@@ -150,11 +150,11 @@ class ReadyClassifier {
     return slots;
   }
 
-  /// The metadata vector (classifier::Classifier), so long.
+  /// Computes the metadata vector (classifier::Classifier) of the given length.
   void describe(const Hints& hints, std::size_t length, Scratch& scratch) const {
     scratch.vector.resize(length);
     if (length == 0) return;
-    std::array<float, Hints::kMost + 1> loops;  // one more to write what is not counted to
+    std::array<float, Hints::kMost + 1> loops;  // one more as a sink for values that are not kept
     std::size_t in_loops = 0;
     std::size_t in_none = 0;
     for (const Hint& hint : hints) {
@@ -162,7 +162,7 @@ class ReadyClassifier {
       if (!states_.is_loop(hint.state)) {
         if (in_none < length) scratch.vector[in_none++] = heat;
       } else {
-        // Nothing foretells which are hot: no branch.
+        // Which keys are hot is unpredictable: no branch.
         loops[in_loops] = heat;
         in_loops += heat != 0 ? 1 : 0;
       }

@@ -11,7 +11,7 @@
 
 namespace heddle::admission {
 
-/// Says which hot keys a transaction is going to touch, before it starts. Every worker has its own.
+/// Predicts the hot keys of a transaction before it starts. Every worker has its own.
 class Predictor {
  public:
   Predictor() = default;
@@ -19,32 +19,32 @@ class Predictor {
   Predictor& operator=(const Predictor&) = delete;
   virtual ~Predictor() = default;
 
-  /// A transaction comes: what it will do to hot keys; nothing: it is cold.
+  /// Predicts what a transaction will do to hot keys; no operations: it is cold.
   /// @param operations empty
   virtual void predict(std::size_t type, const Hints& hints, Operations& operations) = 0;
 
-  /// One comes that is not scheduled, whatever it does.
+  /// Notes a transaction that is not scheduled.
   virtual void pass() {}
 
-  /// Which rows it will touch, for a protocol that is the better for knowing (mvschedo).
-  /// @param rows empty; a row each, by the state that comes to it
+  /// The rows that it will access, for a protocol that uses them (mvschedo).
+  /// @param rows empty; one entry per row, with its state
   virtual void expect(std::size_t type, const Hints& hints, Hints& rows) = 0;
 };
 
-/// Predicts by the hints alone: they name the rows, their states tell what is done to those, and
-/// which keys are hot is counted from what the worker has seen of late (FrequentKeys).
+/// Predicts by the hints alone. They name the rows, their states give the operations, and hot keys
+/// are counted from the worker's recent transactions (FrequentKeys).
 /// @param states must live as long
 /// @param share of the transactions that name a hot key, 0 to 1; 0: every hint is hot
 [[nodiscard]] std::unique_ptr<Predictor> by_counting(const HintedStates& states, double share);
 
-/// A classifier made ready for lookups: what the workers of a run share.
+/// A classifier prepared for lookups, shared by the workers of a run.
 class ReadyClassifier;
 [[nodiscard]] std::shared_ptr<const ReadyClassifier> make_ready(
     const classifier::Classifier& classifier, const Signature& signature,
     const HintedStates& states);
 
-/// Predicts by a classifier (SMF, VLDB 2024, §4.1.2): the operations of the cluster that the type
-/// and the hints fall into.
+/// Predicts by a classifier (SMF, VLDB 2024, §4.1.2): the operations of the cluster to which the
+/// type and the hints belong.
 [[nodiscard]] std::unique_ptr<Predictor> by_classifier(
     std::shared_ptr<const ReadyClassifier> classifier);
 

@@ -9,23 +9,24 @@
 
 namespace heddle::admission {
 
-/// A round of spans: in the first of them it is measured what scheduling is worth, in the second
-/// what drawing is, and the others go by that.
+/// A round of spans: the first measures the rate with scheduling, the second the rate without it,
+/// and the others use the better way.
 struct Round {
-  /// Spans of a round at first, and of what its beginning is a multiple.
+  /// The initial number of spans of a round; rounds begin at multiples of it.
   static constexpr std::uint64_t kLeast = 16;
-  /// After so many rounds that found the same a round takes twice as long, until it takes 2^kMost.
+  /// After this many rounds with the same result a round becomes twice as long, up to 2^kMost
+  /// times.
   static constexpr std::uint64_t kPatience = 4;
   static constexpr std::uint64_t kMost = 3;
 
   std::uint64_t start = 0;  ///< its first span
-  std::uint64_t alike = 0;  ///< how many before it have found the same, up to all that count
-  bool schedules = true;    ///< what they found
+  std::uint64_t alike = 0;  ///< previous rounds with this result, up to the limit that counts
+  bool schedules = true;    ///< their result
 
   [[nodiscard]] std::uint64_t spans() const { return kLeast << alike / kPatience; }
   [[nodiscard]] std::uint64_t end() const { return start + spans(); }
 
-  /// The one after it, in whose course `span` is.
+  /// The next round, which contains `span`.
   [[nodiscard]] Round next(std::uint64_t span, bool now_schedules) const {
     const std::uint64_t more = std::min(alike + 1, kMost * kPatience);
     return {.start = span - span % kLeast,
@@ -33,7 +34,7 @@ struct Round {
             .schedules = now_schedules};
   }
 
-  /// In a word. There are nine bits of it for what is not its start, which leaves room for a
+  /// Packs the round into a word. Nine bits hold all but its start, which leaves space for a
   /// thousand years of microseconds.
   [[nodiscard]] std::uint64_t pack() const {
     return start << 9 | alike << 1 | static_cast<std::uint64_t>(schedules);
@@ -43,11 +44,11 @@ struct Round {
   }
 };
 
-/// How many transactions have begun of late while they were scheduled, and while they were not:
-/// what the workers of a run measure together (Probe).
+/// The number of transactions begun recently with scheduling and without: measured by the workers
+/// of a run together (Probe).
 ///
-/// All accesses are relaxed: the words are compared with each other and carry nothing with them,
-/// and whoever sees them a little late starts some transactions in the worse way.
+/// All accesses are relaxed: the words are compared with each other and publish nothing, and a
+/// worker that sees them a little late starts some transactions in the worse way.
 template <class M>
 class ProbeCounts {
  public:
@@ -59,8 +60,8 @@ class ProbeCounts {
     return scheduled_.load(std::memory_order_relaxed) >= drawn_.load(std::memory_order_relaxed);
   }
 
-  /// The round that `span` is in. The first worker whose span is behind the end of the last round
-  /// begins one, and what was measured before counts for less.
+  /// The round that contains `span`. The first worker whose span is after the end of the last round
+  /// begins one, and earlier measurements then count for less.
   [[nodiscard]] Round round_of(std::uint64_t span) {
     std::uint64_t word = round_.load(std::memory_order_relaxed);
     const Round last = Round::unpack(word);
@@ -76,7 +77,7 @@ class ProbeCounts {
   }
 
  private:
-  /// Counts are aged in parts of themselves, so small ones need room below.
+  /// Ageing subtracts fractions of the counts, so small counts are scaled up.
   static constexpr std::uint64_t kWeight = 16;
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
@@ -90,22 +91,22 @@ class ProbeCounts {
   Shared<M, std::uint64_t> round_{kNone};
 };
 
-/// Finds out while a run goes on whether scheduling pays, and does without it where it does not.
+/// Measures during a run whether scheduling pays, and turns it off where it does not.
 ///
-/// Whoever schedules delays transactions on a guess, and where conflicts are few or guesses bad
-/// that costs more than it saves (SMF, VLDB 2024, §3.4 and §5.3: one may forgo scheduling then). So
-/// time is cut into spans, the same for all workers, and spans into rounds. In the first span of a
-/// round transactions begin as they are scheduled, in the second as they are drawn, and in the
-/// others in the way in which more have begun of late. All workers change at once: who alone does
-/// not wait gains from the others' waiting, and would learn the wrong thing. Rounds that keep
-/// finding the same become rarer: the worse way costs a span a round.
+/// Scheduling delays transactions on a guess. Where conflicts are few or guesses bad, that costs
+/// more than it saves (SMF, VLDB 2024, §3.4 and §5.3: one may forgo scheduling then). Time is
+/// therefore cut into spans, the same for all workers, and spans into rounds. In the first span of
+/// a round transactions begin as they are scheduled, in the second as they are drawn, and in the
+/// others in the way in which more have begun recently. All workers change at once: a worker that
+/// alone does not wait would gain from the others' waits, and would measure the wrong thing. Rounds
+/// with the same result become longer: the worse way costs one span per round.
 template <class M>
 class Probe {
  public:
   using Ticks = typename M::Ticks;
 
   /// @param counts of all workers
-  /// @param span how long one is; 0: it is always scheduled
+  /// @param span length of a span; 0: transactions are always scheduled
   Probe(ProbeCounts<M>& counts, Ticks span)
       : counts_(counts), span_(span), until_(span == 0 ? std::numeric_limits<Ticks>::max() : 0) {}
 
@@ -116,20 +117,20 @@ class Probe {
     return scheduled_;
   }
 
-  /// One begins.
+  /// Counts a transaction that begins.
   void began() { ++begun_; }
 
-  /// Whether what begins now is counted.
+  /// Whether transactions that begin now are counted.
   [[nodiscard]] bool measures() const { return measures_; }
 
-  /// When those that are scheduled now need wait no longer: transactions begin as they are drawn
-  /// then, in the next span that is there to measure that.
+  /// The time after which transactions that are scheduled now need not wait: the next span that
+  /// measures drawing.
   [[nodiscard]] Ticks waits_until() const {
     return span_ == 0 ? std::numeric_limits<Ticks>::max() : draws_from_ * span_;
   }
 
  private:
-  /// Places in a round.
+  /// Positions in a round.
   static constexpr std::uint64_t kScheduled = 0;
   static constexpr std::uint64_t kDrawn = 1;
 
@@ -138,7 +139,7 @@ class Probe {
     begun_ = 0;
     until_ = (span + 1) * span_;
     const Round round = counts_.round_of(span);
-    // Who took the time before others began the round is late for the one before it.
+    // A worker that read the time before others began the round is late for the one before it.
     const std::uint64_t place = span < round.start ? kDrawn + 1 : span - round.start;
     measures_ = place <= kDrawn;
     scheduled_ = measures_ ? place == kScheduled : counts_.scheduling_pays();
@@ -147,7 +148,7 @@ class Probe {
 
   ProbeCounts<M>& counts_;
   Ticks span_;
-  Ticks until_;                   ///< the end of the span that it is in
+  Ticks until_;                   ///< end of its present span
   std::uint64_t draws_from_ = 0;  ///< the next span that measures drawing
   std::uint64_t begun_ = 0;
   bool measures_ = false;

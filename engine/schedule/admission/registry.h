@@ -40,12 +40,12 @@ struct PolicyList {
 /// Every admission policy but `fifo`: a new one is its header and a line here.
 using Policies = PolicyList<Smf, TsDefer, Partition>;
 
-/// What may follow `schedule.policy=`.
+/// The values of `schedule.policy`.
 [[nodiscard]] inline std::initializer_list<std::string_view> policy_names() {
   return Policies::names();
 }
 
-/// Whether a policy leaves transactions with the worker that it names (partition.h).
+/// Whether a policy passes transactions to the worker that owns their key (partition.h).
 [[nodiscard]] inline bool routes(std::string_view policy) { return Policies::routes(policy); }
 
 /// The policy that the options name, for one worker; nullptr for fifo.

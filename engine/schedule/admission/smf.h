@@ -11,14 +11,14 @@
 
 namespace heddle::admission {
 
-/// Shortest Makespan First over the transactions in flight (SMF, VLDB 2024, §4.1.3): of some that
-/// wait, drawn at random, the one by which the schedule grows least, and it begins when the
-/// schedule says.
+/// Shortest Makespan First over the transactions in flight (SMF, VLDB 2024, §4.1.3): of several
+/// waiting transactions, drawn at random, it chooses the one by which the schedule grows least;
+/// that one begins at its scheduled time.
 ///
-/// The worker is free now, so what a transaction adds to the schedule beyond its own work, which
-/// has to be done some time, is how long the hot keys that it needs keep it from starting. That is
-/// what is least here; of equals the oldest goes. The paper breaks ties by lot, in a batch where
-/// nobody is waited for.
+/// The worker is free now. What a transaction adds to the schedule beyond its own work, which has
+/// to be done in any case, is the time that its hot keys delay its start. That delay is minimised;
+/// among equals the oldest goes first. The paper breaks ties at random, in a batch where no client
+/// waits.
 struct Smf {
   static constexpr std::string_view kName = "smf";
   static constexpr bool kRoutes = false;
@@ -38,7 +38,7 @@ struct Smf {
         const std::size_t others = waiting.size() - 1;
         const bool all = samples_ == 0 || samples_ >= waiting.size();
         const std::size_t looks = all ? others : samples_ - 1;
-        // The oldest is always among them; the rest are those behind a place drawn at random.
+        // The oldest is always among them; the rest are those after a position drawn at random.
         const std::size_t first = all || others == 0 ? 0 : random_.below(others);
         for (std::size_t look = 0; look < looks && best.start > now; ++look) {
           const std::size_t index = 1 + (first + look) % others;

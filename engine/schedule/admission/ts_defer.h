@@ -12,8 +12,9 @@
 namespace heddle::admission {
 
 /// TsDEFER, as the SMF paper runs it (VLDB 2024, §5.1; Cao et al., SIGMOD 2023): a transaction that
-/// is next looks two of its hot keys up, and if a running one conflicts there, it goes behind those
-/// that wait, with some probability. Nothing is held up: if all have been put off, the oldest goes.
+/// is next looks up two of its hot keys, and if a running one conflicts there, it is moved to the
+/// end of the waiting ones, with some probability. The worker never waits: if all have been
+/// deferred, the oldest starts.
 struct TsDefer {
   static constexpr std::string_view kName = "tsdefer";
   static constexpr bool kRoutes = false;

@@ -35,7 +35,7 @@ std::string numbered(const char* what, std::size_t at) {
   return std::string(what) + " " + std::to_string(at + 1);
 }
 
-/// An object with these fields and no other.
+/// Requires an object with exactly these fields.
 void expect_object(const Json& value, std::initializer_list<std::string_view> fields,
                    const std::string& at) {
   if (!value.is_object()) fail(at, "must be an object, not " + shown(value));
@@ -57,7 +57,7 @@ const Json::array_t& list(const Json& value, const std::string& at) {
 int integer(const Json& value, int lo, int hi, const std::string& at) {
   const std::string range = std::to_string(lo) + " to " + std::to_string(hi);
   if (!value.is_number_integer()) fail(at, "must be an integer, not " + shown(value));
-  // What is too large for 64 signed bits is no number of ours either.
+  // A number that does not fit 64 signed bits is invalid here.
   const bool fits = !value.is_number_unsigned() ||
                     value.get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
   if (!fits || value.get<std::int64_t>() < lo || value.get<std::int64_t>() > hi) {
@@ -108,7 +108,7 @@ std::map<std::string, std::vector<std::uint64_t>> read_hot_keys(const Json& json
   }
   if (count > admission::kSlots) {
     fail(at, "has " + std::to_string(count) + " keys; at most " +
-                 std::to_string(admission::kSlots) + " are told apart");
+                 std::to_string(admission::kSlots) + " are distinguished");
   }
   return hot_keys;
 }
@@ -169,7 +169,7 @@ void read_rows(const Json& json, Classifier::Type& type, const std::string& at) 
     auto& values = type.rows.emplace_back();
     for (const Json& value : list(row, at)) values.push_back(integer(value, 0, most, at));
     if (values.size() != type.rows.front().size()) fail(at, "are not all of one length");
-    if (!seen.insert(values).second) fail(at, shown(row) + " is there twice");
+    if (!seen.insert(values).second) fail(at, shown(row) + " occurs twice");
   }
   if (type.rows.size() * (type.rows.front().size() + 1) > Classifier::kMostNumbers) {
     fail(at, std::to_string(type.rows.size()) + " of " + std::to_string(type.rows.front().size()) +
@@ -204,7 +204,7 @@ Classifier::Type read_type(const Json& json, const Signature& signature) {
 }  // namespace
 
 Classifier Classifier::parse(std::string_view json, const Signature& signature) {
-  // What is nested deeply could not be shown: the library's writer recurses once a level.
+  // Deep nesting could not be printed: the library's writer recurses once per level.
   const Json::parser_callback_t watch = [](int depth, Json::parse_event_t, Json&) {
     if (depth > kMostLevels) fail("", "lists and objects are nested too deeply");
     return true;

@@ -12,45 +12,46 @@
 
 namespace heddle::classifier {
 
-/// What is known of a workload's hot keys: which rows a transaction is going to touch, told from
-/// its type and its hints (SMF, VLDB 2024, §4.1.2). Trained from a trace (trainer/classifier/),
-/// kept in a policy's file as `schedule.classifier`.
+/// The knowledge of a workload's hot keys: which rows a transaction is going to access, predicted
+/// from its type and its hints (SMF, VLDB 2024, §4.1.2). Trained from a trace
+/// (trainer/classifier/), stored in a policy's file as `schedule.classifier`.
 ///
-/// A transaction's metadata vector has a number for each hint, in their order: how hot its key is
-/// among the hot ones of its table, the hottest as many as there are, the least hot 1, any other
-/// key 0. Hints of a loop, which come in any order and number, follow those of no loop, the hottest
-/// first. What is beyond the length of the type's rows is left out; what is missing is 0.
+/// A transaction's metadata vector has a number for each hint, in their order: the heat of its key
+/// among the hot keys of its table, from their number for the hottest to 1 for the least hot, and 0
+/// for any other key. Hints of a loop, which come in any order and number, follow the other hints,
+/// the hottest first. Values beyond the length of the type's rows are dropped; missing values are
+/// 0.
 struct Classifier {
-  /// What is done to a hot row.
+  /// The operation on a hot row.
   struct Operation {
-    AccessId state = kNoState;  ///< which tells the table, and whether it writes
+    AccessId state = kNoState;  ///< gives the table, and whether it writes
     std::uint64_t key = 0;      ///< as in a Hint
-    double place = 0;           ///< where in the transaction, 0 to 1
+    double place = 0;           ///< position in the transaction, 0 to 1
   };
   using Operations = std::vector<Operation>;
 
   struct Type {
     std::size_t type = 0;  ///< of the signature
     std::vector<std::vector<int>> rows;
-    std::vector<int> labels;           ///< one a row: its cluster
+    std::vector<int> labels;           ///< one per row: its cluster
     std::vector<Operations> clusters;  ///< the canonical operations of each
   };
 
-  /// A type's rows times one more than their length: so that all may be gone through in the path of
-  /// a transaction.
+  /// The limit on a type's rows times one more than their length, so that a transaction's path can
+  /// search them all.
   static constexpr std::size_t kMostNumbers = 2048;
 
   int neighbours = 1;
   std::map<std::string, std::vector<std::uint64_t>> hot_keys;  ///< by table, the hottest first
-  std::vector<Type> types;  ///< transactions of any other type are taken to be cold
+  std::vector<Type> types;  ///< transactions of any other type are assumed to be cold
 
   /// @param json the section of a policy's file
-  /// @throws std::invalid_argument naming what is wrong with it, and where
+  /// @throws std::invalid_argument naming the invalid part and its place
   [[nodiscard]] static Classifier parse(std::string_view json, const Signature& signature);
-  /// What `parse` makes the same of.
+  /// The text from which `parse` makes the same.
   [[nodiscard]] std::string to_json(const Signature& signature) const;
 
-  /// "3 types, 42 rows, 12 hot keys": what a result records of it.
+  /// "3 types, 42 rows, 12 hot keys": recorded in results.
   [[nodiscard]] std::string summary() const;
 };
 

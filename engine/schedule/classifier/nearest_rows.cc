@@ -12,10 +12,11 @@ namespace heddle::classifier {
 
 namespace {
 
-/// Where the rows are that fill the last block: no vector comes near, and the square is a number.
+/// The coordinate of the rows that fill the last block: far from every vector, with a finite
+/// square.
 constexpr float kFarAway = 1e18F;
 
-/// The values are small integers, so that a vector that equals a row has its bits.
+/// The values are small integers, so that equal vectors have equal bits.
 std::uint64_t hash_of(std::span<const float> vector) {
   std::uint64_t hash = 0x9e3779b97f4a7c15;
   for (const float value : vector) {
@@ -30,8 +31,8 @@ constexpr std::size_t kBlock = NearestRows::kBlock;
 using FourLanes [[gnu::vector_size(4 * sizeof(float))]] = float;
 using EightLanes [[gnu::vector_size(8 * sizeof(float))]] = float;
 
-/// The squares of a vector's distances to all rows, a block of them side by side in registers at a
-/// time, and the least of each block.
+/// The squared distances of a vector to all rows, computed a block of rows at a time in registers,
+/// and the least of each block.
 /// @tparam Lanes the numbers of a register
 template <class Lanes>
 [[gnu::always_inline]] inline void measure_blocks(std::span<const float> vector,
@@ -76,8 +77,8 @@ void measure_plainly(std::span<const float> vector, std::span<const float> by_bl
 }
 #endif
 
-/// Builds are for any processor of the family, so which it is is asked as the program starts. (Not
-/// by `target_clones`: whoever resolves those runs before the sanitizers are ready.)
+/// Builds are for any processor of the family, so the processor is detected when the program
+/// starts. (Not by `target_clones`: its resolvers run before the sanitizers are ready.)
 Measure fastest_measure() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2")) return measure_widely;
@@ -89,7 +90,7 @@ const Measure measure = fastest_measure();
 
 }  // namespace
 
-/// So many of the nearest, the nearest first; of two as near that first which came first.
+/// The nearest neighbours, the nearest first; of two at the same distance the first added is first.
 class NearestRows::Nearest {
  public:
   explicit Nearest(std::span<Neighbour> all) : all_(all) {}
@@ -152,12 +153,12 @@ std::int32_t NearestRows::equal_row(std::span<const float> vector) const {
 
 void NearestRows::find_nearest(std::span<const float> vector, std::vector<float>& distances,
                                std::span<Neighbour> nearest) const {
-  // First the distances and the least of each block; then only the blocks that hold a neighbour are
-  // looked into.
+  // First the distances and the least of each block; then only the blocks that contain a neighbour
+  // are searched.
   distances.resize(blocks_ * (kBlock + 1));
   float* const least = distances.data() + blocks_ * kBlock;
   measure(vector, by_block_, distances.data(), least);
-  // As many rows as vote are no farther than the last of as many blocks.
+  // At least as many rows as vote lie no farther away than the last of as many blocks.
   std::array<Neighbour, kMostNeighbours> first{};
   Nearest blocks({first.data(), std::min(neighbours_, blocks_)});
   for (std::size_t block = 0; block < blocks_; ++block) blocks.add({least[block], 0});

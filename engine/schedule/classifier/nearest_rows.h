@@ -7,23 +7,23 @@
 
 namespace heddle::classifier {
 
-/// Neighbours that may vote, at most.
+/// The greatest number of neighbours that vote.
 inline constexpr int kMostNeighbours = 16;
 
-/// Classifies a vector by the labelled rows that lie nearest to it (k nearest neighbours; SMF, VLDB
-/// 2024, §4.1.2), by Euclidean distance. A neighbour's vote weighs 1 / distance, so that a row
-/// which equals the vector decides alone; it is found by its hash, and in a transaction's path
-/// nearly all vectors have one. Only for others the rows are gone through.
+/// Classifies a vector by the nearest labelled rows (k nearest neighbours; SMF, VLDB 2024, §4.1.2),
+/// by Euclidean distance. A neighbour's vote weighs 1 / distance, so that a row equal to the vector
+/// decides alone. Such a row is found by its hash, and on a transaction's path nearly every vector
+/// has one; the rows are searched only for the others.
 class NearestRows {
  public:
   using Row = std::vector<int>;
 
-  /// Rows whose distances are found side by side.
+  /// The number of rows whose distances are computed together.
   static constexpr std::size_t kBlock = 16;
 
-  /// @param rows all of one length, none twice; at least one
-  /// @param labels one a row, from 0
-  /// @param neighbours how many vote, 1 to kMostNeighbours; if there are fewer rows, all do
+  /// @param rows all of one length, without duplicates; at least one
+  /// @param labels one per row, from 0
+  /// @param neighbours number of votes, 1 to kMostNeighbours; if there are fewer rows, all vote
   NearestRows(std::span<const Row> rows, std::span<const int> labels, int neighbours);
 
   [[nodiscard]] std::size_t columns() const { return columns_; }
@@ -31,7 +31,7 @@ class NearestRows {
 
   /// The label of a vector.
   /// @param vector as long as the rows
-  /// @param distances scratch of the caller's, so that nothing is allocated
+  /// @param distances the caller's scratch memory, so that nothing is allocated
   [[nodiscard]] int label(std::span<const float> vector, std::vector<float>& distances) const;
 
  private:
@@ -44,7 +44,8 @@ class NearestRows {
   [[nodiscard]] std::int32_t equal_row(std::span<const float> vector) const;
   class Nearest;
 
-  /// The nearest, in order; of two as near that first whose row is. As many as there is room for.
+  /// The nearest rows, in order; of two at the same distance the first row is first. As many as
+  /// fit.
   void find_nearest(std::span<const float> vector, std::vector<float>& distances,
                     std::span<Neighbour> nearest) const;
   [[nodiscard]] static int elected(std::span<const Neighbour> nearest);
@@ -53,9 +54,9 @@ class NearestRows {
   std::size_t neighbours_ = 1;
   std::vector<int> labels_;
   std::size_t blocks_ = 0;
-  std::vector<float> by_block_;      ///< of each block of rows one column after the other
+  std::vector<float> by_block_;      ///< per block, one column of its rows after the other
   std::vector<float> by_row_;        ///< row after row, for one comparison
-  std::vector<std::int32_t> equal_;  ///< by hash, the row or -1; a power of two of them
+  std::vector<std::int32_t> equal_;  ///< by hash, the row or -1; their number is a power of two
 };
 
 }  // namespace heddle::classifier

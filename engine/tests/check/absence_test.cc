@@ -16,12 +16,12 @@
 #include "storage/storage.h"
 #include "storage/table.h"
 
-/// Interleavings of rows that come and go with transactions that looked for them and found nothing:
-/// found by the runs in this folder, played here step by step in one thread.
+/// Interleavings of inserts and deletes with transactions that missed the rows. They were found by
+/// the runs in this folder and are replayed here step by step in one thread.
 namespace heddle::test {
 namespace {
 
-/// A machine on which something may happen just before a given word is loaded.
+/// A machine on which an action may happen just before a given word is loaded.
 struct ScriptedMachine : ThreadsMachine {
   static void on_load(const void* word, std::size_t = 0) noexcept {
     if (word != watched_) return;
@@ -46,8 +46,8 @@ struct Value {
   std::uint64_t number;
 };
 
-constexpr Key1 kA{{1}};     // never there at first
-constexpr Key1 kB{{1000}};  // nor this
+constexpr Key1 kA{{1}};     // does not exist at first
+constexpr Key1 kB{{1000}};  // nor does this
 constexpr Key1 kX{{2000}};
 constexpr Key1 kY{{3000}};
 
@@ -83,7 +83,7 @@ Signature signature() {
                       {"write", table, AccessKind::update, false}}}}};
 }
 
-/// How each protocol's transactions are made.
+/// How each protocol's transactions are created.
 struct SiloKind {
   explicit SiloKind(Storage<M>& rows) : storage(rows) {}
   SiloTransaction<M> make(int worker) { return SiloTransaction<M>(storage, worker); }
@@ -115,10 +115,10 @@ void take_away(Txn& txn, T& table, const Key1& key) {
   ASSERT_TRUE(txn.remove(kNoState, table, row));
 }
 
-/// The reader misses A, then sees what A's insert came with. While it validates, between its look
-/// at its records and its look at A's absence, A is deleted again together with a change of what it
-/// read. A is absent as before, but the reader comes neither before the insert nor after the
-/// delete.
+/// The reader misses A, then reads another row written by A's insert. During its validation,
+/// between the checks of its records and of A's absence, A is deleted again together with a change
+/// of a row it read. A is absent as before, but the reader comes neither before the insert nor
+/// after the delete.
 template <template <class, class> class Index>
 void a_row_comes_and_goes() {
   Rows<Index> rows;
@@ -155,8 +155,9 @@ TEST(Absence, OfARowThatComesAndGoesWhileItsReaderValidatesInAnOrderedIndex) {
   a_row_comes_and_goes<OrderedIndex>();
 }
 
-/// The reader misses A and B, then sees what B's insert came with. While it validates, between its
-/// looks at A and at B, one transaction inserts A and deletes B. Locks on records don't prevent it.
+/// The reader misses A and B, then reads another row written by B's insert. During its validation,
+/// between the checks of A and of B, one transaction inserts A and deletes B. Locks on records
+/// don't prevent it.
 template <class Kind>
 void two_rows_change_places() {
   Rows<HashIndex> rows;
@@ -193,7 +194,7 @@ TEST(Absence, OfTwoRowsThatChangePlacesUnderTwoPhaseLocking) {
 }
 
 /// As above, but A's insert is in the index before the reader validates, not yet committed: the
-/// reader passes it over, and it is committed, together with B's delete, before the look at B.
+/// reader passes it over, and it is committed, together with B's delete, before the check of B.
 template <class Kind>
 void an_insert_passed_over_commits() {
   Rows<HashIndex> rows;
@@ -230,8 +231,8 @@ TEST(Absence, OfARowPassedOverThatIsThenCommittedUnderTwoPhaseLocking) {
 }
 
 /// A retry from a validated point forgets an insert made after it, but its placeholder stays in the
-/// index, where another's insert may turn it into a row without changing the index. Whoever missed
-/// the row before the point must not commit.
+/// index, where another's insert may turn it into a row without changing the index. A transaction
+/// that missed the row before the point must not commit.
 TEST(Absence, OfARowThatAnotherMakesFromTheOwnPlaceholder) {
   Rows<OrderedIndex> rows;
   Shared<M, std::uint64_t> stop;

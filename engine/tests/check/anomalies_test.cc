@@ -10,7 +10,7 @@
 #include "check/checker.h"
 #include "check/history_builder.h"
 
-/// A corpus of histories made by hand: each anomaly, and near it a history that is serializable.
+/// A corpus of handmade histories: each anomaly, and a similar history that is serializable.
 namespace heddle::check {
 namespace {
 
@@ -19,7 +19,7 @@ using Lines = std::initializer_list<const char*>;
 constexpr Row kX{1};
 constexpr Row kY{2};
 constexpr Row kZ{3};
-/// Rows that are not there at first; and the same keys in another record.
+/// Rows that do not exist at first; and the same keys in another record.
 constexpr Row kNew{7};
 constexpr Row kNewAgain{7, 2};
 constexpr Row kOther{8};
@@ -28,7 +28,7 @@ void expect_serializable(const Story& story) {
   for (const Anomaly& anomaly : story.check().anomalies) ADD_FAILURE() << anomaly.text;
 }
 
-/// One anomaly of this name; its text holds these.
+/// Expects one anomaly of this name whose text contains these lines.
 void expect_anomaly(const Story& story, const std::string& name, Lines lines) {
   const Report report = story.check();
   ASSERT_EQ(report.anomalies.size(), 1u) << report.to_json();
@@ -39,7 +39,7 @@ void expect_anomaly(const Story& story, const std::string& name, Lines lines) {
   }
 }
 
-/// A cycle of this name of exactly these edges.
+/// Expects a cycle of this name with exactly these edges.
 void expect_cycle(const Story& story, const std::string& name, Lines edges) {
   expect_anomaly(story, name, edges);
   const Report report = story.check();
@@ -122,7 +122,8 @@ TEST(Corpus, WriteSkew) {
                           .commit(2, {read(kX, 1), read(kY, 0), write(kY, 1)}));
 }
 
-/// Fekete, O'Neil and O'Neil (SIGMOD Record, 2004): a reader alone makes it unserializable.
+/// Fekete, O'Neil and O'Neil (SIGMOD Record, 2004): a read-only transaction makes it
+/// unserializable.
 TEST(Corpus, ReadOnlyTransactionAnomaly) {
   Story story;
   story.commit(1, {read(kY, 0), write(kY, 1)})
@@ -137,7 +138,7 @@ TEST(Corpus, ReadOnlyTransactionAnomaly) {
                           .commit(3, {read(kX, 0), read(kY, 0)}));
 }
 
-/// Of a component with several cycles the gravest is shown, and of that kind the shortest.
+/// Of a component with several cycles the most serious is shown, and of that kind the shortest.
 TEST(Corpus, TheGravestAndShortestCycleIsShown) {
   Story long_one;
   long_one.commit(1, {write(kX, 1), write(kZ, 2)})
@@ -146,7 +147,7 @@ TEST(Corpus, TheGravestAndShortestCycleIsShown) {
   expect_cycle(
       long_one, "G0 (write cycle)",
       {"w1:0 --ww rows/1--> w2:0", "w2:0 --ww rows/2--> w3:0", "w3:0 --ww rows/3--> w1:0"});
-  // A shorter cycle of a lesser kind in the same component is not preferred.
+  // A shorter cycle of a less serious kind in the same component is not preferred.
   long_one.commit(4, {read(kX, 1), write(kX, 3)});
   expect_cycle(
       long_one, "G0 (write cycle)",
@@ -170,7 +171,7 @@ TEST(Corpus, WhatIsRolledBackHadToBeRightAllTheSame) {
   expect_cycle(story, "G-single (read skew)",
                {"w1:0 --wr rows/2--> w2:0", "w2:0 --rw rows/1--> w1:0"});
   expect_anomaly(story, "G-single (read skew)", {"rolled back"});
-  // What it took back nobody has to come after.
+  // A write that it took back orders no other transaction.
   expect_serializable(
       Story().commit(1, {write(kX, 1), read(kZ, 0)}).roll_back(2, {read(kX, 1), taken_back(kZ)}));
 }
@@ -181,15 +182,14 @@ TEST(Corpus, InconsistentPast) {
       .read_the_past(2, {read(kX, 0), read(kY, 1)}, {10, 11});
   expect_cycle(story, "G-single (read skew)",
                {"w1:0 --wr rows/2--> w2:0", "w2:0 --rw rows/1--> w1:0"});
-  expect_anomaly(story, "G-single (read skew)", {"reads the past"});
+  expect_anomaly(story, "G-single (read skew)", {"reads a snapshot"});
   expect_serializable(Story()
                           .commit(1, {write(kX, 1), write(kY, 1)}, {1, 2})
                           .commit(1, {write(kX, 2), write(kY, 2)}, {3, 4})
                           .read_the_past(2, {read(kX, 1), read(kY, 1)}, {10, 11}));
 }
 
-// ---- versions that nobody should have read
-// -------------------------------------------------------
+// ---- reads of versions that must not be read ----------------------------------------------------
 
 TEST(Corpus, ReadOfWhatWasAborted) {
   Story story;
@@ -209,7 +209,7 @@ TEST(Corpus, ReadOfWhatHadNotEnded) {
   expect_anomaly(story, "G1a (aborted read)", {"w2:0", "rows/1", "which did not commit"});
 }
 
-TEST(Corpus, ReadOfAVersionNobodyCommitted) {
+TEST(Corpus, ReadOfAVersionNeverCommitted) {
   Story story;
   story.commit(1, {write(kX, 1)}).commit(2, {read(kX, 2)});
   expect_anomaly(story, "G1a (aborted read)", {"w2:0", "read rows/1 = version 3.1"});
@@ -267,7 +267,7 @@ TEST(Corpus, VersionMadeTwice) {
   Story story;
   story.commit(1, {write(kX, 1)}).commit(2, {write(kX, 1)});
   expect_anomaly(story, "version made twice", {"w1:0", "w2:0", "rows/1"});
-  // Of two records they have nothing to do with each other.
+  // Two records are independent of each other.
   expect_serializable(Story().commit(1, {write(kX, 1)}).commit(2, {write(kY, 1)}));
 }
 
@@ -284,11 +284,11 @@ TEST(Corpus, TornOrMistakenContent) {
   torn.commit(1, {write_content(kX, 1, 77)}).commit(2, {read(kX, 1, 78)});
   expect_anomaly(torn, "torn or mistaken read", {"w1:0", "w2:0", "rows/1"});
   expect_serializable(Story().commit(1, {write_content(kX, 1, 77)}).commit(2, {read(kX, 1, 77)}));
-  // Two readers of one version saw different things.
+  // Two readers of one version read different contents.
   Story readers;
   readers.commit(1, {read(kX, 0, 77)}).commit(2, {read(kX, 0, 78)});
   expect_anomaly(readers, "torn or mistaken read", {"w2:0", "rows/1"});
-  // Of different lengths they cannot be compared.
+  // Contents of different lengths cannot be compared.
   expect_serializable(Story().commit(1, {read(kX, 0, 77, 8)}).commit(2, {read(kX, 0, 78, 16)}));
   // Of several lengths.
   Story lengths;
@@ -307,8 +307,7 @@ TEST(Corpus, WhatIsBrokenByItself) {
   expect_serializable(Story().commit(1, {read(kX, 0)}));
 }
 
-// ---- rows that come and go
-// -----------------------------------------------------------------------
+// ---- inserts and deletes of rows ----------------------------------------------------------------
 
 TEST(Corpus, Phantom) {
   Story story;
@@ -320,7 +319,7 @@ TEST(Corpus, Phantom) {
   expect_serializable(Story()
                           .commit(1, {insert(kNew, 1), write(kX, 1)})
                           .commit(2, {range(5, 9, {read(kNew, 1)}), read(kX, 1)}));
-  // Beyond the range's ends.
+  // Beyond the bounds of the range.
   expect_serializable(Story()
                           .commit(1, {insert(kNew, 1), write(kX, 1)})
                           .commit(2, {range(8, 9, {}), range(3, 6, {}), read(kX, 1)}));
@@ -347,7 +346,7 @@ TEST(Corpus, PhantomSkew) {
 }
 
 /// A range that misses many rows is not placed row by row.
-TEST(Corpus, RangesOverManyRowsThatCameAndWent) {
+TEST(Corpus, RangesOverManyInsertedAndDeletedRows) {
   const auto queue = [](Step (*change)(Row, std::uint64_t), std::uint64_t number, Step more) {
     std::vector<Step> steps{std::move(more)};
     for (std::uint64_t key = 100; key < 1000; ++key) steps.push_back(change({key}, number));
@@ -380,34 +379,34 @@ TEST(Corpus, MissedThoughItWasThereAllTheTime) {
   Story loaded;
   loaded.commit(1, {read(kX, 0)}).commit(2, {miss(kX)});
   expect_anomaly(loaded, "impossible",
-                 {"rows/1", "missed though it was there all the time", "w2:0"});
+                 {"rows/1", "missed although it existed all the time", "w2:0"});
   Story written;
   written.commit(1, {write(kX, 1)}).commit(2, {range(1, 1, {})});
-  expect_anomaly(written, "impossible", {"rows/1", "missed though it was there all the time"});
+  expect_anomaly(written, "impossible", {"rows/1", "missed although it existed all the time"});
   Story timed;
   timed.commit(1, {insert(kNew, 1)}, {1, 2})
       .commit(2, {miss(kNew)}, {3, 4})
       .commit(3, {remove(kNew, 2)}, {5, 6});
   expect_anomaly(timed, "impossible",
-                 {"rows/7", "missed though it was there all the time", "w2:0"});
+                 {"rows/7", "missed although it existed all the time", "w2:0"});
   expect_serializable(Story()
                           .commit(1, {insert(kNew, 1)}, {1, 2})
                           .commit(2, {miss(kNew)}, {3, 6})
                           .commit(3, {remove(kNew, 2)}, {5, 7}));
-  // A row that nobody has ever seen is not there.
+  // A row that was never read or written does not exist.
   expect_serializable(Story().commit(1, {miss(kX)}).commit(2, {range(1, 1, {})}));
 }
 
 TEST(Corpus, InsertedWhereItWasAlready) {
   Story one_record;
   one_record.commit(1, {insert(kNew, 1)}).commit(2, {insert(kNew, 2)});
-  expect_anomaly(one_record, "impossible", {"rows/7", "inserted where it was already", "w1:0"});
+  expect_anomaly(one_record, "impossible", {"rows/7", "inserted although it existed", "w1:0"});
   Story over_the_loaded;
   over_the_loaded.commit(1, {read(kX, 0)}).commit(2, {insert(kX, 1)});
   expect_anomaly(over_the_loaded, "impossible", {"rows/1", "was read as it was before the run"});
   Story two_records;
   two_records.commit(1, {insert(kNew, 1)}, {1, 2}).commit(2, {insert(kNewAgain, 1)}, {3, 4});
-  expect_anomaly(two_records, "impossible", {"rows/7", "inserted where it was already"});
+  expect_anomaly(two_records, "impossible", {"rows/7", "inserted although it existed"});
   expect_serializable(Story()
                           .commit(1, {insert(kNew, 1)}, {1, 2})
                           .commit(3, {remove(kNew, 2)}, {2, 3})
@@ -422,13 +421,13 @@ TEST(Corpus, OverwrittenAfterItWasDeleted) {
 }
 
 TEST(Corpus, DeletesAndInsertsInOneRecordAreOrderedByVersions) {
-  // Who missed it came after the delete and before the insert, whatever the clock.
+  // The transaction that missed it came after the delete and before the insert, whatever the clock.
   Story between;
   between.commit(1, {remove(kX, 1), write(kY, 1)})
       .commit(2, {insert(kX, 2), write(kZ, 1)})
       .commit(3, {miss(kX), read(kY, 1), read(kZ, 0)});
   expect_serializable(between);
-  // It missed the row, though it saw what came with its insert and not what came after.
+  // It missed the row, though it read what its inserter wrote and not what came after.
   Story within;
   within.commit(1, {remove(kX, 1)}, {1, 2})
       .commit(2, {insert(kX, 2), write(kY, 1)}, {3, 4})
@@ -437,7 +436,7 @@ TEST(Corpus, DeletesAndInsertsInOneRecordAreOrderedByVersions) {
                {"w2:0 --wr rows/2--> w3:0", "w3:0 --rw rows/1--> w2:0"});
 }
 
-/// A row that was deleted and came again in another record: only the clock tells the order.
+/// A row that was deleted and inserted again in another record: only the clock gives the order.
 TEST(Corpus, TheClockOrdersRecords) {
   const auto story = [](Time first, Time second) {
     Story story;
@@ -448,7 +447,7 @@ TEST(Corpus, TheClockOrdersRecords) {
     return story;
   };
   expect_serializable(story({1, 2}, {11, 12}));
-  // The other way round: what was second came first, but read what the first left.
+  // The other way round: the second came first, but read what the first wrote.
   expect_cycle(story({11, 12}, {1, 2}), "G1c (circular information flow)",
                {"w1:0 --ww rows/7--> w1:1", "w1:1 --wr rows/1--> w2:0", "w2:0 --ww rows/7--> w2:1",
                 "w2:1 --ww rows/7--> w1:0"});
@@ -480,7 +479,7 @@ TEST(Corpus, LivesThatAreNotNeighboursCannotOverlapEither) {
   expect_serializable(story(0));
 }
 
-/// What else was read tells it, in either direction.
+/// Other reads decide the order, in either direction.
 TEST(Corpus, TheOrderOfRecordsFollowsFromReads) {
   const auto lives = [](const Step& at_the_first, const Step& at_the_second) {
     Story story;
@@ -492,7 +491,7 @@ TEST(Corpus, TheOrderOfRecordsFollowsFromReads) {
   expect_serializable(lives(write(kX, 1), read(kX, 0)));
 }
 
-/// A row came and went while w3 ran: which absence it saw only the rest tells.
+/// A row was inserted and deleted while w3 ran: only its other reads tell which absence it saw.
 Story in_doubt() {
   Story story;
   story.commit(1, {insert(kNew, 1), write(kX, 1)}, {2, 3})
@@ -530,14 +529,14 @@ TEST(Corpus, MissedWhatItThenOverwrote) {
                {"w1:0 --ww rows/7--> w2:0", "w2:0 --rw rows/7--> w1:0"});
   Story loaded;
   loaded.commit(2, {range(1, 1, {}), remove(kX, 1)});
-  expect_anomaly(loaded, "impossible", {"rows/1", "missed though it was there all the time"});
-  // What it inserted it missed before, and what it deleted it misses after.
+  expect_anomaly(loaded, "impossible", {"rows/1", "missed although it existed all the time"});
+  // It missed the row before its insert, and misses it after its delete.
   expect_serializable(Story().commit(1, {miss(kNew), range(5, 9, {}), insert(kNew, 1)}));
   expect_serializable(
       Story().commit(1, {insert(kNew, 1)}).commit(2, {remove(kNew, 2), range(5, 9, {})}));
 }
 
-TEST(Corpus, AReaderOfThePastMayMissWhatIsThere) {
+TEST(Corpus, ASnapshotReaderMayMissExistingRows) {
   const auto story = [](std::uint64_t seen) {
     Story story;
     story.commit(1, {insert(kNew, 1), write(kX, 1)}, {1, 2})
@@ -549,8 +548,9 @@ TEST(Corpus, AReaderOfThePastMayMissWhatIsThere) {
                  {"w1:0 --wr rows/1--> w2:0", "w2:0 --rw rows/7--> w1:0"});
 }
 
-/// The past that was seen lies between who wrote what was read and who overwrote it.
-TEST(Corpus, WhatAReaderOfThePastReadTellsWhenItWas) {
+/// The state that was read lies between the writers of the versions read and those that overwrote
+/// them.
+TEST(Corpus, TheReadsOfASnapshotReaderDateIt) {
   const auto story = [](std::uint64_t seen) {
     Story story;
     story.commit(1, {insert(kNew, 1)}, {1, 2})
@@ -564,10 +564,10 @@ TEST(Corpus, WhatAReaderOfThePastReadTellsWhenItWas) {
   expect_serializable(story(0));
   expect_serializable(story(2));
   expect_serializable(story(3));
-  expect_anomaly(story(1), "impossible", {"rows/7", "missed though it was there all the time"});
+  expect_anomaly(story(1), "impossible", {"rows/7", "missed although it existed all the time"});
 }
 
-// ---- what no run can have written ---------------------------------------------------------------
+// ---- records that no run can produce ------------------------------------------------------------
 
 TEST(Contradiction, EndsBeforeItBegins) {
   expect_anomaly(Story().commit(1, {write(kX, 1)}, {5, 4}), "contradiction",
@@ -588,11 +588,12 @@ TEST(Contradiction, RestsOnWhatCameLater) {
     return Story().commit(1, {write(kX, 1)}, writer).commit(2, {read(kX, 1)}, reader);
   };
   expect_serializable(story({5, 8}, {1, 5}));
-  expect_anomaly(story({5, 8}, {1, 4}), "contradiction",
-                 {"w2:0 rests on w1:0, which began when it had ended", "w1:0 --wr rows/1--> w2:0"});
+  expect_anomaly(
+      story({5, 8}, {1, 4}), "contradiction",
+      {"w2:0 depends on w1:0, which began when it had ended", "w1:0 --wr rows/1--> w2:0"});
   expect_anomaly(Story().commit(1, {write(kX, 1)}, {5, 8}).commit(2, {write(kX, 2)}, {1, 4}),
                  "contradiction", {"w1:0 --ww rows/1--> w2:0"});
-  // A stale read is no contradiction: the order is the reverse of the clock's, and an order.
+  // A stale read is no contradiction: the reverse of the clock's order is an order.
   expect_serializable(Story().commit(1, {write(kX, 1)}, {1, 4}).commit(2, {read(kX, 0)}, {5, 8}));
 }
 
@@ -602,7 +603,7 @@ TEST(Contradiction, OperationsOfAnAbortedAttempt) {
   const Report report = check_history(history);
   ASSERT_EQ(report.anomalies.size(), 1U);
   EXPECT_EQ(report.anomalies[0].text,
-            "contradiction: w1:0 was aborted, and has operations that were kept\n");
+            "contradiction: w1:0 was aborted, but its operations were kept\n");
 }
 
 TEST(Contradiction, WritesThatARollbackKept) {
@@ -611,9 +612,9 @@ TEST(Contradiction, WritesThatARollbackKept) {
                  {"w1:0 has write rows/1 = version 2.1, which a rollback takes back"});
 }
 
-TEST(Contradiction, WritesOfAReaderOfThePast) {
+TEST(Contradiction, WritesOfASnapshotReader) {
   expect_anomaly(Story().read_the_past(1, {write(kX, 1)}), "contradiction",
-                 {"though it read the past, where nobody writes"});
+                 {"although it read a snapshot, where no transaction writes"});
 }
 
 TEST(Contradiction, VersionsFromBeforeTheRun) {
@@ -630,9 +631,9 @@ TEST(Contradiction, RangesWithoutTheirRows) {
   Step outside = rows;
   outside[2].key = 9;
   expect_anomaly(Story().commit(1, {outside}), "contradiction",
-                 {"of a range that is not before it, or not around it"});
+                 {"of a range that does not precede it, or does not contain it"});
   expect_anomaly(Story().commit(1, {Step{rows[1]}}), "contradiction",
-                 {"of a range that is not before it"});
+                 {"of a range that does not precede it"});
 }
 
 TEST(Contradiction, FlagsThatDoNotGoWithTheOperation) {

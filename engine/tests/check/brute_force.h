@@ -13,15 +13,15 @@
 namespace heddle::check {
 
 /// Decides whether a small history is serializable by running its transactions in every order
-/// against a model of the database. It has nothing in common with the checker but the histories.
-/// Contents are not looked at.
+/// against a model of the database. It shares nothing with the checker except the histories.
+/// Contents are not compared.
 ///
-/// An order must also fit the clock, where rows come and go: of two lives of a row in different
-/// records, the one that comes first must have been able to end before the other began, and a row
-/// cannot be missed while the clock says it was there. (Within a record versions tell the order,
-/// and the clock is not asked.) A reader of the past looked at some time after whoever wrote what
-/// it read began, and before whoever overwrote it ended. And nobody reads or overwrites what was
-/// written by a transaction that had not begun.
+/// An order must also fit the clock where rows are inserted and deleted: of two lives of a row in
+/// different records, the first must have been able to end before the other began, and a row cannot
+/// be missed while the clock says it existed. (Within a record versions give the order, and the
+/// clock is not used.) A snapshot reader read at some time after the writers of what it read began,
+/// and before the transactions that overwrote it ended. No transaction reads or overwrites a
+/// version of a transaction that had not begun.
 class BruteForce {
  public:
   explicit BruteForce(const History& history) : history_(history) {
@@ -66,7 +66,7 @@ class BruteForce {
     std::size_t by;
   };
   struct Lifetime {
-    std::uint64_t first_number;  ///< 0: it was there before
+    std::uint64_t first_number;  ///< 0: it existed before
     std::uint64_t began_by;
     std::uint64_t ended_from;
   };
@@ -80,7 +80,7 @@ class BruteForce {
 
   /// A row as a serial run has left it.
   struct Now {
-    std::size_t record = kNone;                                ///< kNone: it is not there
+    std::size_t record = kNone;                                ///< kNone: it does not exist
     std::uint64_t number = 0;                                  ///< 0: as it was before
     std::vector<std::pair<std::size_t, std::uint64_t>> ended;  ///< lives: record, ended_from
     std::uint64_t missed_from = 0;
@@ -88,7 +88,7 @@ class BruteForce {
   };
   struct State {
     std::vector<Now> rows;
-    std::vector<std::size_t> installed;  ///< by record: how many of its versions
+    std::vector<std::size_t> installed;  ///< by record: the number of its versions
   };
 
   // ---- the history as a table ------------------------------------------------------------------
@@ -101,7 +101,7 @@ class BruteForce {
     return rows_.find({one.table, one.key})->second;
   }
 
-  /// kNone: no version of it was read or written, but for uncommitted ones.
+  /// kNone: no version of it was read or written, except uncommitted ones.
   [[nodiscard]] std::size_t record_of(const Operation& one) const {
     for (std::size_t at = 0; at < records_.size(); ++at) {
       if (records_[at].row == row_of(one) && records_[at].place == one.place) return at;
@@ -194,7 +194,7 @@ class BruteForce {
 
   // ---- a serial run ----------------------------------------------------------------------------
 
-  /// The rows as they must have been before the run. False: they cannot have been so.
+  /// The rows as they must have been before the run. Returns false if that is impossible.
   bool begin(State& state) const {
     for (std::size_t at = 0; at < records_.size(); ++at) {
       const Record& record = records_[at];
@@ -223,7 +223,7 @@ class BruteForce {
     return false;
   }
 
-  /// Whether all that a transaction was told and did is right if it comes now.
+  /// Whether all reads and writes of a transaction are correct if it comes now.
   bool run(const Transaction& transaction, const State& before, State& state) const {
     std::vector<bool> own(rows_.size(), false);
     for (const Operation& one : transaction.operations) {
@@ -266,9 +266,9 @@ class BruteForce {
 
   bool misses(const Transaction& transaction, std::uint64_t when, std::size_t row,
               const std::vector<bool>& own, const State& before, State& state) const {
-    if (own[row]) return true;  // what it did itself says nothing about others
+    if (own[row]) return true;  // its own writes have no information about others
     if (before.rows[row].record != kNone) return false;
-    // Who inserts the row later on is timed by that.
+    // The insert of the row later on is timed by that.
     for (const Operation& one : transaction.operations) {
       if (changes(one) && row_of(one) == row) return true;
     }
@@ -299,7 +299,7 @@ class BruteForce {
       if (name.first != range.table || name.second < range.key || name.second > range.place) {
         continue;
       }
-      // Those given are reads, and looked at as such.
+      // The rows given are reads, and checked as such.
       if (!given(name) && !misses(transaction, range.version, row, own, before, state)) {
         return false;
       }

@@ -16,7 +16,7 @@ namespace {
 
 const std::uint64_t kHistories = test::kSanitized ? 3'000 : test::scaled(15'000);
 
-/// All transactions of a history, for who has to find out.
+/// All transactions of a history, for the failure message.
 std::string text_of(const History& history) {
   const Transactions transactions(history);
   const Words words(transactions);
@@ -34,7 +34,8 @@ std::string text_of(const History& history) {
   return text;
 }
 
-/// Both decide the histories that `make` makes of numbers; some share of them must be refused.
+/// Both decide the histories that `make` generates from numbers; a minimum share of them must be
+/// rejected.
 template <class Make>
 void expect_agreement(std::uint64_t histories, Make make) {
   std::uint64_t refused = 0;
@@ -53,7 +54,7 @@ void expect_agreement(std::uint64_t histories, Make make) {
                   << (report.anomalies.empty() ? "that it is" : report.anomalies[0].text) << "\n"
                   << text_of(history);
   }
-  // Of both kinds there must be many, or little has been tried.
+  // There must be many of both kinds, or little has been tested.
   EXPECT_GT(refused, histories / 10);
   EXPECT_LT(refused, histories * 9 / 10);
   EXPECT_GT(with_choices, histories / 50);

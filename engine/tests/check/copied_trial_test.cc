@@ -49,7 +49,8 @@ TEST(CheckedCopy, HasFoundSomethingIfItsProcessDies) {
 TEST(CheckedCopy, HasFoundSomethingIfItHangs) {
   const auto session = open("virtual", 4);
   const Json verdict = Json::parse(check_on_copy(*session, recorded(1000), 0.25, send("STOP")));
-  EXPECT_EQ(verdict.at("findings").at(0), "stuck: virtual time has stopped; the run was ended");
+  EXPECT_EQ(verdict.at("findings").at(0),
+            "stuck: virtual time has stopped; the run was terminated");
 }
 
 TEST(CheckedCopy, IsForOneThreadOnly) {

@@ -10,17 +10,17 @@
 
 namespace heddle::test {
 
-/// What all trials are to have that else only some do.
+/// Properties that all trials are to have and otherwise only some do.
 enum class Bias : std::uint8_t {
   none,
   switching,   ///< the table is replaced by others while it runs
-  churning,    ///< the same few rows are inserted and deleted without end, in short epochs
-  timestamps,  ///< transactions are ordered by them
+  churning,    ///< the same few rows are inserted and deleted all the time, in short epochs
+  timestamps,  ///< transactions are ordered by timestamps
 };
 
-/// A small trial on virtual cores, everything about it drawn from a number: the transaction types,
-/// the protocol or table, how many cores, and in which order they go on.
-/// @param bias what it is drawn for
+/// A small trial on virtual cores drawn from a number: the transaction types, the protocol or
+/// table, the number of cores, and the order of their steps.
+/// @param bias the property it is drawn for
 inline Trial drawn_trial(std::uint64_t seed, Bias bias = Bias::none) {
   constexpr std::uint64_t kKinds = 11;
   constexpr std::uint64_t kTimestamps = 10;

@@ -26,8 +26,8 @@
 #include "storage/storage.h"
 #include "tables.h"
 
-/// Two or three transactions of a few accesses each, under every schedule with at most so many
-/// preemptions, each made at any access to shared memory; every history is checked.
+/// Two or three transactions of a few accesses each, under every schedule with a bounded number of
+/// preemptions, each possible at any access to shared memory; every history is checked.
 namespace heddle::test {
 namespace {
 
@@ -36,8 +36,8 @@ using M = FaultyMachine;
 const std::uint64_t kCases = kSanitized ? 7 : scaled(28);
 const std::uint64_t kMostSchedules = kSanitized ? 300 : 3'000;
 
-/// MVSchedO that is told of every attempt that it will write some rows, drawn at random: often it
-/// does not, or writes others.
+/// MVSchedO with random announcements: every attempt announces writes of some rows that it often
+/// does not make, or it writes others.
 struct Guessed : MvSchedO {
   template <class Machine>
   class Executor : public MvSchedO::Executor<Machine> {
@@ -62,7 +62,7 @@ struct Guessed : MvSchedO {
   };
 };
 
-/// A few transactions, one a core.
+/// A few transactions, one per core.
 struct Case {
   explicit Case(std::uint64_t program)
       : seed(program), random(program), workers(static_cast<int>(random.between(2, 3))) {
@@ -87,7 +87,7 @@ struct Case {
 /// Starts a protocol in a run of a case.
 using Start = std::unique_ptr<ProtocolRun<M>> (*)(const RunSetup<M>& setup);
 
-/// Runs each transaction until it ends. Returns what was wrong, or "".
+/// Runs each transaction until it ends. Returns a description of the error, or "".
 std::string run_under(Start start, const Case& drawn, const Script& script) {
   constexpr std::uint32_t kMostAttempts = 200;
   M::resume_at(0);
@@ -101,7 +101,7 @@ std::string run_under(Start start, const Case& drawn, const Script& script) {
   Random random = drawn.random;
   InputArray inputs(*database, static_cast<std::size_t>(drawn.workers));
   std::vector<int> types;
-  // Not on the cores' stacks: a core that is left behind would keep what they hold.
+  // Not on the cores' stacks: a core that is left behind would keep their memory.
   std::vector<std::unique_ptr<Observer<M>>> observers;
   std::vector<std::unique_ptr<Attempts<M>>> attempts;
   for (int worker = 0; worker < drawn.workers; ++worker) {
@@ -160,7 +160,7 @@ std::string words(const Script& script) {
   return text;
 }
 
-/// Goes through the schedules of a case until one fails or there were enough.
+/// Runs the schedules of a case until one fails or the limit is reached.
 struct Search {
   std::uint64_t schedules = 0;
   std::string found;
@@ -195,7 +195,7 @@ TEST(EverySchedule, OfAFewTransactionsIsSerializable) {
   std::printf("%lu schedules\n", schedules);
 }
 
-/// A search that could not find anything would prove nothing.
+/// A search that cannot find anything proves nothing.
 class EveryScheduleWith : public testing::TestWithParam<SeededFault> {
  protected:
   void SetUp() override { M::seeded_fault = GetParam(); }

@@ -11,21 +11,21 @@
 
 namespace heddle::check {
 
-/// Histories by hand. Versions are 1, 2, 3, ... of each row; 0 is what was there before the run.
+/// Handmade histories. Versions are 1, 2, 3, ... of each row; 0 is the version before the run.
 
 /// The version word of the `number`-th version, whose writer wrote the row `writes` times.
 constexpr std::uint64_t version(std::uint64_t number, std::uint64_t writes = 1) {
   return number == 0 ? std::uint64_t{1} << 32 : (number + 1) << 32 | writes << 3;
 }
 
-/// A row: its key, and which record holds it. Rows inserted again may get another record.
+/// A row: its key, and its record. Rows inserted again may get another record.
 struct Row {
   std::uint64_t key;
   std::uint64_t place = 1;
 };
 
 /// One operation, or a range and its reads. Misses and ranges happen when their transaction begins,
-/// unless said otherwise.
+/// unless given otherwise.
 using Step = std::vector<Operation>;
 inline constexpr std::uint64_t kWhenItBegan = ~std::uint64_t{0};
 
@@ -97,14 +97,14 @@ inline Step range(std::uint64_t first, std::uint64_t last, std::initializer_list
   return step;
 }
 
-/// When an attempt ran; all ran at once unless said otherwise.
+/// The time of an attempt; by default all ran at once.
 struct Time {
   std::uint64_t began = 1;
   std::uint64_t ended = 1000;
 };
 
-/// A history while it is told. Workers count from 0; the reports call worker 1's first attempt
-/// "w1:0", and the row of key 7 "rows/7".
+/// Builds a history. Workers count from 0; the reports call worker 1's first attempt "w1:0", and
+/// the row of key 7 "rows/7".
 class Story {
  public:
   using Steps = std::vector<Step>;
@@ -112,7 +112,7 @@ class Story {
   Story& commit(std::uint32_t worker, const Steps& steps, Time time = {}) {
     return add(worker, steps, time, {});
   }
-  /// One that let others see its writes before it committed.
+  /// A transaction whose writes others could see before it committed.
   Story& publish(std::uint32_t worker, std::uint64_t incarnation, const Steps& steps,
                  Time time = {}) {
     return add(worker, steps, time, {.incarnation = incarnation});
@@ -120,7 +120,7 @@ class Story {
   Story& abort(std::uint32_t worker, std::uint64_t incarnation, Time time = {}) {
     return add(worker, {}, time, {.incarnation = incarnation, .end = End::aborted});
   }
-  /// @param incarnation 0: it let nobody see its writes
+  /// @param incarnation 0: its writes were not visible
   Story& roll_back(std::uint32_t worker, const Steps& steps, Time time = {},
                    std::uint64_t incarnation = 0) {
     return add(worker, steps, time, {.incarnation = incarnation, .end = End::rolled_back});

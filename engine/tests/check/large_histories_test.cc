@@ -30,7 +30,7 @@ TEST(LargeHistories, OfEveryShapeAreAccepted) {
   expect_serializable({.transactions = kTransactions, .keys = 64, .churn = 20, .ranges = 5});
 }
 
-/// One read in the middle is set back to what was there before the run.
+/// One read in the middle is replaced by a read of the version before the run.
 TEST(LargeHistories, OneStaleReadIsFound) {
   for (const std::uint32_t churn : {0U, 20U}) {
     History history =
@@ -46,8 +46,8 @@ TEST(LargeHistories, OneStaleReadIsFound) {
   }
 }
 
-/// A queue: each transaction scans it from its start, takes what is first, and adds to its end. All
-/// that was taken before is missed each time, all that comes later by who looks at its end.
+/// A queue: each transaction scans it from its start, takes the first row, and adds one at its end.
+/// Each scan misses all rows taken before; each scan beyond the end misses all later ones.
 TEST(LargeHistories, AQueueTakesNoMoreEdgesThanOperations) {
   Story story;
   const std::uint64_t count = kTransactions / 5;

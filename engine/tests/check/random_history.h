@@ -13,8 +13,8 @@
 
 namespace heddle::check {
 
-/// Small histories of an engine that makes mistakes: transactions that run interleaved over a few
-/// rows, validated sometimes. Then something in it may be changed, so that it was never run at all.
+/// Small histories of a faulty engine: transactions run interleaved over a few rows, and are
+/// validated sometimes. Then a part of the history may be changed, so that it was never run at all.
 class RandomHistory {
  public:
   explicit RandomHistory(std::uint64_t seed)
@@ -70,7 +70,7 @@ class RandomHistory {
   }
 
  private:
-  /// What a row was from some moment on.
+  /// The state of a row from some moment on.
   struct State {
     std::uint64_t since;
     bool there;
@@ -93,9 +93,9 @@ class RandomHistory {
     bool active = false;
   };
 
-  static constexpr std::uint64_t kSlack = 40;  // so that no clock is less than nothing
+  static constexpr std::uint64_t kSlack = 40;  // so that no clock is below 0
 
-  /// Each row stands for some that have the same fate: the checker takes many together.
+  /// Each row stands for several with the same history: the checker handles many together.
   void add_wide(Chunked<Operation>& to, Operation one) const {
     if (one.kind == Kind::range) {
       one.key = (one.key - 1) * width_ + 1;
@@ -138,7 +138,7 @@ class RandomHistory {
     draft.attempt.end = chance(8) ? End::rolled_back : End::committed;
   }
 
-  /// What a transaction is shown; now and then what it should not be.
+  /// The state that a transaction reads; sometimes one that it should not.
   State shown(const Draft& draft, std::uint64_t key) {
     if (draft.attempt.of_the_past) {
       return state_at(key, careful_ == 0 && chance(4) ? random_.below(now_) : draft.past);
@@ -265,7 +265,7 @@ class RandomHistory {
 
   // ---- what was never run ----------------------------------------------------------------------
 
-  /// Something in one transaction is replaced by something as plausible.
+  /// Replaces an operation in one transaction by a plausible one.
   void mutate() {
     Draft& draft = drafts_[random_.below(drafts_.size())];
     if (draft.operations.empty()) return;
@@ -299,14 +299,14 @@ class RandomHistory {
   }
 
   Random random_;
-  bool churns_;  ///< inserts and deletes, mostly
+  bool churns_;  ///< mostly inserts and deletes
   std::uint64_t keys_;
   std::uint64_t careful_;  ///< 0: makes mistakes; 5: some; 10: none
-  std::uint64_t slack_;    ///< by how much clocks are off
+  std::uint64_t slack_;    ///< the error of the clocks
   std::uint64_t now_ = 0;
-  std::vector<std::vector<State>> rows_;  ///< by key; none: it was never there
-  std::uint64_t width_;                   ///< how many rows of the history each stands for
-  std::vector<std::uint64_t> numbers_;    ///< by place: of its last version
+  std::vector<std::vector<State>> rows_;  ///< by key; none: it never existed
+  std::uint64_t width_;                 ///< the number of rows of the history that each stands for
+  std::vector<std::uint64_t> numbers_;  ///< by place: of its last version
   std::vector<Draft> drafts_;
 };
 

@@ -9,8 +9,8 @@
 
 namespace heddle::check {
 
-/// Transactions that all ran at once, so that no clock tells anything: some must come before others
-/// because of what they read, and a few rows came and went somehow.
+/// Transactions that all ran at once, so that the clock decides nothing: some must come before
+/// others because of their reads, and a few rows were inserted and deleted.
 inline Story random_puzzle(std::uint64_t seed) {
   Random random = Random::stream(seed, 1);
   const std::size_t count = 4 + random.below(3);

@@ -80,7 +80,8 @@ TEST(RecordedRuns, Shop) {
   }
 }
 
-/// Few rows, so that everything conflicts; types that only read, with the others and apart.
+/// Few rows, so that everything conflicts; read-only types, together with the others and on
+/// snapshots.
 void run_with_reads(OptionMap workload, double seconds) {
   for (const char* reads : {"latest", "snapshot"}) {
     SCOPED_TRACE(reads);

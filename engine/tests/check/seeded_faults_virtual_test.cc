@@ -18,12 +18,12 @@
 #include "machines/faulty.h"
 #include "scale.h"
 
-/// Whether trials notice an engine that is wrong: each fault must be found within a budget of
-/// trials, in all of which the engine as it is must come off clean.
+/// Whether trials detect a faulty engine: each fault must be found within a budget of trials, and
+/// the correct engine must pass all of them.
 namespace heddle::test {
 namespace {
 
-/// Trials that a fault may take to be found.
+/// The number of trials within which a fault must be found.
 constexpr std::uint64_t kDefaultBudget = 400;
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kQuick = false;
@@ -35,10 +35,10 @@ std::uint64_t budget() {
   const char* given = std::getenv("HEDDLE_FAULT_TRIALS");
   return given == nullptr ? kDefaultBudget : std::strtoull(given, nullptr, 10);
 }
-/// Trials that the sound engine must come through.
+/// The number of trials that the correct engine must pass.
 std::uint64_t sound_budget() { return kQuick ? scaled(budget()) : budget() / 6; }
 
-/// What the trials for a fault are drawn for.
+/// The bias of the trials for a fault.
 Bias bias_for(SeededFault fault) {
   switch (fault) {
     case SeededFault::switch_within_transaction: return Bias::switching;
@@ -53,7 +53,7 @@ Bias bias_for(SeededFault fault) {
   }
 }
 
-/// What a trial finds; empty: nothing. It runs in a process of its own, which a fault may end.
+/// The findings of a trial; empty: none. It runs in a process of its own, which a fault may end.
 std::string findings_of(SeededFault fault, std::uint64_t seed) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) return "no pipe";
@@ -81,20 +81,20 @@ std::string findings_of(SeededFault fault, std::uint64_t seed) {
   return "the process ended with status " + std::to_string(status) + "\n" + text;
 }
 
-/// Found, but rarely, and given ten times the budget. Of a row that comes and goes within one
-/// transaction a third must make a row of its own at that moment, under the same number
-/// (policy_table_test.cc plays it step by step); a copy must be interrupted in its middle.
+/// Found, but rarely, and given ten times the budget. For a row that is inserted and deleted within
+/// one transaction, a third must create a row of its own at that moment, under the same number
+/// (policy_table_test.cc plays it step by step). A copy must be interrupted in its middle.
 constexpr std::array kSeldom{SeededFault::leave_no_version, SeededFault::read_without_second_look};
 
-/// Not found by trials, but by tests that play the moment step by step, and fail under the fault:
-/// what is passed over is hardly ever made a row in that very moment (absence_test.cc); and of a
-/// record deleted twice the memory must meanwhile have become something with the same TID word,
-/// while the first to delete it slept (reclaim_test.cc). And the few rows of a trial are in one
-/// leaf of their index, which neither splits nor goes (mvto_test.cc).
+/// Not found by trials, but by tests that play the moment step by step, and fail under the fault. A
+/// record that is passed over is hardly ever committed in that very moment (absence_test.cc). The
+/// memory of a record deleted twice must meanwhile have been reused for something with the same TID
+/// word, while the first worker to delete it slept (reclaim_test.cc). The few rows of a trial are
+/// in one leaf of their index, which is neither split nor removed (mvto_test.cc).
 constexpr std::array kElsewhere{SeededFault::pass_over_for_good, SeededFault::unlink_twice,
                                 SeededFault::split_without_timestamp,
                                 SeededFault::remove_without_timestamp};
-/// No fault in the end: the range is looked at again, and holds what it held.
+/// Harmless: the range is scanned again, and holds the same rows.
 constexpr SeededFault kHarmless = SeededFault::ignore_own_insert;
 
 template <std::size_t kCount>
@@ -127,7 +127,7 @@ TEST_P(SeededFaults, IsFound) {
   ADD_FAILURE() << "not found in " << trials << " trials";
 }
 
-/// What the check of a table finds, which a training makes on a copy of a database that is loaded.
+/// The findings of the check of a table that a training makes on a copy of a loaded database.
 std::string found_on_copy(Session& session, const Trial& trial) {
   RunOptions options = trial.run;
   options.seed = trial.seed;

@@ -12,21 +12,21 @@
 
 namespace heddle::check {
 
-/// What a synthetic history is made of. Shares are in percent of operations; the rest reads.
+/// The composition of a synthetic history. Shares are in percent of operations; the rest reads.
 struct HistoryShape {
   std::uint64_t transactions = 1'000'000;
   std::uint64_t keys = 1'000'000;
   std::uint32_t operations = 10;
   std::uint32_t workers = 16;
   double skew = 0;            ///< 0: uniform; else keys are drawn as keys * u^(1 + skew)
-  std::uint32_t writes = 50;  ///< reads then overwrites
-  std::uint32_t churn = 0;    ///< inserts what is not there, deletes what is
-  std::uint32_t ranges = 0;   ///< looks at a few neighbours
+  std::uint32_t writes = 50;  ///< reads, then overwrites
+  std::uint32_t churn = 0;    ///< inserts missing rows, deletes existing ones
+  std::uint32_t ranges = 0;   ///< scans a few neighbours
   std::uint32_t hot = 0;      ///< of all accesses, to one row of ten
 };
 
-/// A serializable history such as a run leaves behind: transactions take effect one after the
-/// other, and each overlaps with some before and after it.
+/// A serializable history as a run produces it: transactions take effect one after the other, and
+/// each overlaps with some before and after it.
 class SyntheticHistory {
  public:
   explicit SyntheticHistory(const HistoryShape& shape) : shape_(shape), rows_(shape.keys) {

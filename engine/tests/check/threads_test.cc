@@ -11,8 +11,8 @@
 #include "scale.h"
 #include "tables.h"
 
-/// Trials on real threads: as they are, and dawdling before any access to shared memory; with as
-/// many workers as cores and with more, which take turns or are preempted anywhere.
+/// Trials on real threads: without delays, and with delays before accesses to shared memory; with
+/// as many workers as cores and with more, which take turns or are preempted anywhere.
 namespace heddle::test {
 namespace {
 

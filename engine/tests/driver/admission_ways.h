@@ -8,10 +8,10 @@
 #include "driver/session_runs.h"
 #include "scale.h"
 
-/// Every way of choosing which transaction starts next, as the tests in this folder run them.
+/// Every admission policy, as the tests in this folder run them.
 namespace heddle::admission_ways {
 
-/// Every hint names a hot key, or next to none of the transactions of small databases were cold.
+/// Every hint names a hot key; otherwise hardly any transactions of small databases were cold.
 inline std::vector<OptionMap> schedules() {
   std::vector<OptionMap> all{
       {{"policy", "smf"}, {"hot", "0"}},

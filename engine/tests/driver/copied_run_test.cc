@@ -54,7 +54,7 @@ TEST(CopiedRun, EndsEarlyWithWhatItHasOnceInterrupted) {
   const auto session = open("virtual", 4);
   for (const bool check : {false, true}) {
     Json result;
-    // On a busy machine the copy may not have got far when it is interrupted.
+    // On a busy machine the copy may not have made much progress when it is interrupted.
     for (int patience = 20; patience < 2000; patience *= 4) {
       int asked = 0;
       result = Json::parse(run_on_copy(*session, briefly(1000), check,

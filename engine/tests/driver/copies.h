@@ -28,9 +28,8 @@ inline RunOptions briefly(double seconds = 0.001) {
 }
 
 /// Sends the copy a signal, once. The copy is the only child of this process with its command line.
-/// @param command that line, or a part of it; its first letter goes into brackets, or the shell
-/// that
-///        searches for it would be found too
+/// @param command that line, or a part of it; its first letter is put into brackets, so that the
+///        shell that searches for it is not found too
 inline std::function<bool()> send(const std::string& signal, const std::string& command) {
   return [signal, command, sent = false]() mutable {
     if (!std::exchange(sent, true)) {

@@ -12,8 +12,9 @@
 #include "driver/session_runs.h"
 #include "protocol/names.h"
 
-/// What this build can open. A sanitized one leaves some workloads out (covering_set.cmake): what
-/// it has must still run every line that depends on the workload, the protocol or the machine.
+/// The workloads that this build can open. A sanitized build leaves some out (covering_set.cmake):
+/// those it has must still run every line that depends on the workload, the protocol or the
+/// machine.
 namespace heddle {
 namespace {
 

@@ -18,7 +18,7 @@
 namespace heddle {
 namespace {
 
-/// As an OptionMap has it; "" for nothing.
+/// The text as in an OptionMap; "" for nothing.
 std::string text_of(const OptionValue& value) {
   std::ostringstream text;
   text.precision(17);
@@ -28,14 +28,15 @@ std::string text_of(const OptionValue& value) {
   return text.str();
 }
 
-/// A group of options, and what reads them.
+/// A group of options, and the function that reads them.
 struct Group {
   std::string name;
   std::vector<OptionSpec> specs;
   std::function<void(const OptionMap&)> read;
 };
 
-/// All groups, but for the workloads that need a file, and what is no option to what reads them.
+/// All groups, except the workloads that need a file, with the keys that are no options of their
+/// reader.
 std::vector<Group> groups() {
   const auto machine = [](OptionMap options) {
     options["kind"] = "virtual";
@@ -117,7 +118,7 @@ TEST(OptionSpecs, RealCoresAreOnlyCounted) {
   EXPECT_EQ(specs[0].fallback, OptionValue());
 }
 
-TEST(OptionSpecs, WhatThereIsNotIsRefusedByName) {
+TEST(OptionSpecs, UnknownNamesAreRejected) {
   const auto refusal = [](const std::string& group, const std::string& name) -> std::string {
     try {
       (void)option_specs(group, name);

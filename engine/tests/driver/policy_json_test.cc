@@ -49,7 +49,7 @@ Policy policy() {
 
 Policy parse(const std::string& text) { return parse_policy(text, signature()); }
 
-/// What a document is refused with; empty if it is not.
+/// The message with which a document is rejected; empty if it is not.
 std::string refusal(const std::string& text) {
   try {
     (void)parse(text);
@@ -60,7 +60,7 @@ std::string refusal(const std::string& text) {
   }
 }
 
-/// A document that differs in one place from a good one, and what the refusal must name.
+/// A document with one error, and what the message must name.
 struct Malformed {
   const char* what;
   std::function<void(Json&)> change;
@@ -80,7 +80,7 @@ void expect_refused(const std::vector<Malformed>& cases) {
   }
 }
 
-// ---- there and back -----------------------------------------------------------------------------
+// ---- round trip ---------------------------------------------------------------------------------
 
 TEST(PolicyJson, RoundTripKeepsEverything) {
   const Policy given = policy();
@@ -130,7 +130,7 @@ TEST(PolicyJson, SignatureRoundTrip) {
   EXPECT_THROW((void)parse_signature(R"({"workload": "shop"})"), PolicyError);
 }
 
-// ---- what is wrong is named ---------------------------------------------------------------------
+// ---- errors are named ---------------------------------------------------------------------------
 
 TEST(PolicyJson, WrongHeaderIsRefused) {
   expect_refused({
@@ -151,7 +151,7 @@ TEST(PolicyJson, WrongHeaderIsRefused) {
   });
 }
 
-/// A classifier that takes all of a type for cold.
+/// A classifier for which all transactions of a type are cold.
 Json classifier_of(const std::string& type) {
   return {{"neighbours", 1},
           {"hot_keys", Json::object()},
@@ -162,7 +162,7 @@ Json classifier_of(const std::string& type) {
              {"clusters", {Json::array()}}}}}};
 }
 
-/// A document whose schedule is this.
+/// A document with this schedule.
 std::function<void(Json&)> scheduled(const Json& schedule) {
   return [schedule](Json& d) { d["schedule"] = schedule; };
 }
@@ -375,7 +375,7 @@ TEST(PolicyJson, PolicyForAnotherWorkloadIsRefused) {
   });
 }
 
-// ---- documents nobody would write on purpose ----------------------------------------------------
+// ---- malformed documents ------------------------------------------------------------------------
 
 void replace(std::string& text, const std::string& old, const std::string& fresh) {
   const std::size_t at = text.find(old);
@@ -383,7 +383,7 @@ void replace(std::string& text, const std::string& old, const std::string& fresh
   text.replace(at, old.size(), fresh);
 }
 
-/// JSON lets a key stand twice, and readers differ in which of them counts.
+/// JSON allows a duplicate key, and readers differ in which one counts.
 TEST(PolicyJson, KeyGivenTwiceIsRefused) {
   for (const auto& [once, twice, key] : std::vector<std::array<std::string, 3>>{
            {"\"kind\":", "\"name\": \"x\", \"kind\":", "name"},
@@ -407,7 +407,7 @@ TEST(PolicyJson, StateWithAFractionIsRefused) {
   EXPECT_NE(refusal(text).find("cc row 1"), std::string::npos) << refusal(text);
 }
 
-/// Messages go to people, and to Python as UTF-8: whatever the file holds.
+/// Messages are shown to people, and passed to Python as UTF-8, whatever the file holds.
 TEST(PolicyJson, MessagesAreShortAndUtf8) {
   const std::string letters = "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9";
   for (std::size_t shift = 0; shift < 2; ++shift) {
@@ -435,7 +435,7 @@ TEST(PolicyJson, TextThatIsNotJsonIsRefusedByLineAndColumn) {
   }
 }
 
-/// A document cut off anywhere is refused, without harm.
+/// A document truncated anywhere is rejected without harm.
 TEST(PolicyJson, TruncatedDocumentIsRefused) {
   std::string text = to_json(policy());
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
@@ -444,7 +444,7 @@ TEST(PolicyJson, TruncatedDocumentIsRefused) {
   }
 }
 
-/// Any byte replaced by any of some others gives a policy or a PolicyError, nothing else.
+/// Any byte replaced by any of several others gives a policy or a PolicyError, nothing else.
 TEST(PolicyJson, DamagedDocumentIsReadOrRefused) {
   const std::string text = to_json(policy());
   for (std::size_t at = 0; at < text.size(); at += 7) {

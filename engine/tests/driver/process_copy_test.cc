@@ -13,7 +13,7 @@
 
 #include "driver/session.h"
 
-/// Work in a copy of the process, by itself. What runs do there is in copied_run_test.cc.
+/// Work in a copy of the process. Runs in a copy are tested in copied_run_test.cc.
 namespace heddle {
 namespace {
 
@@ -82,7 +82,7 @@ class Crowd {
 
 TEST(CopyOfProcess, IsNotStuckIfItOnlyHasToWaitForAProcessor) {
   const Crowd crowd;
-  // Of its own it needs half of its patience, and so of the wall's time several times as much.
+  // It needs half of its limit of processor time, and so several times as much wall-clock time.
   const auto work = [](CopyProgress& progress) -> std::string {
     (void)progress.step();
     for (const auto begin = std::clock(); std::clock() - begin < CLOCKS_PER_SEC / 10;) {

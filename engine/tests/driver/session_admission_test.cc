@@ -64,7 +64,7 @@ TEST(SessionAdmission, ResultsSayHow) {
   options.schedule = {{"policy", "fifo"}, {"window", "4"}};
   EXPECT_FALSE(session_runs::run(*session, options).schedule.has_value());
   options.schedule = {{"policy", "smf"}, {"hot", "1"}};
-  // No key is in every transaction: all pass straight through, but for a worker's first ones.
+  // No key is in every transaction: all are cold, except a worker's first ones.
   const auto nearly_all_cold = [](const Result& result) {
     return result.schedule->cold > 10 * result.schedule->hot;
   };

@@ -31,7 +31,7 @@ const OptionMap kMicro{{"name", "micro"},
                        {"own_records", "500"},
                        {"theta", "0.9"}};
 
-/// Every history under every way is explained by some order.
+/// Every history under every way is serializable.
 void expect_serializable(OptionMap workload, double seconds) {
   const Signature signature = workload_signature(workload);
   std::uint64_t ways = 0;
@@ -56,14 +56,14 @@ void expect_serializable(OptionMap workload, double seconds) {
     held_s += verdict.result.schedule->held_s;
   }
   EXPECT_GT(committed, 50 * ways);  // some ways get little done in so hot a database
-  // Something was scheduled, in every way there is.
+  // Transactions were scheduled, in every way.
   EXPECT_GT(overtaking, 0U);
   EXPECT_GT(deferred, 0U);
   EXPECT_GT(moved, 0U);
   EXPECT_GT(held_s, 0.0);
 }
 
-// Each way populates a database; under a sanitizer the smaller ones do.
+// Each way populates a database; under a sanitizer the smaller ones are enough.
 #if !defined(__SANITIZE_ADDRESS__)
 TEST(VirtualAdmission, TpccIsSerializable) {
   expect_serializable({{"name", "tpcc"}, {"mix", "full"}}, 0.001);
@@ -105,7 +105,7 @@ Result run_micro(OptionMap schedule, int workers = 16) {
   return session_runs::run(*session, options);
 }
 
-/// With a barrier of none, nobody is overtaken.
+/// With a barrier of none, no transaction is overtaken.
 TEST(VirtualAdmission, ABarrierOfNoneIsFirstInFirstOut) {
   const Result result = run_micro({{"policy", "smf"}, {"hot", "0"}, {"k", "0"}, {"barrier", "0"}});
   EXPECT_EQ(result.schedule->overtaking, 0U);
@@ -120,7 +120,7 @@ TEST(VirtualAdmission, ANearBarrierForcesMoreThanAFarOne) {
   EXPECT_GT(forced("3"), forced("50"));
 }
 
-/// What waits longest in a window is as old as the barrier lets it become: latency counts it.
+/// The longest wait in a window is bounded by the barrier; latency includes it.
 TEST(VirtualAdmission, LatencyCountsFromTheDrawing) {
   const auto p50 = [](const std::string& window) {
     const Result result = run_micro({{"policy", "smf"}, {"hot", "0"}, {"window", window}});
@@ -131,8 +131,8 @@ TEST(VirtualAdmission, LatencyCountsFromTheDrawing) {
 
 const OptionMap kTpcc{{"name", "tpcc"}, {"warehouses", "2"}, {"mix", "full"}};
 
-/// A classifier that knows what transactions pass, as rows and as clusters, for types whose hints
-/// come in no loop.
+/// A classifier that knows the hints of all transactions, as rows and as clusters, for types whose
+/// hints are in no loop.
 std::string knowing_all_hints(Session& session) {
   using Json = nlohmann::ordered_json;
   const Signature& signature = session.signature();
@@ -180,7 +180,7 @@ TEST(VirtualAdmission, AClassifierSaysWhatIsHot) {
   };
   const ScheduleResult counted = measured({{"hot", "0"}});
   const std::string classifier = knowing_all_hints(*session);
-  // It goes by the classifier, whatever is hot by counting.
+  // The classifier decides, whatever is hot by counting.
   const ScheduleResult classified = measured({{"hot", "1"}, {"classifier", classifier}});
   EXPECT_NEAR(static_cast<double>(classified.hot) / static_cast<double>(classified.cold),
               static_cast<double>(counted.hot) / static_cast<double>(counted.cold), 1);
@@ -201,7 +201,7 @@ TEST(VirtualAdmission, AClassifierForAnotherWorkloadIsRefused) {
   EXPECT_THROW((void)session_runs::run(*micro, options), std::invalid_argument);
 }
 
-/// Right or wrong, what is predicted changes when transactions start, and never what they see.
+/// Right or wrong, predictions change when transactions start, and never what they read.
 TEST(VirtualAdmission, WhatIsPredictedWrongHarmsNoHistory) {
   const auto session = open_session(kTpcc, 8, 1, kVirtual);
   const std::string classifier = knowing_all_hints(*session);

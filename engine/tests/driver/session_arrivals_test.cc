@@ -11,8 +11,8 @@
 #include "driver/session_runs.h"
 #include "driver/shop_under_load.h"
 
-/// Open loops on real cores, of which no time is asserted: only that nothing comes too early, and
-/// that everything ends.
+/// Open loops on real cores. No times are asserted: only that nothing comes too early, and that
+/// everything ends.
 namespace heddle {
 namespace {
 

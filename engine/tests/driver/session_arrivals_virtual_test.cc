@@ -46,7 +46,7 @@ TEST(SessionArrivals, WhatArrivesIsServedAtItsRateAndNoFaster) {
       EXPECT_DOUBLE_EQ(result.duration_s, 0.005);
       EXPECT_LE(result.arrivals->backlog, 8u);
       EXPECT_LT(result.arrivals->lag_us, 100);
-      // Workers are idle or in a transaction, but for the little between two of those.
+      // Workers are idle or in a transaction, except for short times between the two.
       const double busy = result.time_s.useful + result.time_s.waiting + result.time_s.wasted +
                           result.time_s.backoff + result.time_s.commit;
       EXPECT_NEAR(result.arrivals->idle_s + busy, 8 * result.duration_s, 0.002);
@@ -63,13 +63,13 @@ TEST(SessionArrivals, WhatCannotBeServedQueuesAndIsLate) {
   const Result full = session_runs::run(*closed, options);
   EXPECT_FALSE(full.arrivals.has_value());
   EXPECT_EQ(full.to_json().find("\"arrivals\""), std::string::npos);
-  // The second run begins with nothing late, or it would be twice as late at its end.
+  // The second run begins without a backlog; otherwise it would be twice as late at its end.
   for (int run = 0; run < 2; ++run) {
     const Result result = session_runs::run(*session, options);
     // As many as can be served; the closed loop has them in another order, session by session.
     EXPECT_NEAR(result.throughput, full.throughput, full.throughput * 0.3);
     EXPECT_NEAR(result.arrivals->offered, 1e8, 1e6);
-    // What is begun last arrived when as many had arrived as have been begun by then.
+    // The transaction begun last arrived when as many had arrived as have begun by then.
     const double late_us = 5000 * (1 - result.throughput / result.arrivals->offered);
     EXPECT_NEAR(result.arrivals->lag_us, late_us, 50);
     EXPECT_NEAR(static_cast<double>(result.arrivals->backlog + result.commits), 1e8 * 0.005,

@@ -13,7 +13,7 @@
 #include "driver/session.h"
 #include "driver/session_runs.h"
 
-/// Sessions under command: wrong options, stopping, interrupting, switching policies.
+/// Control of sessions: wrong options, stopping, interrupting, switching policies.
 namespace heddle {
 namespace {
 
@@ -25,7 +25,7 @@ const OptionMap kMicro{
 
 std::unique_ptr<Session> open_micro(int workers) { return open_session(kMicro, workers, 1); }
 
-/// What `call` is refused with.
+/// The message with which `call` is rejected.
 std::string refusal(const std::function<void()>& call) {
   try {
     call();
@@ -106,7 +106,7 @@ TEST(SessionOptions, NameAnUnknownWorkload) {
   }
 }
 
-/// A refused run leaves the session as it was.
+/// A rejected run leaves the session unchanged.
 TEST(SessionOptions, ARefusalCostsNothing) {
   const auto session = open_micro(2);
   (void)refusal([&] { (void)session_runs::run(*session, {.protocol = "mvcc"}); });
@@ -124,7 +124,7 @@ void expect_ends_soon(Clock::time_point asked) {
   EXPECT_LT(took.count(), kSanitized ? 3.0 : 1.0);
 }
 
-/// What a run had measured that was stopped `after` it began, and ended soon.
+/// The result of a run that was stopped `after` its begin, and ended soon.
 Result stopped(Session& session, const RunOptions& options, std::chrono::milliseconds after) {
   Clock::time_point asked;
   std::thread stopper([&] {
@@ -146,8 +146,8 @@ TEST(SessionControl, StopEndsARunOfAnyBackoffAndProtocol) {
   runs[2].policy = tables::two_phase_locking_star(session->signature());
   for (const RunOptions& options : runs) {
     SCOPED_TRACE(options.protocol);
-    // Silo aborts here, and no backoff ends by itself: one that was counted the stop has ended.
-    // When the first comes is up to the machine.
+    // Silo aborts here, and no backoff ends by itself: a backoff that was counted was ended by the
+    // stop. The time of the first one depends on the machine.
     bool shown = false;
     for (std::chrono::milliseconds after{200}; !shown && after.count() < 10'000; after *= 2) {
       const Result result = stopped(*session, options, after);

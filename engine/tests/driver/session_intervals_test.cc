@@ -31,12 +31,12 @@ RunOptions under_occ(const Session& session) {
 }
 
 TEST(Intervals, AddUpToTheWindow) {
-  // Workers without a core of their own are told late what phase the run is in.
+  // Workers without a core of their own notice a change of the phase late.
   for (const int workers : {2, 6}) {
     const auto session = open(workers);
     const Result result = session_runs::run(*session, under_occ(*session));
     ASSERT_FALSE(result.intervals.empty());
-    // A busy machine may not look in upon one of them.
+    // A busy machine may miss the poll of one of them.
     expect_sums(result, result.intervals.size());
     double seconds = 0;
     for (const IntervalResult& interval : result.intervals) {

@@ -56,7 +56,7 @@ TEST(Intervals, LeaveTheWarmUpOut) {
 }
 
 TEST(Intervals, BeginAndEndOnTime) {
-  // 130 µs is no multiple of the time between two looks at a run.
+  // 130 µs is no multiple of the polling period.
   for (const double seconds : {0.005, 0.0013}) {
     const Result result = session_runs::run(*open(), in_intervals({}, seconds));
     ASSERT_EQ(result.intervals.size(), kIntervals);
@@ -82,15 +82,15 @@ TEST(Intervals, AreTheSameEveryTime) {
   EXPECT_EQ(session_runs::run(*open(), going_over(*open())).to_json(), first);
 }
 
-TEST(Intervals, AreNotThereUnlessTheyAreAskedFor) {
+TEST(Intervals, AreOnlyCountedOnRequest) {
   const auto json = nlohmann::json::parse(session_runs::run(*open(), {.seconds = 0.001}).to_json());
   EXPECT_FALSE(json.contains("intervals"));
   EXPECT_FALSE(json.contains("switches"));
 }
 
 TEST(PlannedSwitch, IsMadeWhenItIsDueAndNotBefore) {
-  // A transaction counts where it began, and what it goes on to do after the switch with it; where
-  // there is little contention, none lasts for an interval.
+  // A transaction counts where it began, including what it does after the switch; with little
+  // contention none lasts for an interval.
   const std::string calm = "1000";
   const RunOptions options = going_over(*open(calm));
   RunOptions staying = options;
@@ -110,7 +110,7 @@ TEST(PlannedSwitch, IsMadeWhenItIsDueAndNotBefore) {
     }
     differs = differs || (at >= kSwitchesBefore && !same);
   }
-  EXPECT_TRUE(differs) << "under another table all went on as before";
+  EXPECT_TRUE(differs) << "under another table nothing changed";
 }
 
 TEST(PlannedSwitch, ThereMayBeSeveral) {

@@ -68,7 +68,7 @@ TEST(SessionMicro, EveryTypeKeepsCommitting) {
   }
 }
 
-/// Rows inserted, by a run that deletes as many, if none had ever been freed.
+/// The bytes of the rows inserted, by a run that deletes as many, if none had ever been freed.
 double bytes_inserted(const Result& result) {
   constexpr double kOperations = 8;
   constexpr double kInsertShare = 0.2;
@@ -76,7 +76,7 @@ double bytes_inserted(const Result& result) {
   return static_cast<double>(result.commits) * kOperations * kInsertShare * kRowBytes;
 }
 
-/// Where as much is deleted as inserted, a run four times as long takes no more memory.
+/// If as many rows are deleted as inserted, a run four times as long takes no more memory.
 void expect_bounded_memory(const std::string& index, session_runs::Way way) {
   SCOPED_TRACE(index + ", " + way.name);
   const auto session = open_session(
@@ -88,7 +88,7 @@ void expect_bounded_memory(const std::string& index, session_runs::Way way) {
   way.options.seed = 2;
   const Result result = session_runs::run(*session, way.options);
   const auto after_long = static_cast<double>(session->grown_bytes());
-  // What waits for its epoch to pass, and the wandering of rows alive around none.
+  // Memory that waits for its epoch, and the random walk of the number of rows around 0.
   constexpr double kSlack = 2 << 20;
   EXPECT_LT(after_long - after_short, 0.1 * bytes_inserted(result) + kSlack);
   EXPECT_TRUE(session->check().empty());

@@ -17,7 +17,7 @@ namespace heddle::session_runs {
 
 using test::kSanitized;
 
-/// What a run is made under, and how to say so.
+/// The conditions of a run, with a description.
 struct Way {
   std::string name;
   RunOptions options;
@@ -71,9 +71,9 @@ inline bool all_types_commit(const Result& result) {
                      [](const TypeResult& type) { return type.commits > 0; });
 }
 
-/// A run of which something is expected that takes a while to come about, and on a busy machine, on
-/// which a worker may get no processor for long, any while: runs four times as long each until it
-/// has, of half a minute at most.
+/// Repeats a run that is expected to reach a condition: each is four times as long as the one
+/// before, up to half a minute, until it does. On a busy machine a worker may get no processor for
+/// any time.
 template <class Expected>
 Result run_until(const Expected& expected, Session& session, RunOptions options) {
   constexpr double kLongestSeconds = 30;
@@ -85,8 +85,8 @@ Result run_until(const Expected& expected, Session& session, RunOptions options)
   return result;
 }
 
-/// One short run in each way, after which the database must be consistent: after all of them, and
-/// in a long test after each. A check is one thread's work and takes longer than a run.
+/// One short run in each way, after which the database must be consistent: checked after all of
+/// them, and in a long test after each. A check runs in one thread and takes longer than a run.
 inline void expect_consistent(Session& session, const std::vector<Way>& ways, double seconds) {
   std::uint64_t seed = 1;
   for (const Way& way : ways) {

@@ -35,7 +35,7 @@ std::unique_ptr<Session> open(const ScheduleOptions& schedule, std::uint64_t see
                       kCores, 1, machine);
 }
 
-/// What each way gives, one after the other in one database.
+/// The result of each way, one after the other in one database.
 std::vector<std::string> series(const ScheduleOptions& schedule, std::uint64_t seed) {
   const auto session = open(schedule, seed);
   std::vector<std::string> results;
@@ -50,7 +50,7 @@ std::vector<std::string> series(const ScheduleOptions& schedule, std::uint64_t s
   return results;
 }
 
-/// No way of controlling concurrency needs parked workers to look up by themselves.
+/// No concurrency control needs parked workers to wake by themselves.
 TEST(SessionSchedules, EveryWayCommitsAndTheSameRunsGiveTheSameResults) {
   for (const ScheduleOptions& schedule : kSchedules) {
     const std::vector<std::string> results = series(schedule, 1);

@@ -7,7 +7,7 @@
 #include "driver/session_runs.h"
 #include "workload/shop_program.h"
 
-/// Sessions of the shop: many visitors want the same few products.
+/// Sessions of the shop: many visitors request the same few products.
 namespace heddle {
 namespace {
 

@@ -21,17 +21,17 @@ void expect_consistent_every_way(OptionMap workload, int workers, const char* re
 }
 
 TEST(SessionSmallBank, StaysConsistent) { expect_consistent_every_way(kSmallBank, 8, "latest"); }
-TEST(SessionSmallBank, StaysConsistentBesideSnapshots) {
+TEST(SessionSmallBank, StaysConsistentWithSnapshotReaders) {
   expect_consistent_every_way(kSmallBank, 2, "snapshot");
 }
 
 TEST(SessionEpinions, StaysConsistent) { expect_consistent_every_way(kEpinions, 8, "latest"); }
-TEST(SessionEpinions, StaysConsistentBesideSnapshots) {
+TEST(SessionEpinions, StaysConsistentWithSnapshotReaders) {
   expect_consistent_every_way(kEpinions, 2, "snapshot");
 }
 
 TEST(SessionTaoBench, StaysConsistent) { expect_consistent_every_way(kTaoBench, 8, "latest"); }
-TEST(SessionTaoBench, StaysConsistentBesideSnapshots) {
+TEST(SessionTaoBench, StaysConsistentWithSnapshotReaders) {
   expect_consistent_every_way(kTaoBench, 2, "snapshot");
 }
 

@@ -52,7 +52,7 @@ TEST_F(CrowdedTpcc, StaysConsistentWhereTheKernelPreemptsAnywhere) {
   session_runs::expect_consistent(*session, ways, 0.05);
 }
 
-/// Whatever the table asks for, no type starves.
+/// Whatever the table says, no type starves.
 TEST_F(CrowdedTpcc, EveryTypeKeepsCommitting) {
   const Signature& signature = session->signature();
   std::vector<session_runs::Way> ways = session_runs::seed_tables(signature);

@@ -60,7 +60,7 @@ TEST(SessionVirtual, MixedThroughputIsMadeOfWhatTheTypesTake) {
     const Result result = run_once(*session, way);
     double begun = 0;
     double all_s = 0;
-    double mean_s = 0;  // a transaction, times `begun`
+    double mean_s = 0;  // per transaction, times `begun`
     for (const TypeResult& type : result.types) {
       const auto of_type = static_cast<double>(type.commits + type.unfinished);
       begun += of_type;
@@ -73,8 +73,8 @@ TEST(SessionVirtual, MixedThroughputIsMadeOfWhatTheTypesTake) {
   }
 }
 
-/// Two workers that want the same few rows: one is in a long backoff while the other commits. When
-/// the window opens, too, which is no reason to leave its worker out.
+/// Two workers that access the same few rows: one is in a long backoff while the other commits.
+/// That is also so when the window opens, which is no reason to leave its worker out.
 TEST(SessionVirtual, MixedThroughputOfOneTypeIsWhatItCommits) {
   const auto session = open_virtual({{"name", "ycsb"}, {"records", "100"}}, 2);
   Way way = ways(session->signature()).front();
@@ -87,7 +87,7 @@ TEST(SessionVirtual, MixedThroughputOfOneTypeIsWhatItCommits) {
   }
 }
 
-/// Workers that back off from the warm-up to the end see nothing of the window.
+/// Workers that back off from the warm-up to the end miss the window.
 TEST(SessionVirtual, TheWindowHoldsNothingOfTheWarmUp) {
   const auto session = open_virtual({{"name", "ycsb"}, {"records", "20"}, {"theta", "0.9"}}, 4);
   const Result result = session_runs::run(
@@ -118,7 +118,7 @@ TEST(SessionVirtual, AWindowThatNeverOpensIsEmpty) {
   EXPECT_EQ(result.mixed_throughput, 0.0);
 }
 
-/// What each of some runs gave, one after the other, in a database of its own.
+/// The results of several runs, one after the other, each in a database of its own.
 std::vector<std::string> series(const OptionMap& workload, int cores) {
   const auto session = open_virtual(workload, cores);
   std::vector<std::string> results;
@@ -136,7 +136,7 @@ TEST(SessionVirtual, TheSameRunsGiveTheSameResultsToTheBit) {
   for (const OptionMap& workload : workloads) {
     SCOPED_TRACE(workload.at("name"));
     const std::vector<std::string> first = series(workload, 8);
-    // Memory lies elsewhere the second time.
+    // Memory has other addresses the second time.
     std::vector<std::unique_ptr<std::byte[]>> in_the_way;
     for (std::size_t bytes = 24; bytes < 200'000; bytes += 1000) {
       in_the_way.push_back(std::make_unique<std::byte[]>(bytes));

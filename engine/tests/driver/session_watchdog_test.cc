@@ -19,11 +19,11 @@
 #include "storage/hash_index.h"
 #include "storage/table.h"
 
-/// Sessions of a workload that misbehaves, and tells what it was given.
+/// Sessions of a workload that misbehaves, and records its inputs.
 namespace heddle {
 namespace {
 
-/// How the workload below behaves, and what it saw.
+/// The behaviour of the workload below, and what it recorded.
 struct Stage {
   static constexpr std::size_t kDrawsKept = 8;
 
@@ -44,7 +44,7 @@ struct Stage {
   }
 };
 
-/// Every transaction updates the same row; told to, one hangs with the row in hand.
+/// Every transaction updates the same row; on command, one hangs while it holds the row.
 template <class M>
 class Hanging {
  public:
@@ -115,7 +115,7 @@ std::string stuck(Session& session, const RunOptions& options) {
   return "the run ended well";
 }
 
-TEST(SessionWatchdog, SaysWhoHangsAndWhoWaitsForWhom) {
+TEST(SessionWatchdog, ReportsTheStuckWorkerAndTheWaits) {
   Stage::get().reset();
   const auto session = open_hanging();
   Stage::get().hangs = true;
@@ -133,7 +133,7 @@ TEST(SessionWatchdog, SaysWhoHangsAndWhoWaitsForWhom) {
   EXPECT_NE(text.find(", waits for worker "), std::string::npos) << text;
   EXPECT_EQ(text.find("did not leave"), std::string::npos) << text;
 
-  // It left in the end, so the session is as good as new.
+  // It left in the end, so the session works again.
   EXPECT_GT(session_runs::run_until(session_runs::has_commits, *session,
                                     {.seconds = 0.05, .watchdog_s = 5})
                 .commits,
@@ -145,7 +145,7 @@ TEST(SessionWatchdog, GivesUpASessionWhoseWorkerNeverLeaves) {
   const auto session = open_hanging();
   Stage::get().hangs = true;
   const std::string text = stuck(*session, {.seconds = 60, .watchdog_s = 0.2});
-  EXPECT_NE(text.find("it did not leave when told to stop; the session is abandoned"),
+  EXPECT_NE(text.find("it did not leave when it was asked to stop; the session is abandoned"),
             std::string::npos)
       << text;
   const std::string unusable = "this session has a stuck worker; open a new one";
@@ -168,7 +168,7 @@ TEST(SessionWatchdog, LeavesASlowRunAlone) {
   rescuer.join();
 }
 
-/// What each worker drew first, in a run that lasts until all have drawn enough.
+/// The first draws of each worker, in a run that lasts until all have drawn enough.
 std::vector<std::vector<std::uint64_t>> draws_of_run(std::uint64_t seed) {
   Stage::get().reset();
   const auto session = open_hanging();

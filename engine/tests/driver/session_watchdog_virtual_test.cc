@@ -18,13 +18,13 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
-/// Sessions of a workload whose workers wait for what nobody does.
+/// Sessions of a workload whose workers wait for events that never happen.
 namespace heddle {
 namespace {
 
 using M = VirtualMachine;
 
-/// Every transaction reads a row, and then sleeps until somebody wakes it.
+/// Every transaction reads a row, and then sleeps until it is woken.
 class Sleeping {
  public:
   struct Options {
@@ -80,7 +80,7 @@ std::string stuck(Session& session) {
   return "the run ended well";
 }
 
-TEST(SessionWatchdog, AWaitThatNobodyEndsIsTold) {
+TEST(SessionWatchdog, AWaitThatNeverEndsIsReported) {
   MachineOptions machine;
   machine.kind = "virtual";
   {
@@ -89,12 +89,12 @@ TEST(SessionWatchdog, AWaitThatNobodyEndsIsTold) {
   }
   machine.schedule.kind = ScheduleKind::priorities;
 #if defined(__SANITIZE_ADDRESS__)
-  // What the cores hold that are left behind is kept for good, as it must be.
+  // The memory of cores that are left behind is kept for good, as it must be.
   const __lsan::ScopedDisabler kept;
 #endif
   const auto session = open_sleeping(machine);
   const std::string text = stuck(*session);
-  EXPECT_EQ(text.find("every core that has not left is parked, and nobody is left to wake it; the "
+  EXPECT_EQ(text.find("every core that has not left is parked, and no core is left to wake it; the "
                       "session is abandoned\nworker 0: "),
             0U)
       << text;

@@ -8,7 +8,7 @@
 #include "driver/session.h"
 #include "driver/session_runs.h"
 
-/// The measured window on real cores: as long as was asked for, and the same for every worker.
+/// The measured window on real cores: of the requested length, and the same for every worker.
 namespace heddle {
 namespace {
 
@@ -18,7 +18,7 @@ std::unique_ptr<Session> open_micro(int workers) {
       1);
 }
 
-/// Commits a second are those of the window, whatever part of it a worker was there.
+/// Commits per second are those of the window, even if a worker missed a part of it.
 void expect_rates_over_the_window(const Result& result) {
   const auto commits = static_cast<double>(result.commits);
   EXPECT_NEAR(result.throughput * result.duration_s, commits, 1e-9 * commits);
@@ -50,7 +50,7 @@ TEST(Window, IsTheSameForEveryWorker) {
   }
 }
 
-/// Workers that back off from the warm-up to the end see nothing of the window.
+/// Workers that back off from the warm-up to the end miss the window.
 TEST(Window, HoldsNothingOfTheWarmUp) {
   const auto session = open_micro(4);
   const Result result = session_runs::run(

@@ -7,7 +7,7 @@
 #include "model/options.h"
 #include "workload/program_file.h"
 
-/// A trace to be replayed when it arrives: sales, a millisecond apart, of few goods.
+/// A trace to be replayed at its times: sales, a millisecond apart, of few products.
 namespace heddle::test {
 
 inline constexpr std::uint32_t kSessions = 64;
@@ -29,7 +29,7 @@ inline ProgramFile sales() {
   return ProgramFile(kSales, kSessions, all, std::vector<std::uint8_t>(8, 0));
 }
 
-/// As workload options: so many times 1000 a second.
+/// As workload options: `speed` times 1000 a second.
 inline OptionMap at_speed(const ProgramFile& file, const std::string& speed) {
   return {{"name", "replay"}, {"program", file.path()}, {"arrivals", "recorded"}, {"speed", speed}};
 }

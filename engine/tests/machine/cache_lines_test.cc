@@ -18,7 +18,7 @@ namespace {
 
 using enum CacheLines::Access;
 
-/// Costs that can be told apart, in ticks.
+/// Distinct costs, in ticks.
 CostModel distinct_costs() {
   CostModel model;
   model.cores_per_socket = 2;
@@ -45,14 +45,14 @@ class Lines : public testing::Test {
   CacheLines::Ticks cost_at(CacheLines::Ticks now, int core, CacheLines::Access access) {
     return lines_.cost(core, &memory_[0], access, now);
   }
-  /// Long after whatever was before.
+  /// Long after any earlier access.
   CacheLines::Ticks cost(int core, std::size_t line, CacheLines::Access access) {
     now_ += 1'000'000;
     return lines_.cost(core, &memory_[line], access, now_);
   }
 
   std::vector<Memory> memory_{64};
-  /// A database far larger than the shared cache: what nobody has touched is in memory.
+  /// A database far larger than the shared cache: untouched lines are in memory.
   static constexpr std::size_t kHuge = std::size_t{1} << 40;
   CacheLines lines_{distinct_costs(), 4, 1.0, kHuge};
   CacheLines::Ticks now_ = 0;
@@ -77,7 +77,7 @@ TEST_F(Lines, WhatTheSocketHasReadIsInItsSharedCache) {
   EXPECT_EQ(cost(kFar, 0, load), 100U) << "the other socket has a cache of its own";
 }
 
-TEST_F(Lines, WhoReadsALineAloneMayWriteIt) {
+TEST_F(Lines, ASoleReaderOfALineMayWriteIt) {
   (void)cost(0, 0, load);
   EXPECT_EQ(cost(0, 0, exchange), 5U);
 }
@@ -88,7 +88,7 @@ TEST_F(Lines, ALineThatItsOwnerHasEvictedIsNotInAnotherCoresCache) {
   EXPECT_EQ(cost(kNear, 0, load), 10U);
 }
 
-/// Who has touched a line of late need not look it up, and must learn of all that befalls it.
+/// A core that has touched a line recently need not look it up, and must notice every later change.
 TEST_F(Lines, WhatOthersDoToALineThatWasTouchedOfLateIsNoticed) {
   (void)cost(0, 0, store);
   (void)cost(0, 0, exchange);
@@ -124,7 +124,7 @@ TEST(LinesFarApart, ShareAPlaceAmongTheRecentOnesAndAreBothKept) {
   }
 }
 
-/// CacheLines as its description has it, without a short cut.
+/// CacheLines according to its description, without optimisations.
 class PlainLines {
  public:
   using Ticks = CacheLines::Ticks;
@@ -248,7 +248,7 @@ TEST(LinesAtRandom, CostWhatTheyWouldWithoutAShortCut) {
 
 TEST_F(Lines, AWrittenLineComesOutOfItsWritersCache) {
   (void)cost(0, 0, store);
-  EXPECT_EQ(cost(0, 0, store), 0U) << "it is the writer's until somebody asks";
+  EXPECT_EQ(cost(0, 0, store), 0U) << "it is the writer's until another core reads it";
   EXPECT_EQ(cost(kNear, 0, load), 30U);
   EXPECT_EQ(cost(kNear, 0, load), 0U);
   (void)cost(0, 1, store);
@@ -259,7 +259,7 @@ TEST_F(Lines, AWriteTakesTheLineAwayFromItsReaders) {
   (void)cost(0, 0, store);
   (void)cost(kNear, 0, load);
   EXPECT_EQ(cost(0, 0, load), 0U) << "reading is no reason to lose it";
-  EXPECT_EQ(cost(0, 0, exchange), 30U + 5U) << "the reader must be told";
+  EXPECT_EQ(cost(0, 0, exchange), 30U + 5U) << "the reader's copy must be invalidated";
   EXPECT_EQ(cost(kNear, 0, load), 30U);
 }
 
@@ -275,15 +275,15 @@ TEST_F(Lines, WritersOfOneLineTakeTurns) {
       << "the line arrives at 1030, and only then leaves";
 }
 
-TEST_F(Lines, AStoreGoesOnWhileTheLineIsOnItsWay) {
+TEST_F(Lines, AStoreContinuesWhileTheLineIsInFlight) {
   (void)cost_at(0, kNear, store);
   EXPECT_EQ(cost_at(1000, 0, store), 0U);
   EXPECT_EQ(lines_.drain(0, 1010), 20U) << "a locked instruction waits for it";
-  EXPECT_EQ(cost_at(1010, kNear, load), 20U + 30U) << "and so does who wants to read it";
+  EXPECT_EQ(cost_at(1010, kNear, load), 20U + 30U) << "and so does a reader of it";
   EXPECT_EQ(lines_.drain(0, 1030), 0U);
 }
 
-TEST_F(Lines, ACacheHoldsSoManyLines) {
+TEST_F(Lines, ACacheHasAFixedNumberOfLines) {
   for (std::size_t line = 0; line < 5; ++line) (void)cost(0, line, load);
   EXPECT_EQ(cost(0, 4, load), 0U);
   EXPECT_EQ(cost(0, 0, load), 10U) << "the fifth line took its place; the shared cache has it";
@@ -313,7 +313,7 @@ TEST_F(FetchedLines, AreWaitedForAsLongAsTheyAreStillOnTheirWay) {
   EXPECT_EQ(lines.cost(0, &memory_[2], exchange, 1090), 10U + 5U);
 }
 
-TEST_F(FetchedLines, TravelSoManyAtATime) {
+TEST_F(FetchedLines, AreBoundedInFlight) {
   CacheLines lines(fetching(2), 4, 1.0, kHuge);
   for (std::size_t line = 0; line < 5; ++line) lines.fetch_ahead(0, &memory_[line], 1000);
   lines.fetch_ahead(1, &memory_[40], 1000);
@@ -358,7 +358,7 @@ TEST(LinesInARow, AreCheapToReadWithinAPage) {
   EXPECT_EQ(read(0, 10), 100U);
   EXPECT_EQ(read(0, 11), 3U);
   EXPECT_EQ(read(0, 40), 100U) << "not in a row";
-  EXPECT_EQ(read(0, 12), 3U) << "it goes on with the first row";
+  EXPECT_EQ(read(0, 12), 3U) << "it continues with the first row";
   EXPECT_EQ(read(1, 13), 100U) << "another core's row";
   lines.read_on(1, memory.start() + 64 * 20);
   EXPECT_EQ(read(1, 21), 3U);
@@ -374,7 +374,7 @@ TEST(LinesOfASmallDatabase, AreInTheSharedCacheFromTheStart) {
   EXPECT_EQ(lines.cost(0, memory.data(), load, 0), 10U);
 }
 
-/// Where memory lies must not matter, or no run could be repeated.
+/// The placement of memory must not matter; otherwise no run could be repeated.
 TEST(LinesAnywhere, AreNumberedAsTheyAreTouched) {
   struct alignas(64) Memory {
     std::array<std::byte, 64> bytes;

@@ -16,7 +16,7 @@ TEST(Earliest, IsTheLeastKey) {
     std::mt19937_64 random(entrants);
     Earliest earliest(entrants);
     std::vector<Earliest::Key> keys(entrants, Earliest::kNever);
-    EXPECT_EQ(earliest.first(), Earliest::kNever) << "nobody has entered";
+    EXPECT_EQ(earliest.first(), Earliest::kNever) << "there is no entrant";
     for (int step = 0; step < 1000; ++step) {
       const std::size_t entrant = random() % entrants;
       keys[entrant] = random() % 8 == 0 ? Earliest::kNever : random() % 1000;

@@ -20,7 +20,8 @@ namespace {
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLimit = 200 * kMiB;
 
-/// A control group of 200 MiB that is two files: smaller than what any machine of ours has left.
+/// A control group of 200 MiB that consists of two files: smaller than the free memory of any test
+/// machine.
 class MemoryGuard : public testing::Test {
  protected:
   MemoryGuard()
@@ -34,7 +35,7 @@ class MemoryGuard : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  /// From here on the group uses this, of which some is cache.
+  /// From here on the group uses this much, part of which is cache.
   void use(std::uint64_t bytes, std::uint64_t cache = 0) const {
     std::ofstream(folder_ / "usage") << bytes << '\n';
     std::ofstream(folder_ / "stat") << "anon 1\ninactive_file " << cache << "\nslab 2\n";

@@ -32,7 +32,7 @@ TEST(Pages, AreGivenOutOnceEach) {
   std::byte* const kept = first.start();
   Pages second(1);
   EXPECT_NE(second.start(), kept);
-  first = Pages(1);  // the exchange gives back what `first` held
+  first = Pages(1);  // the exchange returns the memory of `first`
   EXPECT_NE(first.start(), second.start());
   const Pages moved = std::move(second);
   EXPECT_NE(moved.start(), first.start());
@@ -51,7 +51,7 @@ TEST(Pages, ComeFromAndGoToAnyThread) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Pages, AreToldFromOtherMemory) {
+TEST(Pages, AreDistinguishedFromOtherMemory) {
   const std::byte* start = nullptr;
   {
     const Pages pages(2 * Pages::kHugePage);
@@ -98,7 +98,9 @@ TEST(Pages, ThatAreReadyAreHadFirst) {
   }
 }
 
-TEST(Pages, MoreThanThereIsIsRefused) { EXPECT_THROW(Pages(std::size_t{1} << 50), std::bad_alloc); }
+TEST(Pages, MoreThanAvailableIsRefused) {
+  EXPECT_THROW(Pages(std::size_t{1} << 50), std::bad_alloc);
+}
 
 }  // namespace
 }  // namespace heddle

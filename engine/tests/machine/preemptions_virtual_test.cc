@@ -32,14 +32,14 @@ bool run(int workers, const Script& script, const std::function<void(int)>& body
       [&](M::Member& member) { body(member.worker()); }, [] { return true; });
 }
 
-/// Which core made each step.
+/// The core of each step.
 std::string order() {
   std::string cores;
   for (const ScriptStep& step : steps_of_last_script()) cores += std::to_string(step.core);
   return cores;
 }
 
-/// Each core loads a word so many times.
+/// Each core loads a word `count` times.
 std::string loads(int workers, int count, const Script& script) {
   Word word;
   EXPECT_TRUE(run(workers, script, [&](int) {
@@ -56,10 +56,10 @@ TEST(Script, SaysWhenToSwitch) {
   EXPECT_EQ(loads(2, 2, {{3, 0}, {9, 1}}), "0011") << "a core that is gone can't go on";
 }
 
-TEST(Script, TellsWhoElseCouldHaveGoneOn) {
+TEST(Script, ReportsTheOtherCoresThatCouldHaveRun) {
   ASSERT_EQ(loads(2, 2, {{1, 1}}), "0110");
-  const std::vector<ScriptStep> steps{{0b11, 0, true},   // somebody had to begin
-                                      {0b11, 1, false},  // 0 could have gone on
+  const std::vector<ScriptStep> steps{{0b11, 0, true},   // a core had to begin
+                                      {0b11, 1, false},  // 0 could have continued
                                       {0b11, 1, false},  // so could it here
                                       {0b01, 0, true}};  // 1 has ended
   EXPECT_EQ(steps_of_last_script(), steps);
@@ -95,7 +95,7 @@ TEST(Script, TooManyCoresAreRefused) {
   EXPECT_THROW((void)run(65, {}, [](int) {}), std::invalid_argument);
 }
 
-/// Preemptions in an order of two cores' steps, so many each.
+/// Preemptions in an order of two cores' steps, `count` each.
 int preemptions_of(const std::string& order, int count) {
   int preemptions = 0;
   std::array<int, 2> made{};
@@ -107,7 +107,7 @@ int preemptions_of(const std::string& order, int count) {
   return preemptions;
 }
 
-/// How many orders there are with at most so many preemptions, by going through all.
+/// The number of orders with at most `most` preemptions, by enumeration.
 std::uint64_t orders(int count, int most) {
   std::string order = std::string(static_cast<std::size_t>(count), '0') +
                       std::string(static_cast<std::size_t>(count), '1');
@@ -171,7 +171,7 @@ TEST(Preemptions, GoOnFromAnyScript) {
                std::invalid_argument);
 }
 
-/// Two cores count up, without a lock.
+/// Two cores increment a counter without a lock.
 std::uint64_t count_up(const Script& script) {
   Word count;
   EXPECT_TRUE(run(2, script, [&](int) {
@@ -195,7 +195,7 @@ TEST(Preemptions, AFailingScriptIsShrunk) {
   EXPECT_EQ(shrink({{1, 1}, {2, 0}, {3, 1}}, fails), (Script{{1, 1}}));
 }
 
-/// Core 0 waits for core 1's word. Told to be careless, core 1 asks too early whether anyone waits.
+/// Core 0 waits for core 1's word. If careless, core 1 checks too early whether a core waits.
 bool waits(bool careless, const Script& script) {
   Word waiting;
   Word word;
@@ -217,7 +217,7 @@ TEST(Preemptions, FindALostWakeUp) {
   EXPECT_TRUE(Preemptions(0).explore(right).all);
   const Explored explored = Preemptions(1).explore(right);
   EXPECT_FALSE(explored.all);
-  EXPECT_EQ(M::left_behind(), "core 0 is parked on a word that has moved on: its wake-up was lost");
+  EXPECT_EQ(M::left_behind(), "core 0 is parked on a word that has changed: its wake-up was lost");
 }
 
 /// Two cores take two locks, in the same order or not.
@@ -241,7 +241,7 @@ TEST(Preemptions, FindADeadlock) {
   EXPECT_TRUE(Preemptions(0).explore(right).all);
   EXPECT_FALSE(Preemptions(1).explore(right).all);
   EXPECT_EQ(M::left_behind(),
-            "every core that has not left is parked, and nobody is left to wake it");
+            "every core that has not left is parked, and no core is left to wake it");
 }
 
 }  // namespace

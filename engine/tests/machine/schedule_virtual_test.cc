@@ -14,7 +14,7 @@
 #include "machine/signal.h"
 #include "machine/virtual.h"
 
-/// Schedules other than the cost model's, and cores that can't go on under them.
+/// Schedules other than the cost model's, and cores that can't continue under them.
 namespace heddle {
 namespace {
 
@@ -89,8 +89,8 @@ TEST(Schedule, CoresAreHeldUpAsOftenAndAsLongAsAskedFor) {
   EXPECT_NEAR(held_up(10, 1), kSteps / 20.0, 0.1 * kSteps / 20);
 }
 
-/// Core 0 goes through two phases, one right after the other, and early. Core 1 gets there later.
-/// Whether it sees the first phase, and, if it is to, then the second.
+/// Core 0 goes through two phases, one right after the other, and early. Core 1 arrives later.
+/// Whether core 1 sees the first phase and, if `both`, then the second.
 bool seen(bool both, const ScheduleOptions& schedule, std::uint64_t seed) {
   constexpr int kElsewhere = 8;
   Word phase;
@@ -108,7 +108,7 @@ bool seen(bool both, const ScheduleOptions& schedule, std::uint64_t seed) {
   return found;
 }
 
-/// The first seed under which it is, if there is one below `seeds`.
+/// The first seed below `seeds` under which it does.
 std::optional<std::uint64_t> first_seen(bool both, const ScheduleOptions& schedule,
                                         std::uint64_t seeds) {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
@@ -148,8 +148,8 @@ TEST(Schedule, CoresThatSpinLetOthersGoOn) {
   }
 }
 
-/// A wait that nobody ends, under a schedule without rescue, in a run that would go on for long.
-TEST(Schedule, AWaitThatNobodyEndsIsTold) {
+/// A wait that never ends, under a schedule without rescue, in a run that would last long.
+TEST(Schedule, AWaitThatNeverEndsIsReported) {
   for (ScheduleOptions schedule : {kClock, kDelays, kPriorities}) {
     schedule.rescue = false;
     Signal<M> signal;
@@ -158,12 +158,12 @@ TEST(Schedule, AWaitThatNobodyEndsIsTold) {
       (void)signal.wait([](std::uint64_t value) { return value == 4; }, [] { return false; });
     }));
     EXPECT_EQ(M::left_behind(),
-              "every core that has not left is parked, and nobody is left to wake it");
+              "every core that has not left is parked, and no core is left to wake it");
   }
 }
 
-/// The others go on: only who looks at the word sees it.
-TEST(Schedule, ALostWakeUpIsTold) {
+/// The others continue: only a core that reads the word sees it.
+TEST(Schedule, ALostWakeUpIsReported) {
   for (ScheduleOptions schedule : {kClock, kDelays, kPriorities}) {
     schedule.rescue = false;
     Word word;
@@ -179,7 +179,7 @@ TEST(Schedule, ALostWakeUpIsTold) {
         [&] { return ++polls < 100; }));
     EXPECT_LT(polls, 5);
     EXPECT_EQ(M::left_behind(),
-              "core 0 is parked on a word that has moved on: its wake-up was lost");
+              "core 0 is parked on a word that has changed: its wake-up was lost");
   }
 }
 
@@ -193,7 +193,7 @@ TEST(Schedule, RescueEndsAWait) {
   }
 }
 
-TEST(Schedule, WhoWaitsSeesTheRunEnd) {
+TEST(Schedule, AWaitingCoreSeesTheRunEnd) {
   for (ScheduleOptions schedule : {kClock, kDelays, kPriorities}) {
     schedule.rescue = false;
     Signal<M> signal;
@@ -217,7 +217,7 @@ TEST(Schedule, WhoWaitsSeesTheRunEnd) {
   }
 }
 
-TEST(Schedule, ACoreThatDoesNotLeaveIsTold) {
+TEST(Schedule, ACoreThatDoesNotLeaveIsReported) {
   for (const ScheduleOptions& schedule : {kClock, kDelays, kPriorities}) {
     Word never;
     EXPECT_FALSE(M::run_crew(
@@ -227,11 +227,11 @@ TEST(Schedule, ACoreThatDoesNotLeaveIsTold) {
         },
         [] { return false; }));
     EXPECT_EQ(M::left_behind(),
-              "some cores did not leave within 500 us of virtual time after they were told to");
+              "some cores did not leave within 500 us of virtual time after they were asked to");
   }
 }
 
-/// Idling is by time; who idles is not chosen before, and time jumps if nobody else can go on.
+/// Idling is by time: an idle core is not chosen before, and time jumps if no other core can run.
 TEST(Schedule, IdlingLastsAsLongAsAskedFor) {
   const std::atomic<std::uint64_t> stop{0};
   std::vector<int> order;

@@ -62,7 +62,7 @@ TEST(Timeline, HoldsNoMoreThanFitsOfWhatWasGoingOnWhenItOpened) {
   timeline.open();
   EXPECT_EQ(times(timeline), (std::vector<std::uint64_t>{0, 1, 2, 3}));
   EXPECT_EQ(timeline.dropped(), 5U);
-  timeline.add_spin(spin(9, 1), false);  // its core's last event is not there any more
+  timeline.add_spin(spin(9, 1), false);  // its core's last event has been dropped
   EXPECT_EQ(timeline.events().size(), 4U);
 }
 
@@ -79,7 +79,7 @@ TEST(Timeline, ASpinningWaitIsOneEvent) {
   EXPECT_EQ(timeline.events().back().number, 10U);
 }
 
-TEST(Timeline, ASpinThereIsNoRoomForIsOneEventLessAndChangesNoOther) {
+TEST(Timeline, ASpinBeyondTheLimitIsDroppedAndChangesNoOtherEvent) {
   Timeline timeline(1, kBegins);
   timeline.open();
   timeline.add_spin(spin(100, 0), true);
@@ -91,7 +91,7 @@ TEST(Timeline, ASpinThereIsNoRoomForIsOneEventLessAndChangesNoOther) {
   EXPECT_TRUE(timeline.full());
 }
 
-TEST(Timeline, ASpinThatWentOnWhileItOpenedBeginsAnew) {
+TEST(Timeline, ASpinInProgressAtTheOpeningStartsOver) {
   Timeline timeline(100, kBegins);
   timeline.add_spin(spin(100, 0), true);
   timeline.open();

@@ -80,7 +80,7 @@ TEST(Virtual, NoCoreRunsAheadByMoreThanTheSkew) {
 TEST(Virtual, TheSameSeedGivesTheSameRun) {
   EXPECT_EQ(traced(7, 3), traced(7, 3));
   EXPECT_EQ(traced(7, 3, 100), traced(7, 3, 100));
-  EXPECT_NE(traced(7, 3), traced(7, 4)) << "it decides who goes first of two at one time";
+  EXPECT_NE(traced(7, 3), traced(7, 4)) << "it decides which of two runs first at one time";
 }
 
 /// Two cores that share nothing take no longer than one; two that share a line do.
@@ -101,7 +101,7 @@ TEST(Virtual, OnlyWhatIsSharedCosts) {
   EXPECT_GT(time_of(8, true) / time_of(2, true), 3.0) << "writers of one line take turns";
 }
 
-/// Waiting costs no steps: it ends when the word moves, not at a poll.
+/// Waiting costs no steps: it ends when the word changes, not at a poll.
 TEST(Virtual, AParkedCoreGoesOnWhenItsWordMoves) {
   Signal<M> signal;
   M::Ticks published = 0;
@@ -202,9 +202,9 @@ TEST(Virtual, ObjectsAreNumberedAsTheyAreTouched) {
   });
 }
 
-// As by address on a real machine: if hot rows came first, for they are touched first, every
+// As by address on a real machine: if hot rows came first, because they are touched first, every
 // transaction that locks in this order would hold them longest.
-TEST(Virtual, OrderHasNothingToDoWithWhoIsTouchedFirst) {
+TEST(Virtual, OrderDoesNotDependOnFirstTouch) {
   PageArray<std::uint64_t> first(1024);
   PageArray<std::uint64_t> second(1024);
   const auto expect_order = [&] {

@@ -11,7 +11,7 @@
 
 namespace heddle::test {
 
-/// Virtual cores on which the engine can be wrong.
+/// Virtual cores on which the engine can have a seeded fault.
 struct FaultyMachine : VirtualMachine {
   static inline SeededFault seeded_fault = SeededFault::none;
 };

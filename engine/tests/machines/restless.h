@@ -11,19 +11,19 @@
 
 namespace heddle::test {
 
-/// Real threads that dawdle: before an access to shared memory, now and then, a pause or the core
-/// given away. So every window between two accesses is sometimes wide open, in the commit protocol
-/// too, where a test can't otherwise reach.
+/// Real threads with delays: at some accesses to shared memory a thread pauses or yields its core.
+/// Every window between two accesses is therefore sometimes wide open, also inside the commit
+/// protocol, which a test can't reach otherwise.
 struct RestlessMachine : ThreadsMachine {
   static void on_load(const void*, std::size_t = 0) noexcept { dawdle(); }
   static void on_store(const void*, std::size_t = 0) noexcept { dawdle(); }
   static void on_exchange(const void*) noexcept { dawdle(); }
 
  private:
-  /// One access in so many is held up.
+  /// One access in this many is delayed.
   static constexpr std::uint64_t kSeldom = 64;
   static constexpr std::uint64_t kLongest = 128;  // pauses
-  static constexpr std::uint64_t kYields = 8;     // one hold-up in so many gives the core away
+  static constexpr std::uint64_t kYields = 8;     // one delay in this many yields the core
 
   static void dawdle() noexcept {
     static std::atomic<std::uint64_t> threads{0};

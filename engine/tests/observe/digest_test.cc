@@ -73,7 +73,7 @@ std::size_t digests_of_counters(std::uint64_t count) {
 
 TEST(Digest, TellsCountersApart) {
   EXPECT_EQ(digests_of_counters<3>(100'000), 100'000U);
-  // Of so many drawn from 32 bits, one or two pairs would be alike.
+  // Of that many drawn from 32 bits, one or two pairs would be equal.
   EXPECT_GE(digests_of_counters<9>(100'000), 99'990U);
 }
 

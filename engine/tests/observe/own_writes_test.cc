@@ -39,7 +39,7 @@ TEST(OwnWrites, AreSeenLatestFirstWithTheirEntries) {
     seen.emplace_back(write.key, entry);
     return false;
   });
-  EXPECT_EQ(seen, (Seen{{30, 0}})) << "went on though told to stop";
+  EXPECT_EQ(seen, (Seen{{30, 0}})) << "continued after the visitor had returned false";
 }
 
 TEST(OwnWrites, AreSettledWithNothingOfTheListLeftInThem) {
@@ -51,7 +51,7 @@ TEST(OwnWrites, AreSettledWithNothingOfTheListLeftInThem) {
   writes.settle([&](Operation& write, std::uint32_t entry) {
     EXPECT_EQ(write.version, 0U);
     EXPECT_EQ(write.place, 0U);
-    write.version = write.place = 99;  // as who names it does
+    write.version = write.place = 99;  // as set at the end of the attempt
     seen.emplace_back(write.key, entry);
   });
   EXPECT_EQ(seen, (Seen{{20, 4}, {10, 3}}));

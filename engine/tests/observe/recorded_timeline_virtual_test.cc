@@ -11,7 +11,7 @@
 #include "driver/session_runs.h"
 #include "observe/recorded_timeline.h"
 
-/// What sessions on virtual cores tell of what happened.
+/// The timelines of sessions on virtual cores.
 namespace heddle {
 namespace {
 
@@ -48,7 +48,7 @@ TEST(RecordedTimeline, DoesNotChangeTheRun) {
   }
 }
 
-/// Follows the events of each core, and fails where one can't come after the other.
+/// Follows the events of each core, and fails if one can't come after the other.
 class Follower {
  public:
   void follow(const Json& event) {
@@ -72,7 +72,7 @@ class Follower {
       here.access = false;
     } else if (what == "wait") {
       ASSERT_TRUE(here.attempt && !here.wait) << event;
-      ASSERT_NE(event.at(3), core) << "nobody waits for itself";
+      ASSERT_NE(event.at(3), core) << "no core waits for itself";
       here.wait = true;
     } else if (what == "wait_end" || what == "wait_skipped") {
       ASSERT_TRUE(here.wait) << event;
@@ -139,7 +139,7 @@ TEST(RecordedTimeline, SaysHowMuchItHasLeftOut) {
   EXPECT_EQ(some.at("events").size(), 1000U);
   for (std::size_t at = 0; at < 1000; ++at) {
     const Json& event = some.at("events").at(at);
-    // A spin that went on when there was no more room is as long as it was then.
+    // A spin that continued when the limit was reached keeps its length at that time.
     if (event.at(2) != "spun") {
       EXPECT_EQ(event, all.at("events").at(at));
     }

@@ -24,7 +24,7 @@
 #include "storage/storage.h"
 #include "storage/table.h"
 
-/// What a run's transactions asked for, as it is written down while they run.
+/// The accesses of a run's transactions, as recorded while they run.
 namespace heddle {
 namespace {
 
@@ -44,7 +44,7 @@ Accesses accesses_of(const TraceLog& log) {
   return all;
 }
 
-/// Of transactions that pass no hints and are not drawn.
+/// For transactions that pass no hints and are not drawn.
 class NoInputs final : public Inputs {
  public:
   [[nodiscard]] std::size_t input_bytes() const override { return 0; }
@@ -69,7 +69,7 @@ class TraceOfOneWorker : public testing::Test {
     storage.boundary(0, M::now());
   }
 
-  /// @param times that the procedure is run within the attempt
+  /// @param times number of runs of the procedure within the attempt
   Outcome attempt(int type, const std::function<Outcome(Traced&)>& body, int times = 1) {
     txn.begin();
     observer->begin(type, false);
@@ -88,7 +88,7 @@ class TraceOfOneWorker : public testing::Test {
     return attempt_to_commit<M>(txn, procedure, on_end).outcome;
   }
 
-  /// Reads row 20 with access 5, and ends as told.
+  /// Reads row 20 with access 5, and returns `outcome`.
   Outcome read_and_end(int type, Outcome outcome) {
     return attempt(type, [&](Traced& traced) {
       (void)traced.read(5, rows, make_key(20));
@@ -110,7 +110,8 @@ TEST_F(TraceOfOneWorker, HasEveryAccessInTheOrderInWhichTheProcedureMadeIt) {
   const Outcome outcome = attempt(3, [&](Traced& traced) {
     const auto row = traced.read(7, rows, make_key(10));
     EXPECT_TRUE(traced.update(8, rows, row, [](Value& value) { ++value.number; }));
-    EXPECT_FALSE(traced.read(9, rows, make_key(11))) << "a row that is not there is asked for too";
+    EXPECT_FALSE(traced.read(9, rows, make_key(11)))
+        << "an access to a missing row is recorded too";
     EXPECT_TRUE(traced.insert(10, rows, make_key(12), {12}));
     EXPECT_TRUE(traced.scan(11, rows, make_key(15), make_key(40), Order::ascending, 0,
                             [](const Key1&, const auto&) { return true; }));
@@ -157,7 +158,7 @@ TEST_F(TraceOfOneWorker, HasATransactionOnceHoweverOftenItIsTried) {
       << "it began with its first attempt";
 }
 
-TEST_F(TraceOfOneWorker, AProcedureRunAgainWithinItsAttemptBeginsAnew) {
+TEST_F(TraceOfOneWorker, AProcedureRunAgainWithinItsAttemptStartsOver) {
   const auto body = [&](Traced& traced) {
     (void)traced.read(5, rows, make_key(20));
     return Outcome::commit;
@@ -181,12 +182,12 @@ Result run(Session& session, const session_runs::Way& way, std::size_t bytes) {
   return session_runs::run_until(session_runs::has_commits, session, options);
 }
 
-/// The trace and the result are two accounts of one run.
+/// The trace and the result are independent accounts of one run.
 void expect_to_add_up(const Result& result, const Signature& signature) {
   ASSERT_NE(result.trace, nullptr);
   std::map<std::size_t, std::uint64_t> commits;
   std::map<std::size_t, std::uint64_t> rollbacks;
-  std::size_t hints = 0;  // of all: a worker may get no time on a machine with other things to do
+  std::size_t hints = 0;  // of all: a worker may get no processor time on a busy machine
   for (const TraceLog& log : result.trace->logs()) {
     std::size_t access = 0;
     std::size_t hint = 0;
@@ -206,8 +207,8 @@ void expect_to_add_up(const Result& result, const Signature& signature) {
         ASSERT_EQ(signature.type_of(log.hints[hint].state), one.type);
       }
     }
-    EXPECT_EQ(access, log.accesses.size()) << "accesses of nobody";
-    EXPECT_EQ(hint, log.hints.size()) << "hints of nobody";
+    EXPECT_EQ(access, log.accesses.size()) << "accesses of no transaction";
+    EXPECT_EQ(hint, log.hints.size()) << "hints of no transaction";
     hints += hint;
   }
   EXPECT_GT(hints, 0U);
@@ -238,7 +239,7 @@ TEST(RecordedTrace, EndsTheRunWhenItIsFull) {
   expect_to_add_up(result, session->signature());
 }
 
-TEST(RecordedTrace, IsOfRealCoresAndOfNothingElseBesides) {
+TEST(RecordedTrace, IsOfRealCoresAndExcludesAHistory) {
   RunOptions options;
   options.trace_bytes = 1 << 20;
 #if !defined(__SANITIZE_THREAD__)  // no sessions on virtual cores in this build

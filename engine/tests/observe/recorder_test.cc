@@ -19,8 +19,8 @@
 #include "storage/storage.h"
 #include "storage/table.h"
 
-/// What is written down of single transactions, and what a protocol that lies to its procedures is
-/// caught at while it does.
+/// The records of single transactions, and how a protocol that returns wrong results to its
+/// procedures is detected.
 namespace heddle::check {
 namespace {
 
@@ -34,15 +34,15 @@ using Silo = SiloTransaction<M>;
 
 Key1 key(std::uint64_t number) { return make_key(number); }
 
-/// Passes everything on, and lies where the test says so.
+/// Forwards everything, and returns wrong results where the test says so.
 class Liar final : public AnyTransaction<M> {
  public:
   explicit Liar(Silo& txn) : txn_(txn) {}
 
   std::optional<std::uint64_t> hidden = std::nullopt;   ///< scans leave this row out
-  std::optional<Value> shown = std::nullopt;            ///< this is what every read gives
+  std::optional<Value> shown = std::nullopt;            ///< every read returns this
   std::optional<std::uint64_t> deleted = std::nullopt;  ///< scans show this row, deleted or not
-  bool inserts = true;                                  ///< else it only says so
+  bool inserts = true;                                  ///< else it only reports success
 
   Row<std::byte> read(AccessId state, TableBase<M>& table, const std::uint64_t* at,
                       std::uint32_t bytes, Record<M>* found) override {
@@ -106,7 +106,7 @@ class OfOneTransaction : public testing::Test {
     storage.boundary(0, M::now());
   }
 
-  /// Runs it in one attempt, of which the recorder sees what the liar shows.
+  /// Runs it in one attempt, of which the recorder sees what the liar returns.
   Outcome run(const std::function<Outcome(Recorded&)>& body) {
     txn.begin();
     recorder.begin(0, false);
@@ -270,7 +270,7 @@ TEST_F(OfOneTransaction, AnInsertThatOnlySaysSoIsCaught) {
   EXPECT_EQ(faults(), Faults{Fault::lost_write});
 }
 
-/// More operations than a chunk of the log holds, and the log taken back across its chunks.
+/// More operations than fit a chunk of the log, and the log truncated across its chunks.
 TEST_F(OfOneTransaction, LongOnesGoAcrossChunks) {
   constexpr std::size_t kReads = 3 * Chunked<Operation>::kChunk + 5;
   const auto read_on = [&](Outcome outcome) {

@@ -15,7 +15,7 @@ namespace {
 
 using M = ThreadsMachine;
 
-/// Sets are filled with records of this pool; what else an access holds does not matter here.
+/// Sets are filled with records of this pool; the other fields of an access do not matter here.
 class AccessSetOf : public testing::Test {
  protected:
   static constexpr std::size_t kMany = 5000;
@@ -58,7 +58,7 @@ TEST_F(AccessSetOf, AnySizeFindsExactlyWhatWasAdded) {
   }
 }
 
-/// A table that is not cleared must not remember.
+/// A table that is not cleared must not return old entries.
 TEST_F(AccessSetOf, EarlierTransactionsIsForgotten) {
   for (std::size_t round = 0; round < 2000; ++round) {
     const std::size_t size = round % 7 * 17;

@@ -9,7 +9,7 @@
 #include "protocol/policy.h"
 #include "tables.h"
 
-/// What the executor is spared: derived from where a type's publication points are.
+/// Work that the executor avoids: derived from a type's publication points.
 namespace heddle {
 namespace {
 

@@ -9,8 +9,8 @@
 #include "storage/epochs.h"
 #include "storage/tid.h"
 
-/// What counters do where they run out (docs/counters.md): they wait, abort or start over, and none
-/// carries into what stands next to it.
+/// The behaviour of exhausted counters (docs/counters.md): they wait, abort or start over, and none
+/// carries into its neighbour.
 namespace heddle {
 namespace {
 
@@ -30,7 +30,7 @@ TEST(EpochsEnd, LastEpochIsNotLeft) {
   EXPECT_EQ(epochs.reclaimable(), 2U) << "as if a worker held the epoch back";
 }
 
-TEST(EpochsEnd, LastEpochFitsATidWordWithRoomForTimestamps) {
+TEST(EpochsEnd, LastEpochAndItsTimestampsFitATidWord) {
   const std::uint64_t after = tid::first_of_epoch(tid::kLastEpoch + 1);
   EXPECT_EQ(tid::epoch(after), tid::kLastEpoch + 1);
   EXPECT_GT(after, tid::first_of_epoch(tid::kLastEpoch));
@@ -166,14 +166,14 @@ TEST(IncarnationsEnd, OutcomeIsRememberedOrCountsAsAborted) {
   }
 }
 
-TEST(ProgressEnd, StaysAtTheLastNumberThereIsRoomFor) {
+TEST(ProgressEnd, SaturatesAtTheGreatestNumber) {
   constexpr std::uint32_t kMost = (1U << 23) - 1;
   TransactionContext<M> context;
   const std::uint64_t incarnation = context.incarnation();
   context.announce(kMost + 5);
   EXPECT_EQ(context.incarnation(), incarnation);
   EXPECT_EQ(context.progress(), kMost);
-  EXPECT_FALSE(context.reached(incarnation, kMost + 1)) << "who waits for more waits for the end";
+  EXPECT_FALSE(context.reached(incarnation, kMost + 1)) << "a wait for more is a wait for the end";
   context.finish(1);
   EXPECT_TRUE(context.reached(incarnation, kMost + 1));
 }

@@ -29,7 +29,7 @@ namespace heddle::test {
 
 using M = ThreadsMachine;
 
-/// Whether `condition()` comes true, other threads willing; it takes seconds to give up.
+/// Whether `condition()` becomes true in other threads; gives up after some seconds.
 template <class F>
 bool eventually(F condition) {
   constexpr std::chrono::seconds kPatience{5};
@@ -77,7 +77,7 @@ class Database {
     return {number * 100, number, number};
   }
 
-  /// A record as the index has it, committed or not; nullptr where it has none.
+  /// A record as the index has it, committed or not; nullptr if there is none.
   template <class T>
   static Record<M>* record(T& table, std::uint64_t key) {
     NodeVersion<M> seen;
@@ -91,22 +91,22 @@ class Database {
     return row == nullptr ? std::nullopt : std::optional(row->first);
   }
 
-  /// A clock that stands still: epochs move only when a test moves them.
+  /// A clock that stands still: epochs advance only when a test advances them.
   static constexpr M::Ticks kStill = 0;
 
-  /// Moves the epoch on by `count` and leaves every worker outside.
+  /// Advances the epoch by `count` and leaves every worker outside.
   void pass_epochs(std::uint64_t count) {
     for (int worker = 0; worker < kWorkers; ++worker) storage.leave(worker);
     for (std::uint64_t i = 0; i < count; ++i) storage.epochs().advance(kStill);
   }
 
-  /// Frees all that is no longer in use. Every worker leaves.
+  /// Frees everything that is no longer in use. Every worker leaves.
   void drain() {
     for (int worker = 0; worker < kWorkers; ++worker) storage.leave(worker);
     storage.drain();
   }
 
-  /// A boundary of every worker, none of which runs a transaction: what has come due is reclaimed.
+  /// A boundary of every worker, none of which runs a transaction: reclaims what is due.
   void pass_boundaries() {
     for (int worker = 0; worker < kWorkers; ++worker) storage.boundary(worker, kStill);
     for (int worker = 0; worker < kWorkers; ++worker) storage.leave(worker);
@@ -117,7 +117,7 @@ class Database {
   HashedTable points{storage, "POINTS", 64};
 };
 
-/// The states a transaction driven by hand acts at, unless told otherwise.
+/// The states of a transaction driven by hand, by default.
 struct HandStates {
   AccessId read = kNoState;
   AccessId update = kNoState;
@@ -126,7 +126,7 @@ struct HandStates {
   AccessId scan = kNoState;
 };
 
-/// A transaction driven by hand: one access a call, on one table.
+/// A transaction driven by hand: one access per call, on one table.
 template <class Txn, class T>
 class Hand {
  public:
@@ -135,7 +135,7 @@ class Hand {
 
   Txn& txn() const { return *txn_; }
   [[nodiscard]] AbortReason reason() const { return txn_->reason(); }
-  /// What a procedure would return now that an access gave nothing.
+  /// The outcome of a procedure after an access that returned nothing.
   [[nodiscard]] Outcome stop() const { return txn_->stop(); }
 
   /// The same transaction at other states.
@@ -146,13 +146,13 @@ class Hand {
     return {*txn_, table, states_};
   }
 
-  /// The row's first column; nothing if there is no such row or the transaction must stop.
+  /// The row's first column; nothing if the row does not exist or the transaction must stop.
   std::optional<std::int64_t> read(std::uint64_t key) const {
     const auto row = txn_->read(states_.read, *table_, make_key(key));
     return row ? std::optional(row->first) : std::nullopt;
   }
 
-  /// As read(), looking at the first column only.
+  /// As read(), for the first column only.
   std::optional<std::int64_t> read_narrow(std::uint64_t key) const {
     const auto row = txn_->template read<OneColumn>(states_.read, *table_, make_key(key));
     return row ? std::optional(row->first) : std::nullopt;
@@ -181,7 +181,7 @@ class Hand {
     return row && txn_->remove(states_.remove, *table_, row);
   }
 
-  /// The keys in [lo, hi], in the order asked for.
+  /// The keys in [lo, hi], in the given order.
   std::vector<std::uint64_t> scan(std::uint64_t lo, std::uint64_t hi,
                                   Order order = Order::ascending, std::uint32_t limit = 0) const {
     std::vector<std::uint64_t> keys;
@@ -208,7 +208,7 @@ class Hand {
 };
 
 /// The accesses of each transaction type in tests of policies, all of them on ROWS. The later ones
-/// are there to be given other actions than the first, and to be waited for.
+/// can be given other actions than the first, and can be waited for.
 enum HandAccess : std::uint16_t {
   kRead,
   kUpdate,
@@ -262,7 +262,8 @@ inline HandStates later_states(HandType type) {
           .scan = hand_state(type, kScan)};
 }
 
-/// A policy for these types, in words. It starts as Silo's: clean, private, never waiting.
+/// A policy for these types, set in terms of states. It starts as Silo's: clean, private, never
+/// waiting.
 class PolicyInWords {
  public:
   PolicyInWords() {
@@ -327,7 +328,7 @@ class PolicyHands {
     return hand.write(key, value) && hand.commit();
   }
 
-  /// Runs a procedure as the executor does: again from the last point while that may help.
+  /// Runs a procedure as the executor does: again from the last point as long as that may help.
   template <class F>
   static Outcome run(const PolicyHand& hand, F procedure) {
     Outcome outcome = procedure();
@@ -340,16 +341,16 @@ class PolicyHands {
   [[nodiscard]] std::uint64_t waits_for(int worker) const {
     return runtime.contexts[worker].waits_for.load(std::memory_order_acquire);
   }
-  /// Returns once the worker, in another thread, waits for somebody.
+  /// Returns once the worker, in another thread, waits for a transaction.
   void await_waiting(int worker) const {
     EXPECT_TRUE(eventually([&] { return waits_for(worker) != 0; })) << "worker " << worker;
   }
 
-  /// No wait lasts from here on: whoever would have had to wait is stopped instead, so that one
-  /// thread can see that it would have.
+  /// No wait lasts from here on: a worker that would have to wait is stopped instead, so that one
+  /// thread can observe the wait.
   void forbid_waiting() { stop.store(1, std::memory_order_relaxed); }
 
-  /// Whether the access lists have an entry where the record's would be.
+  /// Whether the access list for the record has an entry.
   [[nodiscard]] bool listed(std::uint64_t key) {
     return !runtime.lists.bucket(Database::record(db.rows, key)).empty();
   }

@@ -25,7 +25,7 @@ constexpr auto kWaitDie = ConflictRule::wait_die;
 constexpr auto kNoWait = ConflictRule::no_wait;
 
 enum class Mode : bool { shared, exclusive };
-/// Whether the record comes after all its transaction holds.
+/// Whether the record comes after all records that its transaction holds.
 enum class Place : bool { unordered, ordered };
 
 enum class Answer { granted, waits, dies };
@@ -71,7 +71,7 @@ class Locks : public testing::Test {
       owners_[static_cast<std::size_t>(owner)].worker = owner;
     }
   }
-  ~Locks() override { stop_.store(1, std::memory_order_relaxed); }  // for whoever still waits
+  ~Locks() override { stop_.store(1, std::memory_order_relaxed); }  // for requests that still wait
 
   LockRequest<M> request(int owner, int record, Mode mode) {
     LockRequest<M> made;
@@ -99,8 +99,8 @@ class Locks : public testing::Test {
                                  [this, &held] { return table_.upgrade(held, kWaitDie); });
   }
 
-  /// What a request is answered with, nobody being given the time to release anything. Unless
-  /// granted it leaves nothing behind. Not while another waits: it would be stopped as well.
+  /// The answer to a request if no other transaction releases anything. Unless granted it leaves
+  /// nothing behind. Not while another waits: it would be stopped as well.
   Answer ask(int owner, int record, Mode mode, Place place = Place::unordered,
              ConflictRule rule = kWaitDie) {
     LockRequest<M>& asked = held_.emplace_back(request(owner, record, mode));
@@ -114,7 +114,7 @@ class Locks : public testing::Test {
   Answer answer(int owner, F asks) {
     M::Ticks& waited = owners_[static_cast<std::size_t>(owner)].waited;
     waited = 0;
-    stop_.store(1, std::memory_order_relaxed);  // whoever waits is stopped
+    stop_.store(1, std::memory_order_relaxed);  // a waiting request is stopped
     const bool granted = asks();
     stop_.store(0, std::memory_order_relaxed);
     if (granted) return Answer::granted;
@@ -130,7 +130,7 @@ class Locks : public testing::Test {
   std::array<LockOwner<M>, kOwners> owners_;
   std::array<Record<M>, 4> records_;
   std::deque<LockRequest<M>> held_;
-  std::deque<InThread> threads_;  // last: they end before what they use
+  std::deque<InThread> threads_;  // last: they end before the members that they use are destroyed
 };
 
 TEST_F(Locks, SharedGoesWithSharedOnly) {
@@ -160,7 +160,7 @@ TEST_F(Locks, ReleasedLockCanBeTaken) {
   EXPECT_EQ(ask(1, 0, Mode::exclusive), Answer::granted);
 }
 
-// ---- who may wait -------------------------------------------------------------------------------
+// ---- which requests may wait --------------------------------------------------------------------
 
 TEST_F(Locks, OlderWaitsAndYoungerDies) {
   hold(2, 0, Mode::exclusive);
@@ -178,7 +178,7 @@ TEST_F(Locks, WaitsOnlyIfOlderThanEveryHolder) {
 }
 
 /// Of two that began at once, the lower worker is the older.
-TEST_F(Locks, EqualAgesAreTold) {
+TEST_F(Locks, EqualAgesAreOrderedByWorker) {
   LockRequest<M>& held = hold(2, 0, Mode::exclusive);
   for (const int owner : {1, 3}) {
     LockRequest<M> asked = request(owner, 0, Mode::exclusive);
@@ -204,7 +204,7 @@ TEST_F(Locks, NoWaitNeverWaits) {
   EXPECT_EQ(ask(1, 2, Mode::exclusive, Place::unordered, kNoWait), Answer::granted);
 }
 
-/// A request that was stopped while it waited has left: it stands in nobody's way.
+/// A request that was stopped while it waited has left: it blocks no other.
 TEST_F(Locks, StoppedRequestLeavesTheTable) {
   LockRequest<M>& held = hold(1, 0, Mode::shared);
   ASSERT_EQ(ask(0, 0, Mode::exclusive), Answer::waits);
@@ -215,7 +215,7 @@ TEST_F(Locks, StoppedRequestLeavesTheTable) {
   EXPECT_EQ(ask(2, 0, Mode::exclusive), Answer::granted);
 }
 
-// ---- who is granted, and when -------------------------------------------------------------------
+// ---- the order of grants ------------------------------------------------------------------------
 
 TEST_F(Locks, GrantedInTheOrderAskedFor) {
   LockRequest<M>& held = hold(4, 0, Mode::shared);
@@ -225,7 +225,7 @@ TEST_F(Locks, GrantedInTheOrderAskedFor) {
   LockRequest<M> third = request(0, 0, Mode::shared);
   InThread& exclusive = start(first);
   ASSERT_EQ(exclusive.answer(), Answer::waits);
-  // They could join the holders, but would starve the one that waits.
+  // They could join the holders, but would starve the waiting one.
   InThread& shared = start(second);
   InThread& also_shared = start(third);
   ASSERT_EQ(shared.answer(), Answer::waits);
@@ -238,11 +238,11 @@ TEST_F(Locks, GrantedInTheOrderAskedFor) {
   EXPECT_FALSE(second.granted || third.granted);
   table_.release(first);
   EXPECT_TRUE(shared.granted());
-  EXPECT_TRUE(also_shared.granted()) << "all who can are granted at once";
+  EXPECT_TRUE(also_shared.granted()) << "all compatible requests are granted at once";
   EXPECT_GT(owners_[0].waited, 0U);
 }
 
-/// Younger than one that waits: waiting for it would break the rule.
+/// Younger than a waiting one: waiting for it would violate the rule.
 TEST_F(Locks, WaitingRequestsCountAsWell) {
   LockRequest<M>& held = hold(4, 0, Mode::shared);
   LockRequest<M> waits = request(1, 0, Mode::exclusive);
@@ -295,7 +295,7 @@ TEST_F(Locks, UpgradeIsGrantedWhenTheOthersAreGone) {
   EXPECT_EQ(ask(3, 0, Mode::shared), Answer::dies);
 }
 
-/// While it waits it holds its shared lock: who read the row must find it as it was.
+/// While it waits it holds its shared lock: the row that was read must not change.
 TEST_F(Locks, UpgradeThatWaitsKeepsItsSharedLock) {
   LockRequest<M>& old = hold(0, 0, Mode::shared);
   LockRequest<M>& young = hold(2, 0, Mode::shared);
@@ -322,7 +322,7 @@ TEST_F(Locks, UpgradeDoesNotPassRequestsThatWait) {
 // ---- deadlocks ----------------------------------------------------------------------------------
 
 /// An old transaction that waits out of order, for a young one that waits in order for it, would
-/// wait for ever. Neither rule alone forbids that; so of the two kinds of wait the second dies.
+/// wait forever. Neither rule alone forbids that; so of the two kinds of wait the second dies.
 TEST_F(Locks, TwoKindsOfWaitsNeverCoexist) {
   LockRequest<M>& held = hold(1, 0, Mode::exclusive);
   LockRequest<M>& other = hold(4, 1, Mode::exclusive);
@@ -395,7 +395,7 @@ constexpr int kRounds = 3000;
 #endif
 
 /// Transactions that lock some of four records, in order or out of it, shared, exclusive, upgraded:
-/// all end, and nobody is ever let in with an exclusive holder.
+/// all end, and no lock is ever granted while another has an exclusive one.
 class LockStress : public Locks {
  protected:
   static constexpr int kThreads = 4;
@@ -456,7 +456,7 @@ class LockStress : public Locks {
     return alive;
   }
 
-  /// Plain memory: that the locks order these accesses is what is tested.
+  /// Plain memory: the test is that the locks order these accesses.
   void visit(const LockRequest<M>& held) {
     const auto at = static_cast<std::size_t>(held.record - records_.data());
     if (held.exclusive) {

@@ -22,7 +22,7 @@ using test::kWriter;
 using test::M;
 using Hand = test::Hand<MultiversionTransaction<M, ExpectedWrites<M>>, test::OrderedTable>;
 
-/// Transactions of which something is expected, driven by hand.
+/// Transactions with expected writes, driven by hand.
 class ScheduledHands {
  public:
   ScheduledHands()
@@ -70,7 +70,7 @@ TEST(MvSchedO, ALaterReadWaitsForAnExpectedWriteAndSeesIt) {
   std::optional<std::int64_t> value;
   std::thread reads = hands.reads(second, 10, value);
   EXPECT_TRUE(hands.waits(1, 0));
-  EXPECT_TRUE(first.write(10, 1)) << "nobody has read it meanwhile";
+  EXPECT_TRUE(first.write(10, 1)) << "no other transaction has read it meanwhile";
   reads.join();
   EXPECT_EQ(value, 1) << "before it is committed";
   EXPECT_TRUE(second.write(10, 2));
@@ -78,7 +78,7 @@ TEST(MvSchedO, ALaterReadWaitsForAnExpectedWriteAndSeesIt) {
   EXPECT_TRUE(second.commit());
 }
 
-TEST(MvSchedO, NobodyWaitsForThoseWhoComeLater) {
+TEST(MvSchedO, NoneWaitsForLaterTransactions) {
   ScheduledHands hands;
   const Hand first = hands.begin(0);
   const Hand second = hands.begin(1, {10});

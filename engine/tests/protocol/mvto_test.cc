@@ -38,7 +38,7 @@ class MvtoHands {
     }
   }
 
-  /// Of two transactions the one that began first comes first.
+  /// Of two transactions the one that began first is the earlier.
   Hand begin(int worker) {
     MultiversionTransaction<M>& txn = txns_[static_cast<std::size_t>(worker)];
     db.storage.boundary(worker, Database::kStill);
@@ -46,7 +46,7 @@ class MvtoHands {
     return {txn, db.rows, hand_states(kWriter)};
   }
 
-  /// From here on whoever would wait is stopped instead.
+  /// From here on a worker that would wait is stopped instead.
   void forbid_waiting() { stop.store(1, std::memory_order_relaxed); }
   MultiversionRuntime<M>& runtime() { return runtime_; }
 
@@ -138,7 +138,7 @@ TEST(Mvto, ColumnsThatAWriteLeavesAloneComeFromTheVersionBefore) {
   EXPECT_TRUE(first.commit() && second.commit() && third.commit());
 }
 
-// ---- what is refused ----------------------------------------------------------------------------
+// ---- refused writes -----------------------------------------------------------------------------
 
 TEST(Mvto, AWriteIsRefusedOnceALaterTransactionHasRead) {
   MvtoHands hands;
@@ -162,7 +162,7 @@ TEST(Mvto, ASecondWriteIsRefusedOnceTheFirstHasBeenRead) {
   EXPECT_EQ(reader.read(10), 1);
   EXPECT_FALSE(writer.write(10, 2));
   writer.abort();
-  EXPECT_FALSE(reader.commit()) << "it has read what nobody committed";
+  EXPECT_FALSE(reader.commit()) << "it has read a version that was not committed";
 }
 
 TEST(Mvto, AnInsertIsRefusedOnceALaterTransactionHasMissedTheRow) {
@@ -333,9 +333,9 @@ TEST(Mvto, ARowInsertedAndDeletedAgainLeavesNothing) {
   EXPECT_EQ(Database::record(hands.db.rows, 15), nullptr);
 }
 
-// ---- memory, and those who never get through ----------------------------------------------------
+// ---- memory, and transactions that keep aborting ------------------------------------------------
 
-TEST(Mvto, VersionsThatNobodyCanReadAreFreed) {
+TEST(Mvto, UnreachableVersionsAreFreed) {
   MvtoHands hands;
   std::int64_t settled = 0;
   for (int round = 0; round < 200; ++round) {
@@ -348,7 +348,7 @@ TEST(Mvto, VersionsThatNobodyCanReadAreFreed) {
   EXPECT_LE(hands.db.storage.live_bytes(), settled);
 }
 
-TEST(Mvto, VersionsStayWhileSomebodyMayReadThem) {
+TEST(Mvto, VersionsStayWhileTheyMayBeRead) {
   MvtoHands hands;
   const Hand reader = hands.begin(0);
   for (int round = 0; round < 100; ++round) {
@@ -359,7 +359,7 @@ TEST(Mvto, VersionsStayWhileSomebodyMayReadThem) {
   EXPECT_TRUE(reader.commit());
 }
 
-TEST(Mvto, NobodyBeginsWhileATransactionGoesAlone) {
+TEST(Mvto, NoneBeginsWhileATransactionRunsAlone) {
   MvtoHands hands;
   ASSERT_TRUE(hands.runtime().go_alone(0));
   EXPECT_FALSE(hands.runtime().go_alone(1)) << "one at a time";

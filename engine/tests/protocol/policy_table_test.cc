@@ -35,7 +35,7 @@ using test::PolicyInWords;
 using Keys = std::vector<std::uint64_t>;
 using Hand = PolicyHands::PolicyHand;
 
-/// Long enough for a thread that should be waiting to give itself away if it isn't.
+/// Long enough for a thread that should wait to be seen if it does not.
 constexpr std::chrono::milliseconds kAMoment{5};
 
 /// Writers publish all they write; readers read dirty.
@@ -46,7 +46,7 @@ PolicyInWords dirty_reads_of_published_writes() {
   return words;
 }
 
-// ---- what is visible ----------------------------------------------------------------------------
+// ---- visibility ---------------------------------------------------------------------------------
 
 TEST(PolicyVisibility, CleanReadIgnoresAPublishedWrite) {
   PolicyHands hands(dirty_reads_of_published_writes());
@@ -64,7 +64,7 @@ TEST(PolicyVisibility, DirtyReadSeesAPublishedWrite) {
   ASSERT_TRUE(writer.write(10, 1));
   const Hand reader = hands.begin(1, kReader);
   EXPECT_EQ(reader.read(10), 1);
-  EXPECT_EQ(reader.read(20), 2000) << "nobody wrote this one";
+  EXPECT_EQ(reader.read(20), 2000) << "this one was not written";
   ASSERT_TRUE(writer.commit());
   EXPECT_TRUE(reader.commit());
 }
@@ -163,8 +163,8 @@ TEST(PolicyVisibility, PublishedDeleteIsReadDirty) {
   EXPECT_TRUE(reader.commit());
 }
 
-/// What a deletion leaves can be unlinked at once; whoever read it dirty looks for a record that is
-/// gone, and has to run again.
+/// A deleted record can be unlinked at once; its dirty reader searches for a record that is gone,
+/// and has to run again.
 TEST(PolicyVisibility, DeleteReadDirtyCannotBeOutlived) {
   PolicyHands hands(dirty_reads_of_published_writes());
   const Hand writer = hands.begin(0, kWriter);
@@ -207,7 +207,7 @@ TEST(PolicyVisibility, NarrowDirtyReadIsWidenedFromTheSameVersion) {
   EXPECT_TRUE(reader.commit());
 }
 
-/// The rest of a row read dirty is not known to be of the same version.
+/// The remaining columns of a row read dirty may be of another version.
 TEST(PolicyVisibility, NarrowDirtyReadIsNotWidenedFromAnother) {
   enum class Meanwhile { never_wide, written_again, committed };
   for (const auto meanwhile :
@@ -230,7 +230,7 @@ TEST(PolicyVisibility, NarrowDirtyReadIsNotWidenedFromAnother) {
   }
 }
 
-// ---- in which order they commit -----------------------------------------------------------------
+// ---- commit order -------------------------------------------------------------------------------
 
 TEST(PolicyCommit, ReaderOfADirtyVersionWaitsForItsWriter) {
   PolicyHands hands(dirty_reads_of_published_writes());
@@ -289,7 +289,7 @@ TEST(PolicyCommit, ReaderOfAnInsertAbortsWithItsWriter) {
 
 /// Polyjuice §4.4: uncommitted versions have an identity of their own.
 TEST(PolicyCommit, ReaderAbortsIfItsWriterWritesAgain) {
-  for (const std::int64_t second_value : {2, 1}) {  // that the values are equal doesn't help
+  for (const std::int64_t second_value : {2, 1}) {  // equal values don't help
     PolicyHands hands(dirty_reads_of_published_writes());
     const Hand writer = hands.begin(0, kWriter);
     ASSERT_TRUE(writer.write(10, 1));
@@ -305,9 +305,9 @@ TEST(PolicyCommit, ReaderAbortsIfItsWriterWritesAgain) {
   }
 }
 
-/// What a writer inserts and deletes again is a version too: two workers may commit under one
-/// number, so a record left without one could be given the number by another, and with it the
-/// reader.
+/// A row that a writer inserts and deletes again has a version too. Two workers may commit under
+/// one number, so a record left without a version could be given that number by another worker, and
+/// the reader would accept it.
 TEST(PolicyCommit, ReaderAbortsIfItsWriterLeavesNothing) {
   for (const bool snapshots : {false, true}) {
     PolicyHands hands(dirty_reads_of_published_writes());
@@ -344,7 +344,7 @@ TEST(PolicyCommit, ReaderAbortsIfItsVersionWasOverwritten) {
   EXPECT_FALSE(reader.commit());
 }
 
-/// A version that was written too often to be told from the next is not read dirty.
+/// A version that was written too often to be distinguished from the next is not read dirty.
 TEST(PolicyCommit, VersionsOfUnknownIdentityAreNotReadDirty) {
   PolicyHands hands(dirty_reads_of_published_writes());
   const Hand writer = hands.begin(0, kWriter);
@@ -387,8 +387,8 @@ TEST(PolicyCommit, OwnReadBeforeAWriteIsNoDependency) {
   EXPECT_TRUE(writer.commit());
 }
 
-/// A clean read comes before every visible write, a dirty one after the write it read: so only the
-/// dirty reader is waited for by the next writer.
+/// A clean read comes before every visible write, a dirty one after the write it read: so the next
+/// writer waits only for the dirty reader.
 TEST(PolicyCommit, NextWriterWaitsForDirtyReadersOnly) {
   PolicyInWords words = dirty_reads_of_published_writes().reads_dirty(kWriter);
   words.validates(kReader, test::kRead).validates(kThird, test::kRead);
@@ -460,13 +460,13 @@ TEST(PolicyRetry, EarlyValidationFailsIfARecordReadHasChanged) {
   EXPECT_EQ(reader.stop(), Outcome::abort);
   EXPECT_EQ(reader.reason(), AbortReason::early_validation);
   EXPECT_EQ(reader.txn().reason_state(), hand_state(kReader, kReadLater));
-  EXPECT_EQ(reader.read(30), std::nullopt) << "nothing is done until it has gone back";
+  EXPECT_EQ(reader.read(30), std::nullopt) << "nothing happens until the retry";
   EXPECT_FALSE(reader.txn().update(kNoState, hands.db.rows, row, [](test::Columns&) {}));
   EXPECT_FALSE(reader.at({}).insert(15, 1));
   reader.abort();
 }
 
-/// The validated prefix is served from the log, the rest is read anew.
+/// The validated prefix is served from the log, the rest is read again.
 TEST(PolicyRetry, ReplaysExactlyTheValidatedPrefix) {
   PolicyHands hands(validating_reader());
   const Hand reader = hands.begin(1, kReader);
@@ -537,7 +537,7 @@ TEST(PolicyRetry, MissesAndScansAreReplayedToo) {
                                           [&](const Key1& key, const Row<test::Columns>& row) {
                                             scanned.push_back(key.words[0]);
                                             values.push_back(row->first);
-                                            return key.words[0] != 50;  // the visitor's own end
+                                            return key.words[0] != 50;  // the visitor ends the scan
                                           });
                   (void)reader.at(validated_read()).read(20);
                   (void)reader.read(30);
@@ -556,7 +556,7 @@ TEST(PolicyRetry, MissesAndScansAreReplayedToo) {
   EXPECT_FALSE(reader.commit());
 }
 
-/// Own writes after the point are undone; those before it stand, and are not made twice.
+/// Own writes after the point are undone; those before it stay, and are not made twice.
 TEST(PolicyRetry, OwnWritesGoBackToThePoint) {
   PolicyHands hands(validating_reader());
   const Hand reader = hands.begin(1, kReader);
@@ -573,7 +573,7 @@ TEST(PolicyRetry, OwnWritesGoBackToThePoint) {
                     EXPECT_TRUE(reader.write(10, 2) &&
                                 reader.write(10, 3));  // written before the point as well
                     EXPECT_TRUE(reader.write(20, 2) && reader.remove(60));  // read before the point
-                    EXPECT_TRUE(reader.remove(50));                         // met after the point
+                    EXPECT_TRUE(reader.remove(50));  // reached after the point
                     EXPECT_TRUE(reader.insert(15, 2));
                     EXPECT_EQ(reader.read(30), 3000);
                     EXPECT_TRUE(hands.overwrite(0, kThird, 30, 3));
@@ -624,7 +624,8 @@ TEST(PolicyRetry, WritesBetweenTwoPointsStand) {
   EXPECT_EQ(Database::committed(hands.db.rows, 10), 1);
 }
 
-/// What the first run was still to publish, the second does not, unless it writes it again.
+/// Writes that the first run was still to publish are not published by the second, unless it makes
+/// them again.
 TEST(PolicyRetry, WritesToBePublishedGoBackToThePoint) {
   PolicyInWords words = validating_reader();
   words.publishes(kReader, kUpdateLater);
@@ -726,7 +727,8 @@ TEST(PolicyRetry, RangeThatIsNotScannedAgainIsForgotten) {
   EXPECT_TRUE(reader.commit());
 }
 
-/// A scan that is the point itself is part of the prefix: its range must still hold at the commit.
+/// A scan that is the point itself is part of the prefix: its range must still be valid at the
+/// commit.
 TEST(PolicyRetry, NodeSetOfAScanThatIsThePointIsKept) {
   PolicyInWords words = validating_reader();
   words.validates(kReader, kScan);
@@ -816,7 +818,7 @@ TEST(PolicyRetry, DirtyReadOfAnAbortedWriterFailsEarly) {
   EXPECT_TRUE(reader.commit());
 }
 
-/// No retry helps a validated prefix that has read from an aborted writer.
+/// No retry helps if the validated prefix has read from an aborted writer.
 TEST(PolicyRetry, AbortedWriterBeforeThePointDoomsTheTransaction) {
   PolicyHands hands(validating_reader());
   const Hand writer = hands.begin(0, kWriter);
@@ -886,12 +888,12 @@ TEST(PolicyRetry, OtherAbortsAreNotRetriedFromThePoint) {
   reader.abort();
 }
 
-// ---- early validation left to the commit, and what reads the same -------------------------------
+// ---- early validation left to the commit, and records that read the same ------------------------
 
-/// The reader validates early after its last access, and nobody publishes anything.
+/// The reader validates early after its last access, and no transaction publishes.
 PolicyInWords validating_at_commit() { return PolicyInWords().validates(kReader, kModify); }
 
-/// Another transaction changes the second column of a row, which narrow reads don't look at.
+/// Another transaction changes the second column of a row, which narrow reads don't access.
 void change_second_column(PolicyHands& hands, std::uint64_t key) {
   const Hand other = hands.begin(0, kThird);
   const auto row = other.txn().read(kNoState, hands.db.rows, make_key(key));
@@ -936,7 +938,7 @@ TEST(PolicySecondLook, IsTakenAtAnyEarlyValidation) {
   EXPECT_TRUE(reader.commit());
 }
 
-/// Behind the point nothing is validated early, so it is the final validation that fails.
+/// After the point nothing is validated early, so it is the final validation that fails.
 TEST(PolicySecondLook, ConcludesARunThatTheFinalValidationRefused) {
   PolicyHands hands(validating_at_commit().validates(kReader, kReadLater));
   const Hand reader = hands.begin(1, kReader);
@@ -962,7 +964,7 @@ TEST(PolicySecondLook, ThatFindsSomethingElseBehindThePointAborts) {
   reader.abort();
 }
 
-/// What differs is read by running the procedure again, as after any early validation that fails.
+/// A difference is read by running the procedure again, as after any early validation that fails.
 TEST(PolicySecondLook, ThatFindsSomethingElseRunsThePieceAgain) {
   PolicyHands hands(validating_at_commit());
   const Hand reader = hands.begin(1, kReader);
@@ -983,7 +985,7 @@ TEST(PolicySecondLook, ThatFindsSomethingElseRunsThePieceAgain) {
   EXPECT_EQ(Database::committed(hands.db.rows, 15), 3);
 }
 
-/// A rollback is a result too: it must rest on what was there.
+/// A rollback is a result too: it must rest on a state of the database.
 TEST(PolicySecondLook, ThatFindsSomethingElseRunsARollbackAgain) {
   PolicyHands hands(validating_at_commit());
   const Hand reader = hands.begin(1, kReader);
@@ -1014,7 +1016,7 @@ TEST(PolicySecondLook, GivesUpAfterSomeRetries) {
   EXPECT_EQ(runs, 1 + PolicyTransaction<M>::kRetriesFromPoint);
 }
 
-/// A row that has gone, or was not there, or one that somebody else has put in, is not the same.
+/// A row that has gone, or did not exist, or was inserted by another transaction, is not the same.
 TEST(PolicySecondLook, IsForRowsThatWereAndAre) {
   for (const bool gone : {true, false}) {
     PolicyHands hands(validating_at_commit().validates(kReader, kReadLater));
@@ -1036,7 +1038,7 @@ TEST(PolicySecondLook, IsForRowsThatWereAndAre) {
   }
 }
 
-/// A row that another was about to insert is no row, whatever it holds once it is one.
+/// A row that another was about to insert is no row, whatever it contains later.
 TEST(PolicySecondLook, IsNotForRowsThatWereOnlyPlaceholders) {
   PolicyHands hands(validating_at_commit().validates(kReader, kReadLater));
   const Hand other = hands.begin(0, kThird);
@@ -1050,8 +1052,8 @@ TEST(PolicySecondLook, IsNotForRowsThatWereOnlyPlaceholders) {
   reader.abort();
 }
 
-/// A range that the final validation has looked at again no longer guards against the insert it
-/// passed over: what it refused then must not be validated a second time.
+/// A range that the final validation has scanned again no longer guards against the insert it
+/// passed over: an attempt that it refused must not be validated a second time.
 TEST(PolicySecondLook, IsNotForTransactionsWhoseRangesHaveChanged) {
   PolicyHands hands(validating_at_commit().validates(kReader, kReadLater));
   const Hand reader = hands.begin(1, kReader);
@@ -1070,7 +1072,7 @@ TEST(PolicySecondLook, IsNotForTransactionsWhoseRangesHaveChanged) {
   EXPECT_TRUE(other.commit());
 }
 
-/// A row read in part, written, and then read whole: what it was read with is not kept.
+/// A row read in part, written, and then read whole: the content that was read is not kept.
 TEST(PolicySecondLook, IsNotForWhatWasWidenedBehindAWrite) {
   PolicyHands hands(validating_at_commit().validates(kReader, kReadLater));
   const Hand reader = hands.begin(1, kReader);
@@ -1083,7 +1085,7 @@ TEST(PolicySecondLook, IsNotForWhatWasWidenedBehindAWrite) {
   reader.abort();
 }
 
-/// What was read whole in two steps is compared whole.
+/// A row read whole in two steps is compared whole.
 TEST(PolicySecondLook, ComparesAllThatWasRead) {
   PolicyHands hands(validating_at_commit().validates(kReader, kReadLater));
   const Hand reader = hands.begin(1, kReader);
@@ -1096,11 +1098,10 @@ TEST(PolicySecondLook, ComparesAllThatWasRead) {
   reader.abort();
 }
 
-// ---- visible writes in the way
-// -------------------------------------------------------------------
+// ---- conflicting visible writes -----------------------------------------------------------------
 
 /// Publishing over a visible write that was not read can't commit; the retry waits for that writer
-/// to end, and then reads what it left.
+/// to end, and then reads its result.
 TEST(PolicyRetry, PublishingOverAnUnreadWriteWaitsForItsWriter) {
   PolicyHands hands(dirty_reads_of_published_writes());
   const Hand first = hands.begin(0, kWriter);
@@ -1140,7 +1141,7 @@ class WaitingRead {
 
   ~WaitingRead() { join(); }
 
-  /// Whether it waits, and goes on doing so.
+  /// Whether it waits, and keeps waiting.
   bool waits() {
     while (!done_ && hands_.waits_for(hand_.txn().worker()) == 0) std::this_thread::yield();
     std::this_thread::sleep_for(kAMoment);
@@ -1208,7 +1209,7 @@ TEST(PolicyWait, ForCommitLastsUntilTheDependencyHasEnded) {
   EXPECT_FALSE(reader.join().commit());
 }
 
-/// What a transaction finished before anybody could know of it counts too.
+/// What a transaction finished before it became visible counts too.
 TEST(PolicyWait, ProgressMadeBeforePublishingIsKnown) {
   PolicyHands hands(
       dirty_reads_of_published_writes().waits(kReader, kReadLater, kWriter, kReadLater));
@@ -1217,7 +1218,7 @@ TEST(PolicyWait, ProgressMadeBeforePublishingIsKnown) {
   ASSERT_TRUE(writer.write(10, 1));  // publishes, at an access before the one waited for
   const Hand reader = hands.begin(1, kReader);
   ASSERT_EQ(reader.read(10), 1);
-  hands.forbid_waiting();  // were there a wait, it would be cut short and counted
+  hands.forbid_waiting();  // a wait would be cut short and counted
   (void)reader.at(later_states(kReader)).read(40);
   EXPECT_EQ(reader.txn().waited(), 0U);
 }
@@ -1234,7 +1235,7 @@ TEST(PolicyWait, IsForDependenciesOfTheTypeOnly) {
   EXPECT_EQ(reader.at(later_states(kReader)).read(20), 2000) << "the row waits for another type";
 
   const Hand stranger = hands.begin(2, kReader);
-  EXPECT_TRUE(stranger.at(later_states(kReader)).write(30, 3)) << "it depends on nobody";
+  EXPECT_TRUE(stranger.at(later_states(kReader)).write(30, 3)) << "it has no dependency";
   EXPECT_TRUE(stranger.commit());
   ASSERT_TRUE(writer.commit());
   EXPECT_TRUE(reader.commit());
@@ -1283,7 +1284,7 @@ class MutualDependency : public testing::Test {
     ASSERT_EQ(second_.read(10), 1);
   }
 
-  /// Makes `worker` look as if it were waiting for `other`'s running transaction.
+  /// Makes `worker` appear to wait for `other`'s running transaction.
   void pretend_waiting(int worker, int other) {
     hands_.runtime.contexts[worker].waits_for.store(
         TransactionContext<M>::pack_reference(other, hands_.runtime.contexts[other].incarnation()),
@@ -1295,7 +1296,7 @@ class MutualDependency : public testing::Test {
   Hand second_ = hands_.begin(1, kReader);
 };
 
-/// Waiting is advice.
+/// Waiting is advisory.
 TEST_F(MutualDependency, WaitThatClosesACycleIsSkippedDuringExecution) {
   pretend_waiting(0, 1);
   EXPECT_EQ(second_.at(later_states(kReader)).read(30), 3000);
@@ -1378,7 +1379,7 @@ TEST(TransactionContext, ProgressIsOfOneIncarnation) {
   EXPECT_TRUE(context.reached(first, 3));
   EXPECT_FALSE(context.reached(first, 4));
   context.finish(77);
-  EXPECT_TRUE(context.reached(first, 4)) << "whoever has ended has got everywhere";
+  EXPECT_TRUE(context.reached(first, 4)) << "a finished transaction has reached every access";
   EXPECT_FALSE(context.reached(first + 1, 1));
 }
 
@@ -1405,7 +1406,7 @@ TEST(PolicyContext, OutcomeOfAWriterThatHasMovedOnIsKnown) {
   }
 }
 
-/// A dependency so long ago that nobody remembers how it ended costs an abort.
+/// A dependency whose outcome is no longer remembered costs an abort.
 TEST(PolicyContext, ForgottenWriterCostsAnAbort) {
   PolicyHands hands(dirty_reads_of_published_writes());
   const Hand writer = hands.begin(0, kWriter);
@@ -1503,7 +1504,7 @@ TEST(CompiledPolicy, TypeWithNoUseForListsIsNative) {
   EXPECT_TRUE(policy.type(kThird).native);
 }
 
-TEST(CompiledPolicy, DirtyReadOfATableNobodyPublishesToIsClean) {
+TEST(CompiledPolicy, DirtyReadOfATableWithoutPublicWritesIsClean) {
   PolicyInWords words;
   words.reads_dirty(kReader);
   const CompiledPolicy alone(words.policy());

@@ -80,7 +80,7 @@ class Hashed : public SiloOn<test::HashedTable> {
   Hashed() : SiloOn(&Database::points) {}
 };
 
-// ---- what a transaction sees, and leaves, on either kind of index -------------------------------
+// ---- reads and commits of a transaction, on both kinds of index ---------------------------------
 
 template <class Transactions>
 class SiloRows : public testing::Test {};
@@ -100,7 +100,7 @@ TYPED_TEST(SiloRows, ReadsItsOwnWrites) {
   EXPECT_EQ(silo.begin(1).read(10), 2);
 }
 
-/// A row handed out is a copy that stays put.
+/// A row is a copy that does not change.
 TYPED_TEST(SiloRows, RowReadBeforeAnOwnWriteKeepsItsValue) {
   TypeParam silo;
   const auto txn = silo.begin(0);
@@ -138,7 +138,7 @@ TYPED_TEST(SiloRows, InsertOfAKeyThatExistsIsRefused) {
   EXPECT_EQ(silo.committed(15), 1);
 }
 
-/// That the key was taken is something the transaction has read.
+/// That the key was taken counts as a read of the transaction.
 TYPED_TEST(SiloRows, RefusedInsertIsValidated) {
   TypeParam silo;
   const auto txn = silo.begin(0);
@@ -250,7 +250,8 @@ TYPED_TEST(SiloRows, CommitsAreNumberedUpwards) {
     EXPECT_EQ(tid::epoch(word), silo.db.storage.epochs().current());
     last = tid::version(word);
   }
-  // Another worker's commit follows what it read, though that worker has committed nothing yet.
+  // Another worker's commit comes after the version it read, though that worker has committed
+  // nothing yet.
   const auto txn = silo.begin(1);
   ASSERT_EQ(txn.read(10), 2);
   ASSERT_TRUE(txn.write(20, 1) && txn.commit());
@@ -267,7 +268,7 @@ TYPED_TEST(SiloRows, OverwrittenVersionIsKeptForSnapshots) {
   EXPECT_EQ(version->word, loaded);
   EXPECT_EQ(*reinterpret_cast<const Columns*>(version->payload()), Database::loaded(10));
   EXPECT_EQ(version->previous, nullptr);
-  // Of two versions that no snapshot separates the older one is of no use to anybody.
+  // Of two versions that no snapshot separates the older one is of no use to readers.
   ASSERT_TRUE(silo.overwrite(10, 2));
   EXPECT_EQ(silo.record(10)->past.newest(), version);
 }
@@ -283,7 +284,7 @@ TYPED_TEST(SiloRows, VersionsAreNotKeptWithoutSnapshots) {
   ASSERT_TRUE(skipped.overwrite(10, 1));
   EXPECT_EQ(skipped.record(10)->past.newest(), nullptr);
   ASSERT_TRUE(skipped.remove(10));
-  EXPECT_EQ(skipped.record(10), nullptr) << "nobody wants its past";
+  EXPECT_EQ(skipped.record(10), nullptr) << "its past is not needed";
 }
 
 // ---- prefixes of rows ---------------------------------------------------------------------------
@@ -335,7 +336,7 @@ TYPED_TEST(SiloRows, WideningARowThatHasChangedIsRefused) {
   txn.abort();
 }
 
-// ---- what may not commit ------------------------------------------------------------------------
+// ---- transactions that may not commit -----------------------------------------------------------
 
 TYPED_TEST(SiloRows, LostUpdateIsRefused) {
   TypeParam silo;
@@ -394,7 +395,7 @@ TYPED_TEST(SiloRows, WriterOfADeletedRowIsRefused) {
   EXPECT_EQ(silo.committed(10), std::nullopt);
 }
 
-/// Whoever finds a record locked can't tell what it is about to become.
+/// A transaction that finds a record locked does not know its next version.
 TYPED_TEST(SiloRows, ReadOfARecordBeingCommittedIsRefused) {
   TypeParam silo;
   const auto reader = silo.begin(0);
@@ -433,7 +434,7 @@ TYPED_TEST(SiloRows, OneOfTwoInsertsOfAKeyIsRefused) {
   }
 }
 
-/// The placeholder both insert into was the first one's, and goes with it.
+/// The placeholder that both insert into was the first one's, and is removed with it.
 TYPED_TEST(SiloRows, InsertIntoAnAbortedPlaceholderIsRefused) {
   TypeParam silo;
   const auto first = silo.begin(0);
@@ -478,7 +479,7 @@ TYPED_TEST(SiloRows, OwnInsertOfAMissedKeyCommits) {
 }
 
 /// Index nodes guard more keys than the one missed.
-TYPED_TEST(SiloRows, InsertsBesideAMissedKeyDoNoHarm) {
+TYPED_TEST(SiloRows, InsertsNextToAMissedKeyDoNoHarm) {
   TypeParam silo;
   const auto reader = silo.begin(0);
   ASSERT_EQ(reader.read(1500), std::nullopt);
@@ -500,7 +501,7 @@ TYPED_TEST(SiloRows, UncommittedInsertOfAMissedKeyDoesNoHarm) {
   EXPECT_TRUE(inserter.commit());
 }
 
-/// It can't be told which of the two will have come first.
+/// It is not known which of the two will come first.
 TYPED_TEST(SiloRows, InsertBeingCommittedIsAPhantom) {
   TypeParam silo;
   const auto reader = silo.begin(0);
@@ -513,7 +514,7 @@ TYPED_TEST(SiloRows, InsertBeingCommittedIsAPhantom) {
   inserter.abort();
 }
 
-/// Each inserts what the other missed: write skew over keys that aren't there.
+/// Each inserts what the other missed: write skew over keys that don't exist.
 TYPED_TEST(SiloRows, InsertSkewIsRefused) {
   TypeParam silo;
   const auto first = silo.begin(0);
@@ -598,8 +599,8 @@ TEST_P(SiloScanned, OwnInsertDoesNoHarm) {
   EXPECT_TRUE(txn.commit());
 }
 
-/// Others have changed the node before, so the own insert has to be told from theirs.
-TEST_P(SiloScanned, OwnInsertBesideThoseOfOthersDoesNoHarm) {
+/// Others have changed the node before, so the own insert must be distinguished from theirs.
+TEST_P(SiloScanned, OwnInsertNextToThoseOfOthersDoesNoHarm) {
   const ScanCase& c = GetParam();
   const auto txn = silo_.begin(0);
   ASSERT_FALSE(txn.scan(c.lo, c.hi, c.order, c.limit).empty());
@@ -635,7 +636,7 @@ INSTANTIATE_TEST_SUITE_P(
                     ScanCase{"descending_beyond_limit", 10, 60, Order::descending, 3, 35, false}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
-/// What the visitor did not ask for was not seen.
+/// Rows after the visitor's end of the scan were not read.
 TEST(SiloScan, EndsWhereTheVisitorEndsIt) {
   for (const auto& [inserted, phantom] : {std::pair{15U, true}, std::pair{25U, false}}) {
     Ordered silo;
@@ -686,7 +687,7 @@ TEST(SiloScan, RowReadAfterTheScanMissedItIsAPhantom) {
   EXPECT_FALSE(reader.commit());
 }
 
-/// The index has to grow under a range somebody has scanned.
+/// The index has to grow under a scanned range.
 TEST(SiloScan, SplitsOfTheScannedNodesDoNoHarm) {
   constexpr std::uint64_t kMany = 500;
   Ordered silo;
@@ -702,7 +703,7 @@ TEST(SiloScan, SplitsOfTheScannedNodesDoNoHarm) {
     ASSERT_TRUE(split_aside.insert(1101 + i * 2, 1));
   }
   ASSERT_TRUE(split_aside.commit());
-  EXPECT_TRUE(reader.commit()) << "inserts beside its range";
+  EXPECT_TRUE(reader.commit()) << "inserts next to its range";
 }
 
 /// An own insert into a node split by others doesn't vouch for their inserts.

@@ -71,7 +71,7 @@ class Snapshot : public testing::Test {
 
   [[nodiscard]] std::uint64_t epoch() { return db_.storage.epochs().current(); }
 
-  /// Everybody leaves, and the epoch becomes `epoch`.
+  /// All workers leave, and the epoch becomes `epoch`.
   void go_to(std::uint64_t epoch) {
     db_.pass_epochs(epoch - db_.storage.epochs().current());
     ASSERT_EQ(db_.storage.epochs().current(), epoch);
@@ -177,7 +177,7 @@ TEST_F(Snapshot, DoesNotSeeWhatIsNotCommitted) {
   EXPECT_EQ(reader().scan(10, 30), (Keys{10, 20, 30}));
 }
 
-/// Two versions are newer than the snapshot: it looks behind both.
+/// Two versions are newer than the snapshot: the reader finds the one behind both.
 TEST_F(Snapshot, FindsItsVersionBehindNewerOnes) {
   overwrite(10, 1);
   go_to(kPeriod + 5);
@@ -217,7 +217,7 @@ TEST_F(Snapshot, VersionsAreWhole) {
   EXPECT_EQ(later.read(10), 1);
 }
 
-// ---- what becomes of the past -------------------------------------------------------------------
+// ---- reclamation of old versions ----------------------------------------------------------------
 
 TEST_F(Snapshot, VersionsAreReclaimed) {
   const std::int64_t bytes = db_.storage.live_bytes();
@@ -239,7 +239,7 @@ TEST_F(Snapshot, VersionsAReaderMayWantAreNotReclaimed) {
   overwrite(10, 1);
   remove(20);
   const std::int64_t bytes = db_.storage.live_bytes();
-  // The reader lets the epoch move by one, whatever the others try.
+  // The reader lets the epoch advance by one, whatever the others try.
   for (int attempt = 0; attempt < 100; ++attempt) {
     db_.storage.epochs().advance(Database::kStill);
     for (int worker : {0, 2, 3}) db_.storage.boundary(worker, Database::kStill);
@@ -275,7 +275,7 @@ TEST_F(Snapshot, RecordThatLivesAgainIsNotUnlinked) {
   Reader& read = reader();
   insert(10, 1);
   EXPECT_EQ(Database::record(db_.rows, 10), record) << "the same record, revived";
-  EXPECT_EQ(read.read(10), std::nullopt) << "what it replaced is its absence";
+  EXPECT_EQ(read.read(10), std::nullopt) << "it replaced the absence of the row";
   go_to(4 * kPeriod);
   db_.pass_boundaries();
   EXPECT_EQ(Database::committed(db_.rows, 10), 1);

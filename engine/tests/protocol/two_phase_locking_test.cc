@@ -47,8 +47,8 @@ class LockingHands {
     return {txn, db.rows, test::HandStates{.read = hand_state(kWriter, kReadLoop)}};
   }
 
-  /// From here on whoever would wait is stopped instead. Waiting and dying both end in an abort
-  /// then, but only the one takes time; see waited().
+  /// From here on a worker that would wait is stopped instead. Waiting and dying both end in an
+  /// abort then, but only waiting takes time; see waited().
   void forbid_waiting() { stop.store(1, std::memory_order_relaxed); }
   static bool waited(const Hand& hand) { return hand.txn().waited() > 0; }
 
@@ -56,7 +56,7 @@ class LockingHands {
     return runtime_.owners[worker].waits_for.load(std::memory_order_acquire) != 0;
   }
 
-  /// Whether anybody holds a lock on the record that an exclusive one conflicts with.
+  /// Whether a transaction holds a lock on the record that conflicts with an exclusive one.
   template <class T>
   bool locked(T& table, std::uint64_t key) {
     LockRequest<M> request;
@@ -80,7 +80,7 @@ class LockingHands {
 /// A read whose row is written by the next access locks it exclusively.
 Hand for_update(const Hand& hand) { return hand.at(test::hand_states(kWriter)); }
 
-// ---- what a transaction sees and leaves ---------------------------------------------------------
+// ---- reads and commits of a transaction ---------------------------------------------------------
 
 TEST(TwoPhaseLocking, ReadsItsOwnWritesAndCommitsThem) {
   LockingHands hands;
@@ -123,7 +123,7 @@ TEST(TwoPhaseLocking, LocksAreHeldToTheEnd) {
   }
 }
 
-TEST(TwoPhaseLocking, TablesNobodyWritesAreNotLocked) {
+TEST(TwoPhaseLocking, TablesThatAreNeverWrittenAreNotLocked) {
   LockingHands hands;
   const Hand txn = hands.begin(0);
   ASSERT_EQ(txn.on(hands.db.points).read(10), 1000);
@@ -182,7 +182,7 @@ TEST(TwoPhaseLocking, OlderWaitsForTheUpgrade) {
   EXPECT_TRUE(first.commit());
 }
 
-/// What the older has read, its shared lock protects, while it waits for an exclusive one as well.
+/// The older one's shared lock protects its read, also while it waits for an exclusive lock.
 TEST(TwoPhaseLocking, YoungerDoesNotPassAnUpgradeThatWaits) {
   LockingHands hands;
   const Hand first = hands.begin(0);
@@ -199,7 +199,7 @@ TEST(TwoPhaseLocking, YoungerDoesNotPassAnUpgradeThatWaits) {
   if (!committed) first.abort();
 }
 
-/// Stopped while it waited, an upgrade has taken its shared lock along: the end releases it once.
+/// Stopped while it waited, an upgrade still has its shared lock: the end releases it once.
 TEST(TwoPhaseLocking, StoppedUpgradeReleasesItsLock) {
   LockingHands hands;
   const Hand first = hands.begin(0);
@@ -219,7 +219,7 @@ TEST(TwoPhaseLocking, StoppedUpgradeReleasesItsLock) {
   EXPECT_FALSE(hands.locked(hands.db.rows, 20));
 }
 
-/// So that two transactions never hold each other's upgrade back.
+/// So that two transactions never block each other's upgrade.
 TEST(TwoPhaseLocking, ReadForUpdateLocksExclusively) {
   LockingHands hands;
   const Hand first = hands.begin(0);
@@ -296,7 +296,7 @@ TEST(TwoPhaseLocking, FirstLocksOfATransactionAreInOrder) {
     }
     hands.forbid_waiting();
     EXPECT_FALSE(second.write(20, 2));
-    EXPECT_TRUE(LockingHands::waited(second)) << "what its last transaction held is forgotten";
+    EXPECT_TRUE(LockingHands::waited(second)) << "the locks of its last transaction are released";
     second.abort();
     first.abort();
   }
@@ -314,7 +314,7 @@ TEST(TwoPhaseLocking, NoWaitDies) {
   EXPECT_TRUE(second.commit());
 }
 
-/// Kept over its retries, a transaction grows old and wins.
+/// A transaction keeps its age over its retries, and wins in the end.
 TEST(TwoPhaseLocking, RetryKeepsTheAge) {
   for (const bool retry : {true, false}) {
     LockingHands hands;
@@ -385,7 +385,7 @@ TEST(TwoPhaseLocking, DeletedRowIsLookedUpAgain) {
   EXPECT_TRUE(reader.commit());
 }
 
-// ---- what is known of a workload before it runs -------------------------------------------------
+// ---- lock plans, derived before a run -----------------------------------------------------------
 
 TEST(LockPlan, TpccTablesFollowEachOtherAsItsTransactionsDo) {
   const LockPlan plan = plan_locks(tpcc::signature());
@@ -419,7 +419,8 @@ TEST(LockPlan, TpccReadsThatAreFollowedByTheirWriteLockForUpdate) {
 TEST(LockPlan, TpccItemsNeedNoLocks) {
   const LockPlan plan = plan_locks(tpcc::signature());
   for (const auto& [table, written] : plan.written) EXPECT_EQ(written, table != "ITEM") << table;
-  EXPECT_FALSE(plan.ranks.contains("ITEM")) << "nobody waits for it: it has no place in the order";
+  EXPECT_FALSE(plan.ranks.contains("ITEM"))
+      << "it is never waited for: it has no place in the order";
 }
 
 TEST(LockPlan, ReadModifyWriteLocksForUpdate) {
@@ -436,7 +437,7 @@ TEST(LockPlan, ReadModifyWriteLocksForUpdate) {
   EXPECT_TRUE(plan.written.at("A")) << "though it is only read at last";
 }
 
-/// There is no order that suits both; there is one all the same, and no table is left out.
+/// No order suits both; there is one all the same, and no table is left out.
 TEST(LockPlan, TypesThatDisagreeStillGetAnOrder) {
   using enum AccessKind;
   const LockPlan plan = plan_locks(

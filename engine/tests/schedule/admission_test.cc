@@ -93,15 +93,15 @@ TEST(KeyTimes, ATransactionNeverWaitsForItself) {
 TEST(KeyTimes, AnOptimisticWriterMayOverlapReadersThatEndBeforeIt) {
   KeyTimes<Machine> times(Rules::occ);
   (void)times.place(operations({reads(1)}), 1000, 100);
-  // It may commit when they have.
+  // It may commit when they have committed.
   EXPECT_EQ(times.earliest(operations({writes(1)}), 1050, 60), 1050u);
   EXPECT_EQ(times.earliest(operations({writes(1)}), 1010, 60), 1040u);
-  // What it reads must be there.
+  // What it reads must be committed.
   (void)times.place(operations({writes(1)}), 1050, 60);
   EXPECT_EQ(times.earliest(operations({writes(1)}), 1050, 60), 1110u);
 }
 
-TEST(KeyTimes, WritesThatAreSeenAtOnceHoldNobodyUpForLong) {
+TEST(KeyTimes, WritesThatAreSeenAtOnceDelayOthersBriefly) {
   KeyTimes<Machine> times(Rules::mvtso);
   (void)times.place(operations({writes(1, 0.25F)}), 1000, 80);
   EXPECT_EQ(times.earliest(operations({reads(1, 0)}), 1000, 80), 1030u);
@@ -127,7 +127,7 @@ TEST(KeyTimes, WorkersThatTakeAKeyAtOnceComeOneAfterTheOther) {
     all.insert(all.end(), each.begin(), each.end());
   }
   std::sort(all.begin(), all.end());
-  // All but the few whose tries were used up.
+  // All except the few whose tries were used up.
   const auto distinct = std::unique(all.begin(), all.end()) - all.begin();
   EXPECT_GT(distinct, kThreads * kEach * 9 / 10);
 }
@@ -245,7 +245,7 @@ TEST(Smf, WhatHasBeenOvertakenOftenEnoughGoes) {
   EXPECT_EQ(choice.start, 1100u);
 }
 
-TEST(Smf, LooksAtNoMoreThanItsSamples) {
+TEST(Smf, ComparesOnlyItsSamples) {
   // One of eight could start; of two samples one is the oldest, so one draw in seven finds it.
   int found = 0;
   for (std::uint64_t seed = 0; seed < 700; ++seed) {
@@ -288,8 +288,8 @@ TEST(TsDefer, PutsOffWithTheProbabilityGiven) {
   EXPECT_LT(deferred, 660);
 }
 
-/// How many of a worker's transactions are scheduled, of those that begin between two times; one
-/// takes `scheduled` or `drawn` ticks.
+/// The share of a worker's transactions that are scheduled, of those that begin between two times;
+/// one takes `scheduled` or `drawn` ticks.
 double scheduled_share(Probe<Machine>& probe, Ticks from, Ticks to, Ticks scheduled, Ticks drawn) {
   int count = 0;
   int begun = 0;
@@ -310,15 +310,15 @@ TEST(Probe, DoesWhatHasPaid) {
   Probe<Machine> probe(counts, kSpan);
   (void)scheduled_share(probe, 0, kRound, 10, 20);
   EXPECT_GT(scheduled_share(probe, kRound, 8 * kRound, 10, 20), 0.95);
-  // Conflicts become few: it finds that out within some rounds …
+  // Conflicts become few: it detects that within some rounds …
   (void)scheduled_share(probe, 8 * kRound, 16 * kRound, 20, 10);
-  // … and then loses the one span in which it looks again whether that is still so.
+  // … and then loses the one span in which it tests whether that is still so.
   EXPECT_LT(scheduled_share(probe, 16 * kRound, 24 * kRound, 20, 10), 0.05);
   (void)scheduled_share(probe, 24 * kRound, 32 * kRound, 10, 20);
   EXPECT_GT(scheduled_share(probe, 32 * kRound, 40 * kRound, 10, 20), 0.95);
 }
 
-TEST(Probe, LooksTheMoreSeldomTheLongerItFindsTheSame) {
+TEST(Probe, TestsLessOftenTheLongerTheResultIsTheSame) {
   ProbeCounts<Machine> counts;
   Probe<Machine> probe(counts, kSpan);
   // Of short rounds a span of 16 is lost, and of the longest one of 128.
@@ -330,14 +330,14 @@ TEST(Probe, LooksTheMoreSeldomTheLongerItFindsTheSame) {
   (void)scheduled_share(probe, 4 * kRound, now, 20, 10);
   const double in_the_end = scheduled_share(probe, now, now + 10 * kLongest, 20, 10);
   EXPECT_NEAR(in_the_end, 0.5 / 127.5, 0.001);
-  // And it goes back to short rounds once it finds otherwise.
+  // And it returns to short rounds once the result changes.
   now += 10 * kLongest;
   (void)scheduled_share(probe, now, now + 3 * kLongest, 10, 20);
   now += 3 * kLongest;
   EXPECT_NEAR(scheduled_share(probe, now, now + 4 * kRound, 10, 20), 1 - 0.5 / 15.5, 0.01);
 }
 
-TEST(Probe, ARoundThatNobodyBeganIsLeftOut) {
+TEST(Probe, ARoundWithoutABeginIsSkipped) {
   ProbeCounts<Machine> counts;
   Probe<Machine> probe(counts, kSpan);
   (void)scheduled_share(probe, 0, 2 * kRound, 20, 10);
@@ -349,7 +349,7 @@ TEST(Probe, ARoundThatNobodyBeganIsLeftOut) {
   EXPECT_TRUE(probe.measures());
 }
 
-TEST(Probe, WhoTookTheTimeBeforeOthersBeganTheRoundDoesNotMeasure) {
+TEST(Probe, AWorkerWithATimeBeforeTheRoundDoesNotMeasure) {
   ProbeCounts<Machine> counts;
   Probe<Machine> one(counts, kSpan);
   Probe<Machine> late(counts, kSpan);
@@ -373,7 +373,7 @@ TEST(Probe, WorkersDecideTogether) {
   ProbeCounts<Machine> counts;
   Probe<Machine> one(counts, kSpan);
   Probe<Machine> other(counts, kSpan);
-  // One worker's gain is the smaller: both do without.
+  // One worker's gain is the smaller: both turn scheduling off.
   for (Ticks round = 0; round < 8; ++round) {
     const Ticks from = round * kRound;
     const bool known = round > 0;
@@ -398,7 +398,7 @@ TEST(Probe, AllMeasureAndChangeAtTheSameTime) {
   }
 }
 
-TEST(Probe, NobodyIsHeldIntoASpanThatMeasuresWhatIsDrawn) {
+TEST(Probe, NoneIsDelayedIntoASpanThatMeasuresDrawing) {
   ProbeCounts<Machine> counts;
   Probe<Machine> probe(counts, kSpan);
   (void)probe.schedules(kSpan / 2);

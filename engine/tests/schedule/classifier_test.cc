@@ -31,7 +31,7 @@ Signature signature() {
                     {"rest", {{"read_item", "ITEM", AccessKind::read, false}}}}};
 }
 
-/// Tills 7 and 8 of shop 1 each with the row of LOG that nobody hints at; one item or two.
+/// Tills 7 and 8 of shop 1 each with the row of LOG that no hint names; one item or two.
 Json document() {
   return Json::parse(R"({
     "neighbours": 1,
@@ -123,7 +123,7 @@ TEST(Classifier, WhatIsWrongIsNamed) {
   expect(changed("/types/1", document()["types"][0]), "\"pay\" twice");
   expect(changed("/types/0/rows", Json::array()), "rows of pay: there is none");
   expect(changed("/types/0/rows/1", {1}), "rows of pay: are not all of one length");
-  expect(changed("/types/0/rows/1", {1, 2}), "[1,2] is there twice");
+  expect(changed("/types/0/rows/1", {1, 2}), "[1,2] occurs twice");
   expect(changed("/types/0/rows/1", {1, -2}), "not -2");
   expect(changed("/types/0/labels/2", 3), "labels of pay: must be 0 to 2, not 3");
   expect(changed("/types/0/labels", {0, 1}), "there are 2 for 3 rows");

@@ -40,8 +40,8 @@ double distance(const NearestRows::Row& row, const std::vector<float>& vector) {
   return std::sqrt(sum);
 }
 
-/// The labels that may win, as the definition has it: where two have as many votes, or the last of
-/// the neighbours is as near as one that is none, several.
+/// The labels that may win by the definition: several, if two have as many votes, or if the last of
+/// the neighbours is as near as a row that is not a neighbour.
 std::set<int> brute_force(const Labelled& all, std::size_t neighbours,
                           const std::vector<float>& vector) {
   std::vector<std::size_t> order(all.rows.size());

@@ -59,7 +59,7 @@ TEST(Placement, ReadersShareALockButDoNotBeginBeforeTheOneBefore) {
   EXPECT_EQ(starts(problem, Order{0, 1, 2}), (std::vector<Slot>{1, 3, 4}));
 }
 
-TEST(Placement, AKeyThatNobodyWritesHoldsNobodyUp) {
+TEST(Placement, AKeyThatIsNeverWrittenDelaysNoTransaction) {
   const Problem problem(batch_of({"**r1", "r1", "w2"}), Protocol::kMvtso);
   EXPECT_EQ(problem.touches.key_count(), 0U);
   EXPECT_EQ(starts(problem, Order{0, 1, 2}), (std::vector<Slot>{1, 1, 1}));
@@ -84,7 +84,7 @@ Batch random_batch(Random& random) {
   return batch;
 }
 
-/// What the model says, with every entry kept: a slow second opinion.
+/// The model by its definition, with every entry kept: slow, for comparison.
 class PlainModel {
  public:
   PlainModel(const Batch& batch, Protocol protocol) : batch_(batch), protocol_(protocol) {}
@@ -233,7 +233,7 @@ TEST(CompositeDispatching, KeepsReadersOfAKeyTogetherBeforeItsWriters) {
 }
 
 TEST(CompositeDispatching, BeginsTheLongestChainFirst) {
-  // The first reads what the others write, which holds them up by one.
+  // The first reads what the others write, which delays them by one.
   const Problem problem(batch_of({"r2 *", "w1 * w2", "w1 * w2", "w1 * w2"}), Protocol::kOcc);
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     const CompositeWeights work_alone{.delay = 0, .length = 0, .bound = 0};
@@ -242,7 +242,7 @@ TEST(CompositeDispatching, BeginsTheLongestChainFirst) {
 }
 
 TEST(CompositeDispatching, LeavesNoGapInTheLongestQueue) {
-  // The last one writes late: begun first, it has the others wait for nothing.
+  // The last one writes late: if it begins first, it delays none of the others.
   const Problem problem(batch_of({"w1", "w1", "w1", "* * * w1"}), Protocol::kMvtso);
   int longest = 0;
   for (std::uint64_t seed = 0; seed < 8; ++seed) {

@@ -35,7 +35,7 @@ testing::AssertionResult intact(const Block& block) {
 TEST(Arena, BlocksAreAligned) {
   Arena arena;
   for (std::size_t bytes = 1; bytes <= 1000; ++bytes) {
-    (void)arena.allocate(8);  // so that none is where it ought to be by chance
+    (void)arena.allocate(8);  // so that none is aligned by chance
     const auto address = reinterpret_cast<std::uintptr_t>(arena.allocate(bytes));
     EXPECT_EQ(address % (bytes % 64 == 0 ? 64 : 16), 0U) << bytes;
   }
@@ -83,7 +83,7 @@ TEST(Arena, BlocksStayApart) {
   EXPECT_EQ(arena.live_bytes(), 0);
 }
 
-/// Of any size, what was released is handed out again before the system is asked for more.
+/// For any size, released blocks are allocated again before the system is asked for more.
 TEST(Arena, ReleasedBlocksAreReused) {
   for (const std::size_t bytes :
        {0U, 1U, 16U, 63U, 64U, 100U, 8192U, 8193U, 300'000U, 3'000'000U}) {
@@ -128,7 +128,7 @@ TEST(Arena, MemoryIsTakenInChunks) {
   EXPECT_EQ(arena.held_bytes(), 2 * chunk);
 }
 
-/// Blocks travel: a record made by one worker is freed by the one that deleted it.
+/// A record allocated by one worker is freed by the one that deleted it.
 TEST(Arena, TakesBlocksOfAnother) {
   Arena from;
   Arena to;
@@ -138,7 +138,7 @@ TEST(Arena, TakesBlocksOfAnother) {
   EXPECT_EQ(to.allocate(100), block);
 }
 
-/// A queue that moves on through memory has it back from the arena.
+/// A queue that advances through memory gets its old memory back from the arena.
 TEST(Arena, ServesContainers) {
   Arena arena;
   {

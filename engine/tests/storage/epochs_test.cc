@@ -31,7 +31,7 @@ TEST(Epochs, MoveOnOnceEveryRunningWorkerHasAnnouncedTheLast) {
   EXPECT_EQ(epochs.current(), first + 2);
 }
 
-TEST(Epochs, WorkerThatLeavesHoldsNobodyBack) {
+TEST(Epochs, WorkerThatLeavesDoesNotDelayTheEpoch) {
   Epochs<M> epochs(2);
   epochs.enter(0);
   epochs.enter(1);
@@ -83,7 +83,7 @@ TEST(Epochs, ReclaimableLagsTwoBehindTheOldestWorker) {
   EXPECT_EQ(epochs.reclaimable(), now - 2);
   epochs.leave(0);
   epochs.leave(1);
-  EXPECT_EQ(epochs.reclaimable(), now - 2) << "nobody runs: the present epoch counts";
+  EXPECT_EQ(epochs.reclaimable(), now - 2) << "no worker runs: the present epoch counts";
 }
 
 TEST(Epochs, NothingIsReclaimableAtTheStart) {

@@ -23,7 +23,7 @@ TEST(HashIndexTest, InsertsCreateNoNodesToWatch) {
   }
 }
 
-/// Rows up to the number expected need next to no overflow buckets, dense keys none at all.
+/// Rows up to the number expected need hardly any overflow buckets, dense keys none at all.
 TEST(HashIndexTest, TheExpectedRowsFit) {
   constexpr std::uint64_t kRows = 20'000;
   Records records(kRows);

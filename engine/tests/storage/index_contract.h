@@ -1,6 +1,6 @@
 #pragma once
 
-// What both kinds of index promise, as one type-parameterised suite that each kind's test
+// The contract of both kinds of index, as one type-parameterised suite that each kind's test
 // instantiates.
 
 #include <algorithm>
@@ -59,7 +59,7 @@ std::uint64_t id_of(const K& key) {
   }
 }
 
-/// Records to put into an index: a record's TID word, unused by indexes, says whose it is.
+/// Records to put into an index: a record's TID word, unused by indexes, identifies it.
 class Records {
  public:
   explicit Records(std::size_t count) : records_(count) {
@@ -77,7 +77,7 @@ inline std::uint64_t owner_of(const Record<M>* record) { return record->word.pee
 
 inline bool holds(const NodeVersion<M>& seen) { return seen.word->peek() == seen.value; }
 
-/// A transaction's node set, as strict as can be: each node once, each own insert exact.
+/// A transaction's node set in its strictest form: each node once, each own insert exact.
 class ObservedNodes {
  public:
   void add(const NodeVersion<M>& seen) {
@@ -141,7 +141,7 @@ class IndexContract : public ::testing::Test {
     EXPECT_NE(seen.word, nullptr);
     return seen;
   }
-  /// What is found in what was fetched.
+  /// The result of a find in the fetched lines.
   Record<M>* find_fetched(std::uint64_t id) {
     return index_.find_at(index_.prefetch(key_of<K>(id)), key_of<K>(id));
   }
@@ -203,7 +203,7 @@ TYPED_TEST_P(IndexContract, MatchesAModel) {
   }
 }
 
-/// As long as an index holds no more than was expected.
+/// As long as an index holds no more rows than expected.
 TYPED_TEST_P(IndexContract, FindsNearlyEveryRecordInWhatIsFetched) {
   constexpr std::uint64_t kIds = TestFixture::kExpectedRows;
   Records records(kIds);
@@ -287,9 +287,9 @@ TYPED_TEST_P(IndexContract, AMissIsGuarded) {
   }
 }
 
-/// A transaction that saw keys missing and then inserted some of them can tell its own inserts from
-/// every other's, whatever splits they caused.
-TYPED_TEST_P(IndexContract, OwnInsertsAreToldFromOthers) {
+/// A transaction that saw keys missing and then inserted some of them can distinguish its own
+/// inserts from all others, whatever splits they caused.
+TYPED_TEST_P(IndexContract, OwnInsertsAreDistinguishedFromOthers) {
   constexpr std::uint64_t kIds = 3000;
   Records records(kIds);
   for (int seed = 0; seed < 150 / kSlowdown; ++seed) {
@@ -338,8 +338,8 @@ TYPED_TEST_P(IndexContract, AnEmptiedIndexHasGivenItsNodesBack) {
   }
 }
 
-/// Four threads on keys of their own, interleaved so that they share nodes: each sees exactly what
-/// it did.
+/// Four threads on keys of their own, interleaved so that they share nodes: each sees exactly its
+/// own changes.
 TYPED_TEST_P(IndexContract, ThreadsOnDisjointKeysDoNotDisturbEachOther) {
   using K = typename TestFixture::K;
   constexpr std::uint64_t kIds = 2000;
@@ -375,8 +375,8 @@ TYPED_TEST_P(IndexContract, ThreadsOnDisjointKeysDoNotDisturbEachOther) {
   this->index_.for_each([](const auto& key, const Record<M>*) { ADD_FAILURE() << id_of(key); });
 }
 
-/// Four threads on the same few keys: of rival inserts one wins, of rival removes one, and a find
-/// never returns a record of another key.
+/// Four threads on the same few keys: of rival inserts one succeeds, of rival removes one, and a
+/// find never returns a record of another key.
 TYPED_TEST_P(IndexContract, ThreadsOnTheSameKeysTakeTurns) {
   using K = typename TestFixture::K;
   constexpr std::uint64_t kIds = 200;
@@ -417,7 +417,8 @@ TYPED_TEST_P(IndexContract, ThreadsOnTheSameKeysTakeTurns) {
 REGISTER_TYPED_TEST_SUITE_P(IndexContract, MatchesAModel, FindsNearlyEveryRecordInWhatIsFetched,
                             InsertOfAPresentKeyChangesNothing, RemoveAsksForTheRecord,
                             AHitLeavesSeenAlone, ExtremeKeysAreKeysLikeOthers, AMissIsGuarded,
-                            OwnInsertsAreToldFromOthers, AnEmptiedIndexHasGivenItsNodesBack,
+                            OwnInsertsAreDistinguishedFromOthers,
+                            AnEmptiedIndexHasGivenItsNodesBack,
                             ThreadsOnDisjointKeysDoNotDisturbEachOther,
                             ThreadsOnTheSameKeysTakeTurns);
 

@@ -1,5 +1,5 @@
-// What an index operation sees if others run in the middle of it: at every one of its loads, one
-// run each. Deterministic, so that races too rare for threads to hit are met every time.
+// The results of an index operation if others run in the middle of it: at every one of its loads,
+// one run each. Deterministic, so that races too rare for threads to hit are covered every time.
 
 #include <algorithm>
 #include <cstdint>
@@ -45,7 +45,7 @@ struct InterruptedMachine : ThreadsMachine {
 using M = InterruptedMachine;
 using Model = std::map<std::uint64_t, Record<M>*>;
 
-// Wide keys make for small nodes: a tree of three levels needs but 150 rows.
+// Wide keys make small nodes: a tree of three levels needs only 150 rows.
 constexpr int kWords = 6;
 using K = Key<kWords>;
 constexpr std::uint64_t kIds = 400;
@@ -53,7 +53,7 @@ constexpr std::uint64_t kIds = 400;
 K key_of(std::uint64_t id) { return {{id / 8, 0, 0, id % 8, 0, 0}}; }
 std::uint64_t id_of(const K& key) { return key.words[0] * 8 + key.words[3]; }
 
-/// An index, and what it should hold.
+/// An index, and its expected content.
 template <class Index>
 struct Database {
   Storage<M> storage{1};
@@ -91,8 +91,8 @@ class InterleavingTest : public ::testing::Test {
     for (std::uint64_t id = 0; id < end; id += stride) database.insert(id, &records_[id]);
   }
 
-  /// What the others do: clear a stretch, often so long that whole subtrees go, or leave it; then
-  /// fill it a little or a lot, with other records.
+  /// The action of the others: clears a stretch, often so long that whole subtrees are removed, or
+  /// leaves it; then fills it a little or a lot, with other records.
   void disturb(Database<Index>& database, Random random) {
     const std::uint64_t first = random.below(kIds);
     const std::uint64_t last = std::min(kIds, first + 1 + random.below(2) * random.below(300));
@@ -166,7 +166,7 @@ TYPED_TEST(InterleavingTest, AnInsertIsOneStep) {
       ASSERT_TRUE(result.record == this->in(before, id) || result.record == after);
       return;
     }
-    // Inserted after the others' changes: had it come before, they would have met it.
+    // Inserted after the others' changes: had it come before, they would have found it.
     ASSERT_EQ(after, nullptr);
     ASSERT_EQ(result.before.word->peek(), result.after);
     ASSERT_TRUE(database.index.remove(0, key_of(id), &own));
@@ -180,7 +180,7 @@ TYPED_TEST(InterleavingTest, ARemoveIsOneStep) {
     if (record == nullptr) return;
     const bool removed = database.index.remove(0, key_of(id), record);
     M::loads_left = 0;
-    // Removed, or found removed: by whom, the model knows.
+    // Removed, or found removed: the model knows by which.
     ASSERT_EQ(removed, this->in(database.model, id) == record);
     if (removed) database.model.erase(id);
   });
@@ -215,7 +215,7 @@ TEST_F(ScanInterleavingTest, AScanIsOrderedExactlyOnceAndGuarded) {
       ASSERT_TRUE((was != before.end() && was->second == record) ||
                   (is != database.model.end() && is->second == record));
     }
-    // If the transaction would commit now, then on what is there now.
+    // If the transaction could commit now, then only with the present content.
     const bool valid = std::ranges::all_of(
         nodes, [](const NodeVersion<M>& node) { return node.word->peek() == node.value; });
     if (!valid) return;
@@ -228,14 +228,15 @@ TEST_F(ScanInterleavingTest, AScanIsOrderedExactlyOnceAndGuarded) {
   EXPECT_GT(validated, 0);
 }
 
-/// A leaf takes over the range of a subtree that goes while a scan is on its way down: what is put
-/// there the scan must not take for part of the range it had set out for, and find a second time.
+/// A leaf takes over the range of a subtree that is removed while a scan descends. The scan must
+/// not take what is inserted there for part of the range it had descended for, and find it a second
+/// time.
 TEST_F(ScanInterleavingTest, AScanKeepsToTheRangeItDescendedFor) {
   constexpr std::uint64_t kLeaf = 8;
   constexpr std::uint64_t kSubtree = 18 * kLeaf;  // of full nodes, as ascending inserts leave them
   for (const Order order : {Order::ascending, Order::descending}) {
     const bool ascending = order == Order::ascending;
-    // The last subtree's range falls to the one before it, any other's to the one behind it.
+    // The last subtree's range goes to the one before it, any other's to the one after it.
     const std::uint64_t rows = ascending ? 2 * kSubtree : 3 * kSubtree;
     const std::uint64_t neighbour = ascending ? kSubtree - 1 : 2 * kSubtree;
     std::vector<Record<M>> records(rows);
@@ -245,7 +246,7 @@ TEST_F(ScanInterleavingTest, AScanKeepsToTheRangeItDescendedFor) {
       for (std::uint64_t id = 0; id < rows; ++id) database.insert(id, &records[id]);
       M::other = [&] {
         for (std::uint64_t id = kSubtree; id < 2 * kSubtree; ++id) database.remove(id);
-        database.remove(neighbour);  // makes room, so that its leaf need not split
+        database.remove(neighbour);  // frees a slot, so that its leaf need not split
         database.insert(kSubtree + 50, &records[kSubtree + 50]);
       };
       M::loads_left = load;

@@ -57,7 +57,7 @@ TYPED_TEST(RowsAheadTest, AreThoseOfTheKeysThatAreThere) {
   EXPECT_EQ(rows[1], nullptr) << "of the fetch before";
 }
 
-TYPED_TEST(RowsAheadTest, AreNoMoreThanThereIsRoomFor) {
+TYPED_TEST(RowsAheadTest, AreBounded) {
   RowsAhead<M> rows;
   rows.fetch([&](auto ahead) {
     for (std::uint64_t id = 0; id < this->kRows; ++id) ahead(this->table_, make_key(2 * id), 8);

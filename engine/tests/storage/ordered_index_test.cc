@@ -28,7 +28,7 @@ class OrderedIndexTest : public ::testing::Test {
   using Entry = typename Index::Entry;
   static constexpr int kWorkers = 4;
 
-  /// What a scan of the ids [lo, hi] returns, if asked to go on until it has `limit` rows.
+  /// The result of a scan of the ids [lo, hi] that continues until it has `limit` rows.
   Rows scan(std::uint64_t lo, std::uint64_t hi, Order order, ObservedNodes& nodes,
             std::size_t limit = SIZE_MAX) const {
     Rows rows;
@@ -82,7 +82,7 @@ TYPED_TEST(OrderedIndexTest, ScansMatchAModel) {
   }
 }
 
-TYPED_TEST(OrderedIndexTest, AScanStopsWhenTold) {
+TYPED_TEST(OrderedIndexTest, AScanStopsOnRequest) {
   Records records(1000);
   for (std::uint64_t id = 0; id < 1000; ++id) this->insert(id, records[id]);
   ObservedNodes nodes;
@@ -109,7 +109,7 @@ TYPED_TEST(OrderedIndexTest, ForEachGoesInKeyOrder) {
 }
 
 /// A gap is guarded even where a scan found nothing: any insert into the range, and any remove from
-/// it, changes a node the scan reported. The scanner's own inserts it can account for.
+/// it, changes a node the scan reported. The scanner can account for its own inserts.
 TYPED_TEST(OrderedIndexTest, AScanGuardsItsWholeRange) {
   constexpr std::uint64_t kIds = 3000;
   Records records(kIds);
@@ -164,7 +164,7 @@ TYPED_TEST(OrderedIndexTest, ASplitIsReportedWhole) {
     EXPECT_NE(result.created[0].word, result.before.word);
   }
   EXPECT_GT(splits, 4u);
-  // A scan of everything meets as many leaves as splits have made.
+  // A scan of everything visits as many leaves as splits have made.
   std::uint64_t leaves = 0;
   this->index_.scan(TestFixture::K::min(), TestFixture::K::max(), Order::ascending,
                     [&](const NodeVersion<M>&, auto) { return ++leaves > 0; });
@@ -177,7 +177,7 @@ TYPED_TEST(OrderedIndexTest, ARemovedLeafIsAChangedLeaf) {
   for (std::uint64_t id = 0; id < kIds; ++id) this->insert(id, records[id]);
   ObservedNodes nodes;
   this->scan(200, 300, Order::ascending, nodes);
-  NodeVersion<M> last{};  // of the leaf of 250, just before it goes
+  NodeVersion<M> last{};  // of the leaf of 250, just before it is removed
   for (std::uint64_t id = 150; id < 350; ++id) {
     if (id == 250) continue;
     ASSERT_TRUE(this->remove(id, records[id]));
@@ -193,7 +193,7 @@ TYPED_TEST(OrderedIndexTest, ARemovedLeafIsAChangedLeaf) {
   EXPECT_FALSE(holds(last));
   EXPECT_FALSE(alone.valid());
   EXPECT_FALSE(nodes.valid());
-  // Who looks now gets another node, which guards the same keys.
+  // A later reader gets another node, which guards the same keys.
   ObservedNodes again;
   EXPECT_TRUE(this->scan(200, 300, Order::descending, again).empty());
   EXPECT_FALSE(again.has(last.word));
@@ -201,12 +201,12 @@ TYPED_TEST(OrderedIndexTest, ARemovedLeafIsAChangedLeaf) {
   EXPECT_FALSE(again.valid());
 }
 
-/// Keys that arrive in order leave full leaves behind, at one point of the tree or at several.
+/// Keys that arrive in order leave full leaves behind, in one range of the tree or in several.
 TYPED_TEST(OrderedIndexTest, AscendingInsertsFillTheLeaves) {
   constexpr std::uint64_t kRows = 20'000;
   constexpr double kRowBytes = sizeof(typename TestFixture::K) + sizeof(void*);
   Records records(1);
-  // At several points inner nodes are split in their middle, as are the first leaves they share.
+  // With several ranges inner nodes are split in their middle, as are the first leaves they share.
   for (const auto& [places, overhead_max] : {std::pair{1, 1.15}, std::pair{10, 1.35}}) {
     Storage<M> storage(1);
     TypeParam index(storage, kRows);
@@ -266,11 +266,11 @@ TYPED_TEST(OrderedIndexTest, ADescendingQueueDoesNotGrow) {
 
 /// While others insert and remove around them, scans keep their order and bounds, return each key
 /// once, miss none that stays, and pair keys with their records.
-TYPED_TEST(OrderedIndexTest, ScansRunBesideWriters) {
+TYPED_TEST(OrderedIndexTest, ScansRunConcurrentlyWithWriters) {
   using K = typename TestFixture::K;
   using Entry = typename TestFixture::Entry;
   constexpr std::uint64_t kIds = 1500;
-  constexpr std::uint64_t kStaying = 16;  // every so manieth id stays
+  constexpr std::uint64_t kStaying = 16;  // every 16th id stays
   constexpr int kOperations = 20'000;
   Records records(kIds);
   for (std::uint64_t id = 0; id < kIds; id += kStaying) this->insert(id, records[id]);
@@ -319,7 +319,7 @@ TYPED_TEST(OrderedIndexTest, ScansRunBesideWriters) {
 }
 
 /// Producers append at the right while consumers take what a scan finds at the left: leaves, inner
-/// nodes and roots come and go under way. Everything is taken exactly once.
+/// nodes and roots are created and removed meanwhile. Everything is taken exactly once.
 TYPED_TEST(OrderedIndexTest, ThreadsShareAQueue) {
   using K = typename TestFixture::K;
   using Entry = typename TestFixture::Entry;

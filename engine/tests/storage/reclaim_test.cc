@@ -19,13 +19,13 @@ struct Value {
 };
 using Rows = Table<M, Key1, Value, HashIndex>;
 
-constexpr M::Ticks kStill = 0;  // epochs move only when a test moves them
+constexpr M::Ticks kStill = 0;  // epochs advance only when a test advances them
 
 class Reclamation : public testing::Test {
  protected:
   static constexpr std::size_t kBytes = 128;
 
-  /// One epoch further, as far as running workers allow, and a boundary of worker 0.
+  /// Advances the epoch by one, as far as running workers allow, and makes a boundary of worker 0.
   void pass_epoch() {
     storage_.epochs().advance(kStill);
     storage_.boundary(0, kStill);
@@ -92,7 +92,7 @@ TEST_F(Reclamation, DrainFreesEverything) {
   EXPECT_EQ(storage_.live_bytes(), before);
 }
 
-/// A version goes once every running reader's snapshot includes the one that replaced it.
+/// A version is freed once every running reader's snapshot includes the one that replaced it.
 TEST_F(Reclamation, VersionIsFreedOnceNoSnapshotNeedsIt) {
   constexpr std::uint64_t kPeriod = Epochs<M>::kEpochsPerSnapshot;
   const std::int64_t before = storage_.live_bytes();
@@ -113,7 +113,7 @@ TEST_F(Reclamation, UnlinkingMarksTheRecordDead) {
   storage_.boundary(0, kStill);
   storage_.unlink_if_still(0, &rows_, deleted, word);
   EXPECT_EQ(record(1), nullptr);
-  // Still readable, for whoever met it before; and such a one learns that it is gone.
+  // Still readable for workers that found it before; they see that it is gone.
   EXPECT_TRUE(tid::dead(deleted->word.peek()));
   EXPECT_FALSE(tid::locked(deleted->word.peek()));
 }
@@ -139,8 +139,8 @@ TEST_F(Reclamation, LaterUnlinkingWaitsForItsEpoch) {
   EXPECT_EQ(record(1), nullptr);
 }
 
-/// Both workers have deleted the record, the first long ago. Were both to unlink it, the second
-/// would reach into memory that is something else by then.
+/// Both workers have deleted the record, the first long ago. If both unlinked it, the second would
+/// access memory that has been reused by then.
 TEST_F(Reclamation, RecordDeletedTwiceIsUnlinkedByTheFirstToDeleteIt) {
   rows_.load(make_key(1), {1});
   Record<M>* const deleted = record(1);
@@ -152,7 +152,7 @@ TEST_F(Reclamation, RecordDeletedTwiceIsUnlinkedByTheFirstToDeleteIt) {
   ASSERT_EQ(record(1), deleted) << "worker 1 has not come by";
   storage_.boundary(1, kStill);
   storage_.leave(1);
-  EXPECT_EQ(record(1), deleted) << "it sees that it has been deleted anew, and waits again";
+  EXPECT_EQ(record(1), deleted) << "it sees that it has been deleted again, and waits again";
   for (int i = 0; i < 9; ++i) pass_epoch();
   storage_.boundary(1, kStill);
   EXPECT_EQ(record(1), nullptr);
@@ -170,7 +170,7 @@ TEST_F(Reclamation, RecordThatLivedWhenItWasToBeUnlinkedIsUnlinkedTheNextTime) {
   EXPECT_EQ(record(1), nullptr);
 }
 
-/// Versions come and go in the past of a record that is to be unlinked.
+/// Versions are added and removed in the past of a record that is to be unlinked.
 TEST(Past, KeepsVersionsAndWhetherToUnlinkApart) {
   alignas(16) Version<M> version{1, nullptr};
   Past<M> past;

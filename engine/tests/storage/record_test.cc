@@ -29,7 +29,7 @@ TEST(Tid, CarriesEpochSequenceAndWrites) {
   EXPECT_EQ(tid::version(tid::committed(version, 2, true)), version);
 }
 
-/// How often the record was written is part of a version's identity, as far as it is counted.
+/// The number of writes of the record is part of a version's identity, as far as it is counted.
 TEST(Tid, VersionsOfDifferentWriteCountsDiffer) {
   const std::uint64_t version = tid::first_of_epoch(7);
   for (std::uint64_t writes = 1; writes < tid::kMaxWrites; ++writes) {
@@ -45,7 +45,7 @@ TEST(Tid, VersionsGrowWithTheEpochThenTheSequence) {
   EXPECT_GT(tid::first_of_epoch(7) + tid::kStep, tid::committed(tid::first_of_epoch(7), 15, true));
 }
 
-TEST(Tid, PlaceholdersAndLoadedRowsAreTold) {
+TEST(Tid, PlaceholdersAndLoadedRowsAreDistinguished) {
   EXPECT_TRUE(tid::absent(tid::kPlaceholder));
   EXPECT_EQ(tid::version(tid::kPlaceholder), 0U);
   EXPECT_FALSE(tid::absent(tid::kLoaded));
@@ -56,7 +56,7 @@ TEST(Tid, PlaceholdersAndLoadedRowsAreTold) {
 
 using Payload = std::array<std::uint64_t, 8>;
 
-/// A record with room for its payload.
+/// A record with space for its payload.
 class RecordAndPayload {
  public:
   RecordAndPayload() { record_ = new (memory_.data()) Record<M>{}; }
@@ -126,7 +126,7 @@ TEST(Record, CopiesAreOfOneVersion) {
 
 TEST(Record, LockExcludes) {
   RecordAndPayload record;
-  std::uint64_t counter = 0;  // plain: that the lock orders the accesses is what is tested
+  std::uint64_t counter = 0;  // plain: the test is that the lock orders the accesses
   const auto count = [&] {
     for (std::uint64_t round = 0; round < kRounds / 10; ++round) {
       const std::uint64_t word = lock_record(*record);

@@ -12,7 +12,7 @@
 
 namespace heddle::test {
 
-/// For tests that damage a database and look at which conditions of its workload see it.
+/// For tests that damage a database and check which conditions of its workload detect it.
 template <template <class> class W>
 class Damage : public testing::Test {
  protected:
@@ -23,7 +23,7 @@ class Damage : public testing::Test {
 
   auto& tables() { return database_.workload().tables(); }
 
-  /// Changes one row behind the transactions' back.
+  /// Changes one row outside any transaction.
   template <class T>
   void damage(T& table, const typename T::KeyType& key,
               const std::function<void(typename T::ValueType&)>& change) {

@@ -36,7 +36,8 @@ TEST(Epinions, IsPopulatedAsTheSeedSays) {
   EXPECT_NE(rows(one), rows(other));
 }
 
-/// OLTP-Bench: reviews of an item are 1 and a Zipfian number, exponent 1.8; some 6.9 in the mean.
+/// OLTP-Bench: the number of an item's reviews is 1 plus a Zipfian number, exponent 1.8; some 6.9
+/// in the mean.
 TEST(Epinions, ItemsHaveAFewReviewsAndSomeHaveMany) {
   Alone<Epinions> site(EpinionsOptions::parse({{"users", "20000"}, {"items", "10000"}}));
   const Graph& reviewers = site.workload().tables().reviewers;
@@ -98,7 +99,7 @@ TEST(Epinions, StaysConsistent) {
   }
 }
 
-/// Every condition is seen to fail: a check that cannot fail proves nothing.
+/// Every condition is made to fail: a check that cannot fail proves nothing.
 class EpinionsConsistency : public test::Damage<Epinions> {
  protected:
   EpinionsConsistency() : Damage(site_) { (void)site_.run(1000); }

@@ -13,7 +13,7 @@
 
 namespace heddle::test {
 
-/// The bytes of a replay program, put together by hand, and a file that holds them.
+/// The bytes of a handmade replay program, and a file that holds them.
 class ProgramFile {
  public:
   struct Access {

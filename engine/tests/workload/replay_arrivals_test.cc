@@ -109,7 +109,7 @@ TEST(ReplayArrivals, NoTransactionBeginsACenturyLate) {
             std::string::npos);
 }
 
-/// Whatever bytes are let pass, times are numbers and never go back.
+/// For every accepted file, times are numbers and never decrease.
 TEST(ReplayArrivals, AnyByteMayBeWrong) {
   const ProgramFile file = program({0, 10, 10, 70});
   constexpr std::array kFlips{0x01, 0x10, 0x80, 0xff};

@@ -32,7 +32,7 @@ ProgramFile some_sessions(std::uint32_t sessions = kSessions) {
           {0}};
 }
 
-/// Follows the workers: whose each session is, and how often it came round.
+/// Follows the workers: the holder of each session, and how often it was replayed.
 class Followed {
  public:
   Followed(const Program& program, int workers)
@@ -130,7 +130,7 @@ TEST(Rotation, NoSessionIsTwoThreadsAtOnce) {
   const auto work = [&](int worker) {
     std::size_t held = program.sessions();
     for (int step = 0; step < 20000; ++step) {
-      // Laid down before the next turn is asked for: whoever takes it up may be there at once.
+      // Released before the next turn is requested: another worker may take it at once.
       if (held != program.sessions()) holder[held].store(0);
       held = program.session(rotation.next(worker).transaction);
       if (holder[held].exchange(worker + 1) != 0) ++clashes;

@@ -18,7 +18,7 @@ namespace {
 using test::Alone;
 using test::ProgramFile;
 
-/// A shop: goods, which are there from the beginning, and orders, which come and go.
+/// A shop: products, which exist from the beginning, and orders, which are inserted and deleted.
 const std::string kShop = R"(
   "tables": [{"name": "goods", "rows": 4}, {"name": "orders", "rows": 3}],
   "types": [
@@ -51,7 +51,7 @@ std::string refusal(const ProgramFile& file) {
   return "";
 }
 
-/// Wraps a transaction and writes down what the procedure asks of it.
+/// Wraps a transaction and records the accesses of the procedure.
 template <class Txn>
 struct Watched {
   Txn& txn;
@@ -163,7 +163,7 @@ TEST(Replay, ABornRowIsAnotherOneInEveryRound) {
   EXPECT_EQ(second.at(second.size() - 2), "insert 2 orders 0.1");
   const Told third = watch(replay, replay.next());
   EXPECT_EQ(third.front(), "scan 3 orders 0.1");
-  EXPECT_EQ(third.at(3), "remove 5");  // which the insert of this round has brought
+  EXPECT_EQ(third.at(3), "remove 5");  // inserted by the insert of this round
 }
 
 TEST(Replay, WhatIsDoneToARowThatIsNotThereFindsNothing) {

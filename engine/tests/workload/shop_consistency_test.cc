@@ -5,7 +5,7 @@
 #include "workload/shop.h"
 #include "workload/shop_program.h"
 
-/// Every condition is seen to fail: a check that cannot fail proves nothing.
+/// Every condition is made to fail: a check that cannot fail proves nothing.
 namespace heddle::shop {
 namespace {
 
@@ -84,7 +84,7 @@ TEST_F(ShopConsistency, EmptyCartLine) {
   EXPECT_EQ(violated(), (Names{"cart lines", "reservations"}));
 }
 
-TEST_F(ShopConsistency, CartLineOfSomebodyElse) {
+TEST_F(ShopConsistency, CartLineOfAnotherVisit) {
   damage(tables().cart_line, cart_of_0_, [](CartLine& row) { row.put_in_by = 3; });
   EXPECT_EQ(violated(), (Names{"cart lines", "reservations"}));
 }
@@ -114,7 +114,7 @@ TEST_F(ShopConsistency, WrongTotal) {
   EXPECT_EQ(violated(), (Names{"order totals"}));
 }
 
-TEST_F(ShopConsistency, OrderOfSomebodyElse) {
+TEST_F(ShopConsistency, OrderOfAnotherVisit) {
   damage(tables().orders, make_key(kOrder), [](PlacedOrder& row) { row.visit = 1; });
   EXPECT_EQ(violated(), (Names{"orders"}));
 }

@@ -52,14 +52,14 @@ inline ProgramFile shop_program(std::uint32_t products, std::uint32_t sessions,
     }
     transactions.push_back({one.session, one.type, std::move(accesses), one.rolls_back});
   }
-  // Products and carts are there at the beginning, orders are not.
+  // Products and carts exist at the beginning, orders do not.
   std::vector<std::uint8_t> born(products + sessions, 0);
   born.resize(born.size() + requests.size(), 1);
   return {shop_header(products, sessions, requests.size()), sessions, transactions, born};
 }
 
 /// A busy day: every session puts three of a few products into its cart, buys one of them or one
-/// past the cart, and looks at one.
+/// without the cart, and views one.
 inline ProgramFile busy_shop_program(std::uint32_t products, std::uint32_t sessions) {
   std::vector<ShopRequest> requests;
   for (std::uint32_t step = 0; step < 5; ++step) {

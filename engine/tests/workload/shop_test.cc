@@ -171,7 +171,7 @@ TEST(Shop, WhatRolledBackRollsBack) {
   EXPECT_EQ(shop.workload().check(), std::vector<std::string>{});
 }
 
-TEST(Shop, AnOrderHasRoomForSoManyLines) {
+TEST(Shop, AnOrderHasALimitedNumberOfLines) {
   std::vector<ShopRequest> requests;
   for (std::uint32_t product = 0; product < 100; ++product) requests.push_back({0, kCart, product});
   requests.push_back({0, kPurchase, 99});
@@ -180,13 +180,13 @@ TEST(Shop, AnOrderHasRoomForSoManyLines) {
   Alone<Shop> shop(options_of(file));
   (void)shop.run(102);
   EXPECT_EQ(lines_of(shop, 100).size(), shop::kMostOrderLines);
-  EXPECT_EQ(lines_of(shop, 100).back().first, 99);  // past the cart: there was no room to find it
+  EXPECT_EQ(lines_of(shop, 100).back().first, 99);  // bought without the cart
   EXPECT_EQ(lines_of(shop, 101).size(), 100 - (shop::kMostOrderLines - 1));
   EXPECT_EQ(shop.workload().tables().cart_line.count_quiescent(), 0U);
   EXPECT_EQ(shop.workload().check(), std::vector<std::string>{});
 }
 
-TEST(Shop, AViewLooksAtThePast) {
+TEST(Shop, AViewReadsASnapshot) {
   const ProgramFile file = shop_program(6, 1, {{0, kView, 3}, {0, kCart, 3}});
   Alone<Shop> shop(options_of(file));
   const auto counts = shop.run(20);
@@ -207,7 +207,7 @@ TEST(Shop, TheSeedDecidesThePrices) {
   EXPECT_GT(prices(1).size(), 40U);
 }
 
-TEST(ShopOptions, ATraceThatIsNoneOfAShopIsToldWhatItLacks) {
+TEST(ShopOptions, ATraceOfAnotherKindIsRejectedWithTheReason) {
   const std::string product = R"({"name": "product", "rows": 2})";
   const auto type = [](const std::string& name) {
     return R"({"name": ")" + name +
@@ -229,7 +229,7 @@ TEST(ShopOptions, ATraceThatIsNoneOfAShopIsToldWhatItLacks) {
     const std::size_t rows = text.find("\"x\"") == std::string::npos ? 2 : 4;
     const ProgramFile file(text, 1, {{0, 0, {{0, 1}}}}, std::vector<std::uint8_t>(rows, 0));
     const std::string told = refusal(file);
-    EXPECT_EQ(told.find("shop: the trace is none of a shop: "), 0U);
+    EXPECT_EQ(told.find("shop: the trace is not of a shop: "), 0U);
     EXPECT_NE(told.find(words), std::string::npos) << words << ": " << told;
     EXPECT_NE(told.find("workload=replay"), std::string::npos);
   }

@@ -19,8 +19,8 @@
 
 namespace heddle::test {
 
-/// Remembers every access of a transaction, and expects it to be what the signature says of its
-/// state: of this type, on this table, of this kind.
+/// Records every access of a transaction, and expects it to match the signature of its state: its
+/// type, table and kind.
 template <class M>
 class SignatureCheck final : public TransactionOperations<M> {
  public:

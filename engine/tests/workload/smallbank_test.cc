@@ -126,7 +126,7 @@ TEST(SmallBank, StaysConsistentAndSolvent) {
   }
 }
 
-/// Every condition is seen to fail: a check that cannot fail proves nothing.
+/// Every condition is made to fail: a check that cannot fail proves nothing.
 class SmallBankConsistency : public test::Damage<SmallBank> {
  protected:
   SmallBankConsistency() : Damage(bank_) { (void)bank_.run(1000); }
@@ -148,7 +148,7 @@ TEST_F(SmallBankConsistency, LostPayment) {
     row.paid_cents -= 5'00;
   });
   EXPECT_EQ(violated(), Names{"payments"});
-  EXPECT_EQ(bank_.workload().check().front(), "payments: they made -500 cents of nothing");
+  EXPECT_EQ(bank_.workload().check().front(), "payments: transfers created -500 cents");
 }
 
 TEST_F(SmallBankConsistency, LostAmalgamation) {

@@ -101,7 +101,7 @@ TEST(TaoBench, StaysConsistent) {
   }
 }
 
-/// Every condition is seen to fail: a check that cannot fail proves nothing.
+/// Every condition is made to fail: a check that cannot fail proves nothing.
 class TaoBenchConsistency : public test::Damage<TaoBench> {
  protected:
   TaoBenchConsistency() : Damage(graph_) { (void)graph_.run(1000); }

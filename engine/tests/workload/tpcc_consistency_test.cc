@@ -9,7 +9,7 @@
 #include "workload/tpcc.h"
 #include "workload/tpcc/consistency.h"
 
-/// Every condition is seen to fail: a check that cannot fail proves nothing.
+/// Every condition is made to fail: a check that cannot fail proves nothing.
 namespace heddle::tpcc {
 namespace {
 

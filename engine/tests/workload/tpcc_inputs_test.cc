@@ -9,7 +9,7 @@
 
 #include "workload/tpcc/inputs.h"
 
-/// What terminals send, against clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1, 2.8.1 and 5.2.3.
+/// The inputs of terminals, against clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1, 2.8.1 and 5.2.3.
 namespace heddle::tpcc {
 namespace {
 
@@ -42,7 +42,7 @@ class Terminal {
   std::uint64_t now_us_ = 0;
 };
 
-/// `count` of `draws` for a probability: six standard deviations are out of reach of chance.
+/// `count` of `draws` for a probability: six standard deviations practically never occur by chance.
 void expect_share(int count, int draws, double probability) {
   EXPECT_NEAR(count, draws * probability, 6 * std::sqrt(draws * probability * (1 - probability)));
 }

@@ -10,7 +10,7 @@
 #include "alone.h"
 #include "workload/tpcc.h"
 
-/// What each transaction does, one at a time, against clauses 2.4 to 2.8.
+/// The effect of each transaction, one at a time, against clauses 2.4 to 2.8.
 namespace heddle::tpcc {
 namespace {
 
@@ -143,7 +143,7 @@ TEST_F(TpccTransactions, NewOrderTotals) {
   EXPECT_NEAR(static_cast<double>(output.total_cents), total, 0.6);
 }
 
-/// The same item twice: the second line takes from what the first one left.
+/// The same item twice: the second line takes from the stock that the first one left.
 TEST_F(TpccTransactions, NewOrderMayRepeatAnItem) {
   NewOrderInput input = order_of_two_lines();
   input.lines[1] = input.lines[0];

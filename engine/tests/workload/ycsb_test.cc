@@ -63,8 +63,7 @@ TEST(Ycsb, SharesAreWhatWasAskedFor) {
   EXPECT_EQ(lengths, (std::set<int>{1, 2, 3, 4, 5, 6}));
 }
 
-/// Deleting as much as is inserted keeps the table as it was, and deletes oldest first.
-/// Those of a generator, again and again.
+/// A generator repeats the inputs that were drawn beforehand.
 TEST(Ycsb, RepeatsInputsThatWereDrawnBeforehand) {
   Alone<Ycsb> ycsb(YcsbOptions::parse({{"records", "1000"}, {"drawn", "50"}}));
   std::vector<std::uint64_t> keys;
@@ -132,8 +131,8 @@ TEST(Ycsb, CheckSeesALostUpdate) {
   EXPECT_EQ(ycsb.workload().check().size(), 1U);
 }
 
-/// What a run that was cut short left uninserted is not there to delete: nothing comes of it.
-TEST(Ycsb, DeletingWhatIsNotThereIsHarmless) {
+/// Rows that a run was stopped before inserting do not exist: deleting them has no effect.
+TEST(Ycsb, DeletingMissingRowsIsHarmless) {
   Alone<Ycsb> ycsb(YcsbOptions::parse({{"records", "100"}}));
   auto input = ycsb.next();
   input.count = 1;

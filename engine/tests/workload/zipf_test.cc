@@ -49,7 +49,8 @@ TEST_P(ZipfDistribution, IsExact) {
     ++cells;
     expected = seen = 0;
   }
-  // Mean cells - 1, deviation sqrt(2 (cells - 1)): six deviations are out of reach of chance.
+  // Mean cells - 1, deviation sqrt(2 (cells - 1)): six deviations practically never occur by
+  // chance.
   EXPECT_LT(statistic, cells - 1 + 6 * std::sqrt(2 * cells) + 10);
 }
 

@@ -13,7 +13,7 @@
 namespace heddle::epinions {
 
 /// Checks that a review is the same by its item and by its user, that no text is torn, that ratings
-/// are ratings, and that no row is missing. Quiescent only.
+/// are in range, and that no row is missing. Quiescent only.
 template <class M>
 class ConsistencyCheck {
  public:
@@ -37,7 +37,7 @@ class ConsistencyCheck {
     tables_.user.for_each([&](const Key1& key, const User& row) {
       ++users;
       if (row.name.torn() || row.email.torn()) {
-        violations_.add("users", "what user ", key.words[0], " is called is of two updates");
+        violations_.add("users", "the name of user ", key.words[0], " is of two updates");
       }
     });
     expect_rows("USERACCT", users, options_.users);
@@ -45,7 +45,7 @@ class ConsistencyCheck {
     tables_.item.for_each([&](const Key1& key, const Item& row) {
       ++items;
       if (row.title.torn()) {
-        violations_.add("items", "what item ", key.words[0], " is called is of two updates");
+        violations_.add("items", "the name of item ", key.words[0], " is of two updates");
       }
     });
     expect_rows("ITEM", items, options_.items);

@@ -10,13 +10,14 @@
 
 namespace heddle::epinions {
 
-/// Who reviewed what, or who trusts whom: for each of some, the numbers of others, none twice.
-/// They are drawn once and then stay, so that inputs can name rows that are there.
+/// A bipartite graph, such as of items and their reviewers: for each source the numbers of its
+/// targets, without duplicates. The edges are drawn once and then stay, so that inputs can name
+/// rows that exist.
 class Graph {
  public:
   Graph() = default;
 
-  /// @param degree draws how many others one has, from 0: one more
+  /// @param degree draws the number of targets of a source, less one
   /// @param neighbour draws one of them
   template <class Degree, class Neighbour>
   static Graph draw(std::uint64_t size, Random& random, Degree degree, Neighbour neighbour) {

@@ -8,7 +8,7 @@
 
 namespace heddle::epinions {
 
-/// The users and items, as in the SMF paper (§4.1.1), by the rows and ranges that are theirs.
+/// The users and items, as in the SMF paper (§4.1.1), by their rows and ranges.
 inline void add_hints(const Input& input, Hints& hints) {
   const auto add_row = [&hints](AccessId state, std::uint64_t number) { hints.add(state, number); };
   const auto add_pair = [&hints](AccessId state, std::uint64_t first, std::uint64_t second) {

@@ -16,13 +16,13 @@ namespace heddle::epinions {
 
 struct Input {
   Type type;
-  std::uint32_t user;  ///< who reviewed the item, where a rating of it changes
+  std::uint32_t user;  ///< the item's reviewer, if a rating of the item changes
   std::uint32_t item;
-  std::uint32_t other;  ///< whom the user trusts, where that rating changes
-  std::uint64_t value;  ///< what is written: a text's word, or a rating
+  std::uint32_t other;  ///< the trusted user, if the rating of the trust changes
+  std::uint64_t value;  ///< the value written: the word of a text, or a rating
 };
 
-/// Draws inputs. Popular users and items are few, and lie apart in their tables.
+/// Draws inputs. Popular users and items are few, and spread over their tables.
 class InputGenerator {
  public:
   explicit InputGenerator(const EpinionsOptions& options)

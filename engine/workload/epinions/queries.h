@@ -15,7 +15,7 @@
 namespace heddle::epinions {
 
 /// The five types that only read. Of those that OLTP-Bench sorts by rating and cuts after ten rows,
-/// the first ten by key are read; trust comes before reviews in all, so that the locks of two-phase
+/// the first ten by key are read. All read trust before reviews, so that the locks of two-phase
 /// locking have an order.
 template <class Txn, class M>
 class Queries {
@@ -59,7 +59,7 @@ class Queries {
     return static_cast<bool>(txn_.read(reads_.state(state), table, make_key(number)));
   }
 
-  /// What belongs to one user or item.
+  /// The rows of one user or item.
   template <class T>
   bool scan(AccessId state, T& table, std::uint64_t of, std::uint32_t limit) {
     return txn_.scan(reads_.state(state), table, pair_key(of, 0), last_pair(of), Order::ascending,

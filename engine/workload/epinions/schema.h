@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The rows of Epinions, as OLTP-Bench has them but for the texts that no transaction reads.
+/// The rows of Epinions, as in OLTP-Bench except for the texts that no transaction reads.
 namespace heddle::epinions {
 
-/// A text of so many words. All of them are the same, so that a torn one shows.
+/// A text of the given number of words. All of them are the same, so that a torn text is detected.
 template <std::size_t Words>
 struct Text {
   std::array<std::uint64_t, Words> words;
@@ -48,14 +48,14 @@ struct Review {
 };
 static_assert(sizeof(Review) == 48);
 
-/// What is shown of a review beside others of its user; an index that covers the query. Key: user
-/// and item.
+/// The columns of a review that are shown in a list of its user's reviews: an index that covers the
+/// query. Key: user and item.
 struct ReviewByUser {
   std::uint64_t rating;
 };
 static_assert(sizeof(ReviewByUser) == 8);
 
-/// Key: who trusts, and whom.
+/// Key: the trusting and the trusted user.
 struct Trust {
   std::uint64_t rating;
   std::uint64_t created_us;

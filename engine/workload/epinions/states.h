@@ -10,7 +10,7 @@
 
 namespace heddle::epinions {
 
-/// In the order of their states; from the fifth on they only read.
+/// In the order of their states; the fifth and later ones only read.
 enum class Type : std::uint8_t {
   update_user_name,
   update_item_title,
@@ -66,7 +66,7 @@ enum State : AccessId {
   kTrustedReviewsScanReviews,
 };
 
-/// Of all nine types.
+/// The signature of all nine types.
 [[nodiscard]] inline Signature signature() {
   using enum AccessKind;
   const AccessSpec scan_trust{"scan_trust", "TRUST", scan};

@@ -17,7 +17,7 @@
 
 namespace heddle::epinions {
 
-/// The four tables of Epinions, and the reviews once more by their users.
+/// The four tables of Epinions, and a copy of the reviews by user.
 template <class M>
 struct Tables {
   Tables(Storage<M>& storage, const EpinionsOptions& options)
@@ -34,9 +34,9 @@ struct Tables {
     review_by_user.skip_snapshots();
   }
 
-  /// As OLTP-Bench does: how many reviews an item has, and how many users one trusts, is Zipfian,
-  /// and so is who reviews. Who is trusted is as likely as anyone else, here, and everyone trusts
-  /// somebody.
+  /// As in OLTP-Bench, the number of an item's reviews, the number of users that a user trusts, and
+  /// the choice of reviewers are Zipfian. Here the trusted users are uniform, and every user trusts
+  /// at least one.
   void load(const EpinionsOptions& options, std::uint64_t seed) {
     constexpr double kReviewsTheta = 1.8;
     constexpr double kReviewerTheta = 0.99;

@@ -16,7 +16,7 @@ struct GenericOptions {
   std::uint32_t rollbacks = 5;
   std::uint32_t churn = 0;
   std::uint32_t audits = 0;
-  /// Pauses let transactions meet in the middle of one another on few cores.
+  /// Pauses make transactions overlap on few cores.
   std::uint32_t pauses = 0;
 
   static constexpr std::uint32_t kMostTypes = 16;

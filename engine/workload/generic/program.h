@@ -14,7 +14,7 @@
 
 namespace heddle::generic {
 
-/// What one step of a transaction does.
+/// The operation of one step of a transaction.
 enum class Act : std::uint8_t {
   read,     ///< a row
   update,   ///< reads a row and overwrites it, in one state
@@ -22,14 +22,14 @@ enum class Act : std::uint8_t {
   insert,
   remove,  ///< reads a row and deletes it
   scan,
-  sum,  ///< reads some rows in a loop
+  sum,  ///< reads several rows in a loop
   count_
 };
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(Act::count_)> kActNames{
     "read", "update", "rewrite", "insert", "remove", "scan", "sum"};
 
-/// Which rows a transaction is about: steps that name the same one meet in one row.
+/// The rows of a transaction: steps with the same slot access the same row.
 inline constexpr std::uint32_t kSlots = 3;
 
 struct Step {
@@ -37,8 +37,8 @@ struct Step {
   bool hash = false;          ///< in the table with the hash index, else in the ordered one
   bool whole = true;          ///< the whole row, else its first half
   bool descending = false;    ///< a scan
-  std::uint8_t slot = 0;      ///< the row; a scan begins there
-  std::uint8_t end_slot = 0;  ///< a scan ends there
+  std::uint8_t slot = 0;      ///< the row; the start of a scan
+  std::uint8_t end_slot = 0;  ///< the end of a scan
   std::uint8_t limit = 0;     ///< of a scan's rows; 0: none
   AccessId state = 0;         ///< its first
 };

@@ -8,7 +8,7 @@ namespace heddle {
 
 /// The options of the micro-benchmark.
 struct MicroOptions {
-  double theta = 0.8;  ///< the paper's Fig. 9: 0.2 to 1.0
+  double theta = 0.8;  ///< Polyjuice, Fig. 9: 0.2 to 1.0
   std::uint64_t hot_records = 4096;
   std::uint64_t records = 10'000'000;
   std::uint64_t own_records = 100'000;

@@ -8,32 +8,32 @@
 
 namespace heddle::replay {
 
-/// When the transactions of a program arrive: when they began in the trace, so many times as fast,
-/// and round after round.
+/// The arrival times of a program's transactions: their times in the trace, divided by the speed,
+/// round after round.
 ///
-/// A round begins where the one before has ended: the mean time between two arrivals after its last
-/// one, so that the rate is the same in the long run as within a round.
+/// A round begins at the end of the previous one: the mean time between two arrivals after its last
+/// one, so that the long-run rate equals that within a round.
 class Arrivals {
  public:
-  /// @param program of which not all transactions began at the same moment
+  /// @param program whose transactions did not all begin at the same moment
   /// @param speed above 0; 2: twice as fast as recorded
   Arrivals(std::shared_ptr<const Program> program, double speed)
       : program_(std::move(program)), round_us_(length_us(*program_)), speed_(speed) {}
 
-  /// Whether there is any time between them.
+  /// Whether its transactions began at different times.
   [[nodiscard]] static bool has_rate(const Program& program) {
     return program.begins().back() > program.begins().front();
   }
 
-  /// In microseconds after the first round has begun.
+  /// The time of a turn, in microseconds after the start of the first round.
   [[nodiscard]] double at_us(const Turn& turn) const {
     return (static_cast<double>(turn.round) * round_us_ +
             static_cast<double>(program_->begin(turn.transaction))) /
            speed_;
   }
 
-  /// How many arrive before a time, likewise, in all rounds. A count, and no more: at the fastest
-  /// there may be more than a whole number holds.
+  /// The number of arrivals before a time, over all rounds, in microseconds after the start of the
+  /// first. A double, because at the highest speed an integer could overflow.
   [[nodiscard]] double before(double us) const;
 
  private:

@@ -15,16 +15,16 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// In the order of Act: how a trace calls it.
+/// In the order of Act: the names in a trace.
 constexpr std::array<std::string_view, 5> kKinds{"read", "update", "insert", "delete", "scan"};
 
 constexpr std::uint64_t kMostTransactions = std::numeric_limits<std::uint32_t>::max();
-constexpr std::uint64_t kMostRows = std::uint64_t{1} << 32;  // of a table: they have 32 bits
+constexpr std::uint64_t kMostRows = std::uint64_t{1} << 32;  // of a table: row numbers have 32 bits
 constexpr std::uint64_t kMostAccesses = std::uint64_t{1} << 40;
 constexpr std::size_t kMostTables = 1000;
 constexpr std::size_t kMostStates = 0x7fff;
 
-/// A value in the JSON header, and the way to it.
+/// A value in the JSON header, with its path.
 class Field {
  public:
   Field(const std::string& path, std::string key, const Json& value)
@@ -78,15 +78,15 @@ std::string name_once(const Field& field, std::set<std::string>& seen) {
   return name;
 }
 
-/// What the read of the row that an access deletes is called: as no access of its type is.
+/// The name for the read of a row that an access deletes: different from all accesses of its type.
 std::string name_of_read(const std::string& name, const std::set<std::string>& declared) {
   std::string read = name + "_read";
   while (declared.contains(read)) read += "_first";
   return read;
 }
 
-/// The states of an access, all of which may come again and again: what a trace declares of a type
-/// says nothing of its loops, and a policy for one day must fit the next.
+/// The states of an access, each of which may occur repeatedly: a trace's declaration of a type
+/// does not say where its loops are, and a policy for one day must fit the next.
 void describe(TypeSpec& spec, const std::string& name, const std::set<std::string>& declared,
               const std::string& table, Act act) {
   const auto add = [&](const std::string& state, AccessKind kind) {

@@ -6,13 +6,12 @@
 
 namespace heddle::replay {
 
-/// A whole file in memory, read only; pages that nobody looks at are not read.
+/// A whole file in memory, read-only; pages that are not accessed are not read.
 ///
-/// Whoever changes the file while it is mapped breaks the promise: replace files, don't write into
-/// them.
+/// The file must not be written while it is mapped: replace files instead of writing into them.
 class MappedFile {
  public:
-  /// Throws std::invalid_argument that names the file and what the system said.
+  /// Throws std::invalid_argument with the file name and the system's error.
   explicit MappedFile(const std::string& path);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

@@ -14,10 +14,10 @@ namespace heddle {
 /// The options of the workload that replays a trace.
 struct ReplayOptions {
   replay::ProgramOption file;
-  std::shared_ptr<const replay::Program> program;  ///< that of the file
+  std::shared_ptr<const replay::Program> program;  ///< the program in the file
   std::uint32_t scan_length = 10;
   bool recorded_arrivals = false;
-  std::optional<double> speed = {};  ///< nothing: 1
+  std::optional<double> speed = {};  ///< default: 1
 
   static constexpr std::uint32_t kLongestScan = 1'000'000;
   static constexpr double kSlowest = 1e-3;

@@ -12,20 +12,20 @@ static_assert(std::endian::native == std::endian::little, "the file is read as i
 namespace {
 
 constexpr std::size_t kPrologue = 16;
-constexpr std::uint32_t kNoAccess = 0x10000;  // above every number of one
+constexpr std::uint32_t kNoAccess = 0x10000;  // above every access number
 
 }  // namespace
 
-/// Walks through the file's bytes.
+/// Reads the file's bytes in order.
 class Program::Reader {
  public:
   Reader(const std::string& path, std::span<const std::byte> bytes) : path_(path), bytes_(bytes) {}
 
-  /// The JSON header; what comes next are the arrays.
+  /// The JSON header; the arrays follow.
   std::string_view header() {
     if (bytes_.size() < kPrologue ||
         std::memcmp(bytes_.data(), kMagic.data(), kMagic.size()) != 0) {
-      refuse(0, "magic", "it is no replay program");
+      refuse(0, "magic", "it is not a replay program");
     }
     const auto version = number(kMagic.size());
     if (version != kVersion) {
@@ -43,7 +43,7 @@ class Program::Reader {
             static_cast<std::size_t>(length)};
   }
 
-  /// Before the arrays are laid out: they must fill the file, to the byte.
+  /// Checks, before the arrays are laid out, that they fill the file to the byte.
   void expect(const Header& header) const {
     const std::uint64_t wanted = at_ + header.transactions * (8 + 8 + 4 + 2 + 1) + 8 +
                                  header.accesses * (4 + 2) + header.rows;
@@ -72,7 +72,7 @@ class Program::Reader {
   [[noreturn]] void refuse(std::uint64_t byte, const std::string& field,
                            const std::string& why) const {
     throw std::invalid_argument("replay program " + path_ + ": byte " + std::to_string(byte) +
-                                ", " + field + ": " + why + "; make it anew from its trace");
+                                ", " + field + ": " + why + "; create it again from its trace");
   }
 
   [[nodiscard]] std::uint32_t number(std::size_t at) const {
@@ -160,7 +160,7 @@ void Program::check_accesses(const Reader& reader) const {
   }
 }
 
-/// Rows that are not there all the time: born, or removed by a transaction.
+/// Rows that do not always exist: born, or removed by a transaction.
 std::vector<bool> Program::passing_rows() const {
   std::vector<bool> passing(born_.begin(), born_.end());
   for (std::size_t i = 0; i < transactions(); ++i) {
@@ -172,8 +172,9 @@ std::vector<bool> Program::passing_rows() const {
   return passing;
 }
 
-/// The updates of rows that are always there add +1 and -1 in turn, an odd one at a transaction's
-/// end 0, so that these rows' numbers always add up to 0, which the consistency check can tell.
+/// The updates of rows that always exist add +1 and -1 in turn, and 0 for an odd one at a
+/// transaction's end. These rows' numbers therefore always add up to 0, which the consistency check
+/// verifies.
 void Program::mark() {
   const std::vector<bool> passing = passing_rows();
   marks_.resize(access_.size());
@@ -195,7 +196,7 @@ void Program::mark() {
   }
 }
 
-/// Where every round brings rows, a hash index, which does not grow, would fill up.
+/// If every round adds rows, a hash index, which does not grow, would fill up.
 void Program::order_growing_tables() {
   for (TableSpec& table : header_.tables) {
     const auto born = born_.subspan(table.first_born, table.rows);

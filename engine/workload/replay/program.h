@@ -13,42 +13,42 @@
 
 namespace heddle::replay {
 
-/// What an access is besides its step; see `Program::marks`.
+/// Properties of an access in addition to its step; see `Program::marks`.
 enum Mark : std::uint8_t {
-  kCloses = 1,  ///< no access behind it, in its transaction, has its number or a lower one
+  kCloses = 1,  ///< no later access of its transaction has its number or a lower one
   kAdds = 2,    ///< this update adds one to its row's number …
-  kTakes = 4,   ///< … this one takes one away
+  kTakes = 4,   ///< this one subtracts one
 };
 
-/// A part of a trace as `traces.replay` writes it down for the engine: the inputs of transactions,
-/// in the order in which they were recorded.
+/// A part of a trace in the form that `traces.replay` writes for the engine: the inputs of
+/// transactions, in the order in which they were recorded.
 ///
-/// The file, little-endian: the eight bytes `kMagic`; its version and the length of what follows,
-/// 32 bits each; that many bytes of JSON, padded with blanks to a multiple of eight; then, without
-/// gaps, one array after the other:
+/// The file is little-endian. It starts with the eight bytes `kMagic`, followed by its version and
+/// the length of the JSON, 32 bits each. The JSON follows, padded with blanks to a multiple of
+/// eight. Then, without gaps, come these arrays:
 ///
-///     begin         u64  a transaction  when it began, microseconds after the first
-///     first_access  u64  a transaction  and one more: its accesses are [this, next)
-///     row           u32  an access      number of its row in its table
-///     session       u32  a transaction  number of its session
-///     access        u16  an access      its number in its type
-///     type          u16  a transaction
-///     rolls_back    u8   a transaction  1: it ended by its own wish
-///     born          u8   a row          1: it is not there at the beginning
+///     begin         u64  per transaction  time of its begin, microseconds after the first.
+///     first_access  u64  per transaction  and one more. Its accesses are [this, next).
+///     row           u32  per access       number of its row in its table.
+///     session       u32  per transaction  number of its session.
+///     access        u16  per access       its number in its type.
+///     type          u16  per transaction
+///     rolls_back    u8   per transaction  1 if it rolled back.
+///     born          u8   per row          1 if it does not exist at the start.
 ///
-/// The JSON names what the numbers mean: "transactions", "accesses" and "sessions" (how many),
-/// "tables" (each with "name" and "rows") and "types" (each with "name" and its "accesses", these
-/// with "name", "table", a number, and "kind", as in a trace). Whatever else it holds is for
-/// people.
+/// The JSON gives the meaning of the numbers. "transactions", "accesses" and "sessions" are counts.
+/// "tables" is a list of objects with "name" and "rows". "types" is a list of objects with "name"
+/// and "accesses". An access has "name", "table", a number, and "kind", as in a trace. All other
+/// fields are informational.
 class Program {
  public:
   static constexpr std::string_view kMagic = "HDLREPLY";
   static constexpr std::uint32_t kVersion = 1;
-  /// No transaction begins later: 142 years, and microseconds that a double tells apart.
+  /// No transaction begins later: 142 years, a range in which a double distinguishes microseconds.
   static constexpr std::uint64_t kLatestBegin = std::uint64_t{1} << 52;
 
-  /// Reads all of a file and finds whatever is wrong with it. Throws std::invalid_argument, which
-  /// names the file, the byte and the field.
+  /// Reads all of a file and validates it. Throws std::invalid_argument, which names the file, the
+  /// byte and the field.
   explicit Program(const std::string& path);
 
   [[nodiscard]] const Signature& signature() const { return header_.signature; }
@@ -60,7 +60,7 @@ class Program {
   [[nodiscard]] std::uint32_t session(std::size_t transaction) const {
     return session_[transaction];
   }
-  /// The part of all transactions that are of a type, 0 to 1.
+  /// The share of a type in all transactions, 0 to 1.
   [[nodiscard]] double share(int type) const {
     return static_cast<double>(of_type_[static_cast<std::size_t>(type)]) /
            static_cast<double>(transactions());
@@ -81,7 +81,7 @@ class Program {
     return header_.steps[type][access_[access]];
   }
   [[nodiscard]] std::uint32_t row(std::uint64_t access) const { return row_[access]; }
-  /// Of `Mark`.
+  /// Flags of `Mark`.
   [[nodiscard]] std::uint8_t marks(std::uint64_t access) const { return marks_[access]; }
   [[nodiscard]] bool born(std::uint16_t table, std::uint64_t row) const {
     return born_[place_of(table, row)] != 0;
@@ -110,7 +110,7 @@ class Program {
   std::span<const std::uint8_t> rolls_back_;
   std::span<const std::uint8_t> born_;
   std::vector<std::uint8_t> marks_;     ///< by access
-  std::vector<std::uint64_t> of_type_;  ///< how many transactions, by type
+  std::vector<std::uint64_t> of_type_;  ///< number of transactions, by type
 };
 
 }  // namespace heddle::replay

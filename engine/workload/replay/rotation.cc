@@ -4,7 +4,7 @@ namespace heddle::replay {
 
 Rotation::Rotation(const Program& program, int workers) {
   const std::vector<std::uint32_t> lengths = session_lengths(program, workers);
-  std::vector<std::uint32_t> numbers(lengths.size());  // without those that have no transaction
+  std::vector<std::uint32_t> numbers(lengths.size());  // without sessions that have no transaction
   std::vector<std::uint32_t> place;
   std::uint32_t before = 0;
   for (std::size_t session = 0; session < lengths.size(); ++session) {
@@ -27,7 +27,7 @@ Rotation::Rotation(const Program& program, int workers) {
   }
   queue_ = std::vector<std::atomic<std::uint32_t>>(sessions - held);
   for (std::uint32_t session = held; session < sessions; ++session) {
-    queue_[session - held].store(session, std::memory_order_relaxed);  // before any worker is
+    queue_[session - held].store(session, std::memory_order_relaxed);  // before any worker exists
   }
 }
 

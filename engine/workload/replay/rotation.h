@@ -10,19 +10,20 @@
 
 namespace heddle::replay {
 
-/// Who replays what as fast as it goes: a worker takes a session, replays its transactions in the
-/// order in which they were recorded, and then lays it at the end of the queue and takes the first.
+/// Distributes sessions for a replay at full speed: a worker takes a session, replays its
+/// transactions in the order in which they were recorded, appends it to the queue and takes the
+/// first one.
 ///
-/// Sessions come round equally often, but for those that take longer than all others together, so
-/// the mix of inputs is the trace's. Were every session one worker's for good, those who wait for
-/// contended rows would go round less often than those who don't, and the contention would fade out
-/// of the replay. No session is two workers' at once.
+/// Sessions are replayed equally often, except for those that take longer than all others together,
+/// so the mix of inputs is the trace's. If every session belonged to one worker for good, sessions
+/// that wait for contended rows would be replayed less often than others, and the contention of the
+/// replay would fade. No two workers have the same session at once.
 class Rotation {
  public:
   /// Throws std::invalid_argument if there are fewer sessions than workers.
   Rotation(const Program& program, int workers);
 
-  /// The next turn of a worker, which alone asks for it. Its round counts those of its session.
+  /// The next turn of a worker, called only by that worker. Its round counts those of its session.
   [[nodiscard]] Turn next(int worker) const {
     Hand& hand = hands_[static_cast<std::size_t>(worker)];
     if (hand.next == first_[hand.session + 1]) {
@@ -34,24 +35,25 @@ class Rotation {
   }
 
  private:
-  /// The session that a worker holds, and the place of its next transaction.
+  /// The session that a worker holds, and the position of its next transaction.
   struct alignas(64) Hand {
     std::uint32_t session;
     std::uint32_t next;
   };
 
-  /// The queue is a ring as long as there are sessions that nobody holds; its front and its end are
-  /// one place, so a worker exchanges. Nobody waits for anybody.
+  /// The queue is a ring whose length is the number of sessions without a worker; its front and its
+  /// end are one slot, so a worker exchanges its session for another. No worker waits.
   void pass(Hand& hand) const {
-    // Relaxed: it only has to be another place each time.
+    // Relaxed: it only has to be a different slot each time.
     const std::uint64_t at = front_.fetch_add(1, std::memory_order_relaxed) % queue_.size();
-    // Acquire and release: who takes the session sees the rounds that its last holder counted.
+    // Acquire and release: a worker that takes the session sees the rounds that its last holder
+    // counted.
     hand.session = queue_[at].exchange(hand.session, std::memory_order_acq_rel);
   }
 
   std::vector<std::uint32_t> transactions_;  ///< by session, in their order
-  std::vector<std::uint32_t> first_;         ///< by session, and one more: its place in these
-  // Drawing inputs is const towards everything but whose turn it is.
+  std::vector<std::uint32_t> first_;         ///< by session, and one more: its position in these
+  // Drawing inputs is const towards everything except the turns.
   mutable std::vector<std::uint32_t> rounds_;  ///< by session; its holder's
   mutable std::vector<Hand> hands_;
   mutable std::vector<std::atomic<std::uint32_t>> queue_;

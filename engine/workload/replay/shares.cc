@@ -26,7 +26,7 @@ std::vector<std::uint32_t> session_lengths(const Program& program, int workers) 
 
 namespace {
 
-/// Whose each session is.
+/// The worker of each session.
 std::vector<std::uint32_t> deal(const std::vector<std::uint32_t>& lengths, std::uint32_t workers) {
   std::vector<std::uint32_t> longest_first(lengths.size());
   std::iota(longest_first.begin(), longest_first.end(), 0U);

@@ -8,28 +8,29 @@
 
 namespace heddle::replay {
 
-/// A transaction's turn: which, and how often it has been replayed before.
+/// A turn: a transaction, and the number of times it has been replayed before.
 struct Turn {
   std::uint32_t transaction;
   std::uint32_t round;
 };
 
-/// How many transactions each session has. Throws std::invalid_argument if there are fewer sessions
-/// with any than workers.
+/// The number of transactions of each session. Throws std::invalid_argument if fewer sessions than
+/// workers have any.
 [[nodiscard]] std::vector<std::uint32_t> session_lengths(const Program& program, int workers);
 
-/// Who replays what at the times of the trace: every session is one worker's, who replays the
-/// transactions of its sessions in the order in which they were recorded, and then from the
-/// beginning.
+/// Distributes sessions for a replay at the times of the trace: every session belongs to one
+/// worker, which replays the transactions of its sessions in the order in which they were recorded,
+/// and then starts over.
 ///
-/// The shares are as even as whole sessions allow: the longest session first, each goes to whoever
-/// has the fewest transactions. The arrivals keep the workers together.
+/// The shares are as even as whole sessions allow: starting with the longest session, each is
+/// assigned to the worker with the fewest transactions. The arrival times keep the workers
+/// together.
 class Shares {
  public:
   /// Throws std::invalid_argument if there are fewer sessions than workers.
   Shares(const Program& program, int workers);
 
-  /// The turn that `next` gives a worker, which alone asks for it.
+  /// The turn that `next` will give a worker, called only by that worker.
   [[nodiscard]] Turn upcoming(int worker) const {
     const Share& share = shares_[static_cast<std::size_t>(worker)];
     if (share.next == share.transactions.size()) {
@@ -38,7 +39,7 @@ class Shares {
     return {share.transactions[share.next], share.round};
   }
 
-  /// How many turns were given, to all workers. Quiescent only.
+  /// The number of turns given to all workers. Quiescent only.
   [[nodiscard]] std::uint64_t given() const {
     std::uint64_t turns = 0;
     for (const Share& share : shares_) {
@@ -47,7 +48,7 @@ class Shares {
     return turns;
   }
 
-  /// The next turn of a worker, which alone asks for it.
+  /// The next turn of a worker, called only by that worker.
   [[nodiscard]] Turn next(int worker) const {
     Share& share = shares_[static_cast<std::size_t>(worker)];
     if (share.next == share.transactions.size()) {
@@ -64,7 +65,7 @@ class Shares {
     std::uint32_t round = 0;
   };
 
-  /// A worker counts in its own element only: drawing inputs is const towards everything shared.
+  /// A worker writes only its own element: drawing inputs is const towards everything shared.
   mutable std::vector<Share> shares_;
 };
 

@@ -10,8 +10,8 @@
 
 namespace heddle::shop {
 
-/// Takes a piece off the shelf. Where none is left, `delivery` pieces come in first, so that the
-/// shop can go on for ever.
+/// Takes a piece out of stock. If none is left, `delivery` pieces are restocked first, so that the
+/// shop never runs out.
 inline void take_from_shelf(StockHead& stock, std::int64_t delivery) {
   if (stock.available <= 0) {
     stock.available += delivery;
@@ -20,8 +20,8 @@ inline void take_from_shelf(StockHead& stock, std::int64_t delivery) {
   --stock.available;
 }
 
-/// CART: reserves a piece of a product and puts it into the visitor's cart, beside those of the
-/// product that are there already.
+/// CART: reserves a piece of a product and adds it to the visitor's cart, which may already contain
+/// pieces of that product.
 template <class Txn, class M>
 class CartTransaction {
  public:

@@ -16,7 +16,7 @@
 namespace heddle::shop {
 
 /// Checks that no piece and no cent was lost or doubled between stock, carts and orders, and that
-/// every cart and every order is what the trace's requests can have made. Quiescent only.
+/// every cart and every order can result from the trace's requests. Quiescent only.
 template <class M>
 class ConsistencyCheck {
  public:
@@ -51,7 +51,7 @@ class ConsistencyCheck {
     bool has_recorded = false;  ///< a line of the product that the request was about
   };
 
-  // Rows that a broken run may have left behind can name anything: look every number up with care.
+  // Rows left by a broken run may contain any number, so every number is checked before use.
   ProductSums* product_sums(std::uint64_t product) {
     return product < products_.size() ? &products_[static_cast<std::size_t>(product)] : nullptr;
   }
@@ -70,7 +70,7 @@ class ConsistencyCheck {
       if (sums == nullptr || row.quantity < 1 || !can_be_in_cart(row.put_in_by, visit, product)) {
         violations_.add("cart lines", "visit ", visit, ", product ", product, ": ", row.quantity,
                         " pieces, put in by request ", row.put_in_by,
-                        ", which can't have made that");
+                        ", which can't have put them there");
         return;
       }
       sums->in_carts += row.quantity;
@@ -91,7 +91,7 @@ class ConsistencyCheck {
       if (input.type != Type::purchase || input.visit != row.visit ||
           input.placed_us != row.placed_us) {
         violations_.add("orders", "order ", number, " of visit ", row.visit, ", placed at ",
-                        row.placed_us, " us, is none that the request makes");
+                        row.placed_us, " us, is not the order of its request");
       }
       orders_.push_back({number, row.lines, row.total_cents});
     });
@@ -124,7 +124,7 @@ class ConsistencyCheck {
                    : !can_be_in_cart(row.put_in_cart_by, placed.visit, product))) {
       violations_.add("order lines", "order ", order.number, ": ", row.quantity,
                       " pieces of product ", row.product,
-                      " are neither what was asked for nor what was in the visit's cart");
+                      " are neither the product requested nor in the visit's cart");
       return;
     }
     order.has_recorded = order.has_recorded || product == placed.product;
@@ -144,19 +144,18 @@ class ConsistencyCheck {
                         " cents, its lines to ", order.sum_cents);
       }
       if (!order.has_recorded) {
-        violations_.add("order products", "order ", order.number,
-                        " lacks the product that was asked for");
+        violations_.add("order products", "order ", order.number, " lacks the requested product");
       }
     }
   }
 
-  /// What was put into a cart is there or in one order.
+  /// Everything put into a cart is still there or in exactly one order.
   void check_carts_and_orders() {
     std::sort(from_carts_.begin(), from_carts_.end());
     for (std::size_t i = 1; i < from_carts_.size(); ++i) {
       if (from_carts_[i] == from_carts_[i - 1]) {
-        violations_.add("carts and orders", "what request ", from_carts_[i],
-                        " put into the cart is in two places");
+        violations_.add("carts and orders", "the pieces that request ", from_carts_[i],
+                        " put into the cart are in two places");
       }
     }
   }
@@ -205,7 +204,7 @@ class ConsistencyCheck {
   std::int64_t initial_stock_;
   std::vector<ProductSums> products_;
   std::vector<OrderSums> orders_;      // in the order of their numbers
-  std::vector<RequestId> from_carts_;  // what put each line into a cart, here or there
+  std::vector<RequestId> from_carts_;  // the request that put each line into a cart
   Violations violations_;
 };
 

@@ -11,14 +11,14 @@ namespace heddle {
 
 /// The options of the shop.
 struct ShopOptions {
-  /// What a purchase takes out of the cart.
+  /// The products that a purchase takes out of the cart.
   enum class Checkout {
-    cart,     ///< all of it
+    cart,     ///< all of them
     product,  ///< the recorded product
   };
 
   replay::ProgramOption file;
-  std::shared_ptr<const shop::Requests> requests;  ///< those of the file
+  std::shared_ptr<const shop::Requests> requests;  ///< the requests in the file
   std::int64_t initial_stock = 100;
   Checkout checkout = Checkout::cart;
 

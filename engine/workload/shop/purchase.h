@@ -16,12 +16,12 @@
 
 namespace heddle::shop {
 
-/// PURCHASE: sells what is in the visitor's cart, all of it or the recorded product alone, and
-/// makes an order of it. The recorded product is sold in any case: where it is not in the cart, a
-/// piece of it straight from the shelf.
+/// PURCHASE: sells the products in the visitor's cart, all of them or the recorded product alone,
+/// and creates an order. The recorded product is sold in any case: if it is not in the cart, a
+/// piece is sold directly from stock.
 ///
-/// It goes table by table, products in the order of their numbers, by which two-phase locking
-/// avoids aborts.
+/// It goes table by table, products in the order of their numbers, so that two-phase locking avoids
+/// aborts.
 template <class Txn, class M>
 class PurchaseTransaction {
  public:
@@ -37,7 +37,7 @@ class PurchaseTransaction {
 
  private:
   struct Line {
-    Row<CartLine> in_cart;  ///< falsy: bought past the cart
+    Row<CartLine> in_cart;  ///< falsy: bought without the cart
     std::uint64_t product;
     std::int64_t amount_cents;
 
@@ -49,7 +49,7 @@ class PurchaseTransaction {
     const Key1 lo = whole_cart ? keys.first(in_.visit) : keys.key(in_.visit, in_.product);
     const Key1 hi = whole_cart ? keys.last(in_.visit) : lo;
     bool recorded = false;
-    // One line fewer than an order has room for: the recorded product may not be among them.
+    // One line fewer than an order can hold: the recorded product may not be among them.
     if (!txn_.template scan<CartLine>(kPurchaseScanCart, tables_.cart_line, lo, hi,
                                       Order::ascending, kMostOrderLines - 1,
                                       [&](const Key1& key, const auto& row) {

@@ -16,7 +16,7 @@ constexpr std::string_view kProductTable = "product";
 
 [[noreturn]] void refuse(const std::string& why) {
   throw std::invalid_argument(
-      "shop: the trace is none of a shop: " + why +
+      "shop: the trace is not of a shop: " + why +
       "; heddle trace import --format ecommerce and heddle trace synth make traces of one, and "
       "workload=replay replays any");
 }

@@ -12,16 +12,16 @@
 
 namespace heddle::shop {
 
-/// A part of a trace read as requests to a shop: each transaction is of one of the types in
+/// A part of a trace interpreted as requests to a shop: each transaction is of one of the types in
 /// `kTypeNames` and about one row of the table `product`.
 class Requests {
  public:
-  /// Throws std::invalid_argument that says what the trace lacks.
+  /// Throws std::invalid_argument naming what the trace lacks.
   explicit Requests(std::shared_ptr<const replay::Program> program);
 
   [[nodiscard]] const replay::Program& program() const { return *program_; }
   [[nodiscard]] std::uint64_t products() const { return products_; }
-  /// Whether the trace has the type `view`, whatever came to pass in the part.
+  /// Whether the trace has the type `view`, even if the part has no such transaction.
   [[nodiscard]] bool has_views() const { return has_views_; }
 
   /// A transaction of the part in a round.
@@ -33,7 +33,7 @@ class Requests {
             .type = types_[program_->type(transaction)],
             .rolls_back = program_->rolls_back(transaction)};
   }
-  /// What makes a request, of any number.
+  /// The input of a request, of any number.
   [[nodiscard]] Input input(RequestId request) const {
     return input(request % program_->transactions(), request / program_->transactions());
   }

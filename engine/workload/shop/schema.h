@@ -8,18 +8,18 @@
 /// The rows of a shop. Money is in whole cents, so that the consistency conditions hold exactly.
 namespace heddle::shop {
 
-/// A request in a round of the replay, in one number. It is also the number of the order that the
-/// request makes.
+/// A request in a round of the replay, as one number. It is also the number of the order that the
+/// request creates.
 using RequestId = std::uint64_t;
 inline constexpr RequestId kNoRequest = ~RequestId{0};
 
-/// What CART changes stands before what only PURCHASE does: see
+/// The columns that CART changes come before those that only PURCHASE changes: see
 /// OptimisticCore::reads_the_same().
 struct StockHead {
   std::int64_t price_cents;
-  std::int64_t available;  ///< pieces that nobody has in a cart
+  std::int64_t available;  ///< pieces that are in no cart
   std::int64_t reserved;   ///< pieces in carts
-  std::int64_t restocked;  ///< pieces that came in since the beginning
+  std::int64_t restocked;  ///< pieces restocked since the start
 };
 static_assert(sizeof(StockHead) == 32);
 
@@ -35,14 +35,14 @@ static_assert(sizeof(Stock) == 48);
 struct CartLine {
   RequestId put_in_by;  ///< the request that put the first piece into the cart
   std::int64_t quantity;
-  std::int64_t price_cents;  ///< of a piece, as it was then
+  std::int64_t price_cents;  ///< of a piece, at that time
 };
 static_assert(sizeof(CartLine) == 24);
 
 /// A purchase. Key: its request.
 struct PlacedOrder {
   std::uint64_t visit;
-  std::uint64_t placed_us;  ///< as the trace has it, after its part's beginning
+  std::uint64_t placed_us;  ///< from the trace, after the start of its part
   std::int64_t lines;
   std::int64_t total_cents;
 };
@@ -50,7 +50,7 @@ static_assert(sizeof(PlacedOrder) == 32);
 
 /// A product of an order. Key: see `order_line_key`.
 struct OrderLine {
-  RequestId put_in_cart_by;  ///< kNoRequest: it was bought past the cart
+  RequestId put_in_cart_by;  ///< kNoRequest: it was bought without the cart
   std::int64_t product;
   std::int64_t quantity;
   std::int64_t amount_cents;

@@ -12,7 +12,8 @@
 
 namespace heddle::shop {
 
-/// The four tables of a shop. What never grows is hashed; what grows, or is scanned, is ordered.
+/// The four tables of a shop. Tables that never grow have a hash index; tables that grow, or are
+/// scanned, have an ordered one.
 template <class M>
 struct Tables {
   Tables(Storage<M>& storage, std::size_t products, std::size_t requests, bool has_views)
@@ -21,7 +22,7 @@ struct Tables {
         cart_line(storage, "CART_LINE", requests),
         orders(storage, "ORDERS", requests),
         order_line(storage, "ORDER_LINE", requests) {
-    // The one read-only type looks at the stock.
+    // The one read-only type reads the stock.
     if (!has_views) stock.skip_snapshots();
     cart_line.skip_snapshots();
     orders.skip_snapshots();

@@ -12,8 +12,8 @@
 
 namespace heddle::smallbank {
 
-/// Checks that every cent is accounted for, by what brought it in, and that none is lost or doubled
-/// on its way from one customer to another. Quiescent only.
+/// Checks that every cent is accounted for by its source, and that none is lost or doubled in a
+/// transfer between customers. Quiescent only.
 template <class M>
 class ConsistencyCheck {
  public:
@@ -36,9 +36,9 @@ class ConsistencyCheck {
     }
   }
 
-  /// What left one account came into another.
+  /// The amounts that left accounts must equal those that entered others.
   void expect_none(const char* condition, std::int64_t cents) {
-    if (cents != 0) violations_.add(condition, "they made ", cents, " cents of nothing");
+    if (cents != 0) violations_.add(condition, "transfers created ", cents, " cents");
   }
 
   void check_accounts() {
@@ -61,7 +61,7 @@ class ConsistencyCheck {
                                      row.transacted_cents + row.amalgamated_cents;
       if (row.balance_cents != due_cents || row.transacted_cents % kTransaction_cents != 0) {
         violations_.add("savings", "customer ", key.words[0], " has ", row.balance_cents,
-                        " cents, by what came and went ", due_cents);
+                        " cents, by its deposits and withdrawals ", due_cents);
       }
       if (row.balance_cents < 0) {
         violations_.add("overdrafts", "customer ", key.words[0], " has ", row.balance_cents,
@@ -83,7 +83,7 @@ class ConsistencyCheck {
       if (row.balance_cents != due_cents || row.deposited_cents % kDeposit_cents != 0 ||
           row.checks_cents > 0) {
         violations_.add("checking", "customer ", key.words[0], " has ", row.balance_cents,
-                        " cents, by what came and went ", due_cents);
+                        " cents, by its deposits and withdrawals ", due_cents);
       }
     });
     expect_rows("CHECKING", rows);

@@ -6,7 +6,7 @@
 
 namespace heddle::smallbank {
 
-/// The customers, as in the SMF paper's listing 1, by the rows of theirs that may be hot.
+/// The customers, as in the SMF paper's listing 1, by their rows that may be hot.
 inline void add_hints(const Input& input, Hints& hints) {
   switch (input.type) {
     case Type::amalgamate:

@@ -12,15 +12,15 @@ namespace heddle::smallbank {
 
 struct Input {
   Type type;
-  std::uint32_t customer;  ///< his name
-  std::uint32_t other;     ///< where there are two: the other's, who receives
+  std::uint32_t customer;  ///< the customer's name
+  std::uint32_t other;     ///< the second customer, if there is one: the receiver
   std::int64_t amount_cents;
 };
 
-/// What goes into or out of the bank is OLTP-Bench's but for two amounts, without which it would
-/// be out of money after seconds and most transactions would roll back: a deposit (there 1.30)
-/// outweighs a check with its penalty, and TransactSavings (there always a withdrawal) deposits
-/// as often as it withdraws, both of which Alomari et al. leave open.
+/// The amounts are OLTP-Bench's except for two, without which the bank would be out of money after
+/// seconds and most transactions would roll back. A deposit (there 1.30) outweighs a check with its
+/// penalty, and TransactSavings (there always a withdrawal) deposits as often as it withdraws;
+/// Alomari et al. leave both open.
 inline constexpr std::int64_t kDeposit_cents = 6'00;
 inline constexpr std::int64_t kPayment_cents = 5'00;
 inline constexpr std::int64_t kTransaction_cents = 20'20;
@@ -51,7 +51,7 @@ class InputGenerator {
   }
 
  private:
-  /// Two different ones; with a hotspot both are in it or, mostly, neither.
+  /// Two different customers; with a hotspot both are in it or, mostly, neither.
   void draw_customers(Random& random, Input& input) const {
     if (zipf_) {
       input.customer = static_cast<std::uint32_t>((*zipf_)(random));

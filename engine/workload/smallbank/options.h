@@ -12,7 +12,7 @@ namespace heddle {
 
 /// The options of SmallBank.
 struct SmallBankOptions {
-  /// Which customers are busy.
+  /// The distribution of the customers.
   enum class Skew {
     hotspot,  ///< the first `hot_accounts` have `hot_share` of the transactions
     zipf,     ///< the n-th is drawn in proportion to 1 / n^theta

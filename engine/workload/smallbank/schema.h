@@ -5,11 +5,12 @@
 #include "model/random.h"
 
 /// The rows of SmallBank. Money is in whole cents, so that the consistency conditions hold exactly.
-/// Beside its balance a row keeps, by what brought it about, all that ever came in or, negative,
-/// went out: the benchmark has the balance alone, but then nothing could be checked.
+/// In addition to its balance a row keeps the total of all deposits and, as negative amounts,
+/// withdrawals, by their source. The benchmark has the balance alone, but then nothing could be
+/// checked.
 namespace heddle::smallbank {
 
-/// Who a name stands for. Key: the name, a number. Nobody writes here.
+/// The customer of a name. Key: the name, a number. Never written by transactions.
 struct Account {
   std::uint64_t customer;
 };
@@ -27,13 +28,13 @@ static_assert(sizeof(Savings) == 24);
 struct Checking {
   std::int64_t balance_cents;
   std::int64_t deposited_cents;
-  std::int64_t paid_cents;  ///< by SendPayment: from other customers, and to them
+  std::int64_t paid_cents;  ///< by SendPayment: received from other customers, and sent to them
   std::int64_t checks_cents;
   std::int64_t amalgamated_cents;
 };
 static_assert(sizeof(Checking) == 40);
 
-/// What a customer begins with.
+/// A customer's initial balance.
 struct Opening {
   std::int64_t savings_cents;
   std::int64_t checking_cents;

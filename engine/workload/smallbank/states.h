@@ -24,8 +24,7 @@ inline constexpr std::size_t kWritingTypes = 5;
 inline constexpr std::array<std::string_view, kTypes> kTypeNames{
     "amalgamate", "deposit_checking", "send_payment", "transact_savings", "write_check", "balance"};
 
-/// Where a transaction is about two customers, their rows are one loop, in the order of their
-/// numbers.
+/// A transaction on two customers accesses their rows in one loop, in the order of their numbers.
 enum State : AccessId {
   kAmalgamateReadAccount,
   kAmalgamateReadSavings,
@@ -55,7 +54,7 @@ enum State : AccessId {
   kBalanceReadChecking,
 };
 
-/// Of all six types.
+/// The signature of all six types.
 [[nodiscard]] inline Signature signature() {
   using enum AccessKind;
   const auto account = [](bool loop) { return AccessSpec{"read_account", "ACCOUNTS", read, loop}; };

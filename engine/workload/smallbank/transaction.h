@@ -66,7 +66,7 @@ class Transaction {
                                  in_.amount_cents, &Checking::deposited_cents));
   }
 
-  /// From a checking account to another; it must not be overdrawn.
+  /// Transfers from a checking account to another; it must not be overdrawn.
   Outcome send_payment() {
     if (!look_up_both(kSendPaymentReadAccount) || !read_both(kSendPaymentReadChecking)) {
       return txn_.stop();
@@ -79,7 +79,7 @@ class Transaction {
     }));
   }
 
-  /// Into the savings account or out of it; it must not be overdrawn.
+  /// Deposits to the savings account or withdraws from it; it must not be overdrawn.
   Outcome transact_savings() {
     if (!look_up(kTransactSavingsReadAccount)) return txn_.stop();
     const auto savings =
@@ -93,7 +93,7 @@ class Transaction {
         }));
   }
 
-  /// Whoever has less than the check says, both accounts together, pays a penalty.
+  /// A customer whose total balance is less than the check pays a penalty.
   Outcome write_check() {
     if (!look_up(kWriteCheckReadAccount)) return txn_.stop();
     const auto savings = txn_.read(kWriteCheckReadSavings, tables_.savings, make_key(ids_[kFrom]));
@@ -123,7 +123,7 @@ class Transaction {
     return true;
   }
 
-  /// In the order of the customers' numbers, by which two-phase locking avoids aborts.
+  /// The customers in the order of their numbers, so that two-phase locking avoids aborts.
   [[nodiscard]] std::array<std::size_t, 2> in_order() const {
     return ids_[kFrom] < ids_[kTo] ? std::array{kFrom, kTo} : std::array{kTo, kFrom};
   }
@@ -165,7 +165,7 @@ class Transaction {
   std::array<Row<Checking>, 2> rows_{};
 };
 
-/// BALANCE: what a customer has, both accounts together.
+/// BALANCE: the sum of a customer's two accounts.
 template <class Txn, class M>
 Outcome read_balance(Txn& txn, Tables<M>& tables, const Input& input, Reads reads) {
   const auto account =

@@ -12,8 +12,8 @@
 
 namespace heddle::taobench {
 
-/// Checks that an edge and the one back agree, that what was added to one row was taken from
-/// another, that no row is torn, and that none is missing. Quiescent only.
+/// Checks that an edge and its reverse edge agree, that the amounts added to some rows were taken
+/// from others, that no row is torn, and that none is missing. Quiescent only.
 template <class M>
 class ConsistencyCheck {
  public:
@@ -69,7 +69,7 @@ class ConsistencyCheck {
 
   const Tables<M>& tables_;
   const Graph& graph_;
-  std::int64_t sum_ = 0;  // of what transactions add to and take away from alike
+  std::int64_t sum_ = 0;  // of the amounts that transactions add and take away equally
   Violations violations_;
 };
 

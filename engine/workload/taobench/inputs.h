@@ -18,8 +18,8 @@ struct Operation {
   std::uint32_t object;
   std::uint32_t to;  ///< of an edge
   Kind kind;
-  bool two_way;        ///< the edge is also one back
-  std::int8_t change;  ///< what an update adds
+  bool two_way;        ///< the edge has a reverse edge
+  std::int8_t change;  ///< the amount that an update adds
 };
 
 struct Input {
@@ -30,7 +30,8 @@ struct Input {
   std::array<Operation, kMostOperations> operations;
 };
 
-/// Draws inputs. Hot objects come at any place of a transaction (SMF, §5.1.1), and may come twice.
+/// Draws inputs. Hot objects occur at any position of a transaction (SMF, §5.1.1), and may occur
+/// twice.
 class InputGenerator {
  public:
   explicit InputGenerator(const TaoBenchOptions& options)
@@ -47,8 +48,8 @@ class InputGenerator {
   }
 
  private:
-  /// How many operations (SMF, §5.1.1, in words: short reads, read-write transactions below ten
-  /// operations, few of up to sixty).
+  /// The number of operations (SMF, §5.1.1, in words: short reads, read-write transactions below
+  /// ten operations, few of up to sixty).
   [[nodiscard]] std::int64_t size(Random& random, Type type) const {
     switch (type) {
       case Type::write:
@@ -68,19 +69,20 @@ class InputGenerator {
     operation.two_way = graph_.two_way(operation.object, operation.to);
   }
 
-  /// Objects to edges as in TAOBench's workload A, the one whose configuration is published with
-  /// its code and has transactions.
+  /// The ratio of objects to edges is that of TAOBench's workload A, the one whose configuration is
+  /// published with its code and has transactions.
   [[nodiscard]] Kind draw_kind(Random& random, Type type) const {
     if (type == Type::read) {
       const std::uint64_t card = random.below(475 + 68 + 376 + 39);
       return card < 475        ? Kind::read_object
              : card < 475 + 68 ? Kind::read_edge
-                               : Kind::scan_edges;  // ranges, and counts, which here are scans, too
+                               : Kind::scan_edges;  // ranges, and counts, which are scans here, too
     }
     const bool writes = type == Type::write ||
                         (type == Type::write_txn &&
                          random.below(100) < static_cast<std::uint64_t>(options_.write_share));
-    // Adding objects (111) and edges (10) is done as updates, so that runs of any length are alike.
+    // Inserts of objects (111) and edges (10) are done as updates, so that the table does not grow
+    // with the length of a run.
     if (writes) {
       return random.below(111 + 214 + 10 + 380) < 111 + 214 ? Kind::update_object
                                                             : Kind::update_edge;
@@ -88,8 +90,8 @@ class InputGenerator {
     return random.below(1 + 5) == 0 ? Kind::read_object : Kind::read_edge;
   }
 
-  /// What a transaction adds to objects and one-way edges, it takes away elsewhere, so that their
-  /// numbers always add up to 0; to both rows of a two-way edge it adds the same.
+  /// The amounts that a transaction adds to objects and one-way edges are taken away elsewhere, so
+  /// that their numbers always add up to 0; both rows of a two-way edge get the same amount.
   static void balance(Input& input) {
     Operation* unpaired = nullptr;
     for (std::uint32_t i = 0; i < input.count; ++i) {

@@ -17,8 +17,8 @@ inline constexpr std::size_t kWritingTypes = 2;
 inline constexpr std::array<std::string_view, kTypes> kTypeNames{"write", "write_txn", "read",
                                                                  "read_txn"};
 
-/// A two-way edge is two rows, and a loop. The operations of a transaction of several come in any
-/// order, so there each is one.
+/// A two-way edge is two rows, and a loop. The operations of a transaction with several come in any
+/// order, so each of them is a loop there.
 enum State : AccessId {
   kWriteReadObject,
   kWriteUpdateObject,
@@ -40,7 +40,7 @@ enum State : AccessId {
   kReadTxnReadEdge,
 };
 
-/// Of all four types.
+/// The signature of all four types.
 [[nodiscard]] inline Signature signature() {
   using enum AccessKind;
   return {

@@ -14,10 +14,10 @@
 
 namespace heddle::taobench {
 
-/// TAOBench's values are 75 bytes long where the SMF paper's authors run it.
+/// TAOBench's values have 75 bytes in the experiments of the SMF paper.
 using Value = NumberedRow<80>;
 
-/// Objects, and the edges between them, each object's together.
+/// Objects, and the edges between them, grouped by object.
 template <class M>
 struct Tables {
   Tables(Storage<M>& storage, std::uint64_t size, bool snapshots)

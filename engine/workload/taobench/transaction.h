@@ -18,7 +18,7 @@
 
 namespace heddle::taobench {
 
-/// The states of a type, by what is done.
+/// The states of a type, by operation.
 struct States {
   AccessId read_object;
   AccessId read_edge;
@@ -59,7 +59,7 @@ struct States {
   return states;
 }
 
-/// What a transaction looks at.
+/// The reads of a transaction.
 template <class Txn, class M>
 bool look(Txn& txn, Tables<M>& tables, const Operation& operation, const States& states,
           Record<M>* found) {
@@ -80,7 +80,7 @@ bool look(Txn& txn, Tables<M>& tables, const Operation& operation, const States&
   return false;
 }
 
-/// The record of the i-th operation, where it is known; see RowsAheadInLoop.
+/// The record of the i-th operation, if known; see RowsAheadInLoop.
 template <class M>
 Record<M>* look_ahead_from(std::size_t i, RowsAheadInLoop<M>& rows, const Tables<M>& tables,
                            const Input& input) {
@@ -140,7 +140,7 @@ class Writes {
                               [&](Value& value) { value.add(operation.change); });
   }
 
-  /// Both rows where it is two-way, by key, by which two-phase locking avoids aborts.
+  /// Updates both rows of a two-way edge, in key order, so that two-phase locking avoids aborts.
   bool update_edge(const Operation& operation) {
     std::array<Key1, 2> keys{pair_key(operation.object, operation.to),
                              pair_key(operation.to, operation.object)};

@@ -15,7 +15,7 @@
 namespace heddle::tpcc {
 
 /// Checks the consistency conditions of clauses 3.3.2.1 to 3.3.2.12 for every warehouse, district,
-/// order and customer, exactly; and some of our own, for what those leave unchecked: the stock, the
+/// order and customer, exactly. Further conditions cover what those leave unchecked: the stock, the
 /// index of orders by customer, and the counts of payments. Quiescent only.
 template <class M>
 class ConsistencyCheck {
@@ -79,7 +79,7 @@ class ConsistencyCheck {
     bool is_new = false;
   };
 
-  // Rows that a broken run may have left behind can name anything: look every number up with care.
+  // Rows left by a broken run may contain any number, so every number is checked before use.
   template <class T>
   static T* at(std::vector<T>& sums, std::uint64_t index, bool valid) {
     return valid ? &sums[index] : nullptr;
@@ -190,7 +190,7 @@ class ConsistencyCheck {
           customer_sums(row.customer_warehouse, row.customer_district, row.customer);
       DistrictSums* district = district_sums(row.warehouse, row.district);
       if (customer == nullptr || district == nullptr) {
-        violations_.add("history", "row ", key.words[0], " names what does not exist");
+        violations_.add("history", "row ", key.words[0], " names rows that do not exist");
         return;
       }
       customer->payments_cents += row.amount_cents;
@@ -243,7 +243,7 @@ class ConsistencyCheck {
         if (row == nullptr) continue;  // reported by check_money
         const DistrictSums& sums = *district_sums(w, d);
         const std::uint32_t last = row->head.next_order - 1;
-        // Where all is delivered NEW-ORDER has no largest number to compare.
+        // If all orders are delivered, NEW-ORDER has no largest number to compare.
         if (sums.last_order != last || (sums.new_orders > 0 && sums.last_new_order != last)) {
           violations_.add("3.3.2.2", name(w, d), ": D_NEXT_O_ID - 1 is ", last,
                           ", the largest O_ID ", sums.last_order, ", the largest NO_O_ID ",
@@ -333,7 +333,7 @@ class ConsistencyCheck {
     }
   }
 
-  /// 3.3.2.11 says that ORDER has 2100 rows more than NEW-ORDER, as the population leaves it; each
+  /// 3.3.2.11 says that ORDER has 2100 rows more than NEW-ORDER, as after the population; each
   /// delivery since then has added one to the difference, and one to some C_DELIVERY_CNT.
   void check_deliveries() {
     for (std::size_t i = 0; i < districts_.size(); ++i) {
@@ -359,7 +359,7 @@ class ConsistencyCheck {
           row.order != static_cast<std::uint32_t>(key.words[0])) {
         violations_.add("orders by customer",
                         name({district, static_cast<std::uint32_t>(row.order)}),
-                        " is indexed under customer ", customer, ", who has no such order");
+                        " is indexed under customer ", customer, ", which has no such order");
         return;
       }
       --customer_sums(district.warehouse, district.district, customer)->orders;
@@ -371,8 +371,8 @@ class ConsistencyCheck {
     }
   }
 
-  /// The stock has given what the order lines took, and its quantity stays within the bounds that
-  /// clause 2.4.2.2 keeps it in.
+  /// The stock has given what the order lines took, and its quantity is within the bounds of clause
+  /// 2.4.2.2.
   void check_stock() {
     tables_.stock.for_each([&](const Key1& key, const Stock& row) {
       const std::uint64_t warehouse = key.words[0] >> kItemBits;

@@ -11,7 +11,7 @@
 
 namespace heddle::tpcc {
 
-/// The number of the customer a terminal chose; 0 where the transaction must stop.
+/// The number of the customer that a terminal chose; 0 if the transaction must stop.
 ///
 /// By last name, it is the middle one of the namesakes in the order of their first names, the
 /// earlier of two middle ones: position ceil(n / 2) (clauses 2.5.2.2, 2.6.2.2).

@@ -16,7 +16,7 @@
 
 namespace heddle::tpcc {
 
-/// What Delivery reports (clause 2.7.2.2): districts without a new order are skipped and counted.
+/// The output of Delivery (clause 2.7.2.2): districts without a new order are skipped and counted.
 struct DeliveryOutput {
   std::uint32_t delivered = 0;
   std::uint32_t skipped = 0;
@@ -24,8 +24,8 @@ struct DeliveryOutput {
 
 /// The Delivery transaction (clause 2.7.4), not deferred: one transaction for the ten districts.
 ///
-/// It goes table by table, each time over all districts, so that others may follow from table to
-/// table behind it.
+/// It goes table by table, each time over all districts, so that other transactions can follow it
+/// from table to table.
 template <class Txn, class M>
 class DeliveryTransaction {
  public:
@@ -42,7 +42,7 @@ class DeliveryTransaction {
   }
 
  private:
-  /// One order on its way.
+  /// One order in delivery.
   struct Parcel {
     std::uint32_t district;
     std::uint32_t order;
@@ -163,7 +163,7 @@ class DeliveryTransaction {
   const DeliveryInput& in_;
   std::array<Parcel, kDistrictsPerWarehouse> parcels_;  // the first `count_` are set
   std::size_t count_ = 0;
-  RowsAhead<M> lines_and_customers_;  // two an order
+  RowsAhead<M> lines_and_customers_;  // two per order
 };
 
 }  // namespace heddle::tpcc

@@ -7,8 +7,8 @@
 
 namespace heddle::tpcc {
 
-/// Warehouse and district, as in the SMF paper (§4.1.1). Delivery, which touches neither row, names
-/// its warehouse by where its first scan begins.
+/// Warehouse and district, as in the SMF paper (§4.1.1). Delivery, which accesses neither row,
+/// names its warehouse by the start of its first scan.
 inline void add_hints(const Input& input, Hints& hints) {
   switch (input.type) {
     case Type::new_order:

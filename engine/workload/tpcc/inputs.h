@@ -13,8 +13,8 @@
 #include "workload/tpcc/schema.h"
 #include "workload/tpcc/states.h"
 
-/// What terminals send (clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1, 2.8.1). Inputs carry everything that is
-/// random and every time, so that a transaction can be run again to the same effect.
+/// The inputs of terminals (clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1, 2.8.1). They contain all random
+/// values and times, so that a transaction can be run again with the same effect.
 namespace heddle::tpcc {
 
 struct NewOrderInput {
@@ -38,9 +38,9 @@ struct CustomerChoice {
   static constexpr std::uint16_t kByLastName = 0;
 
   std::uint16_t warehouse;
-  std::uint16_t customer;  // kByLastName: look `last` up
+  std::uint16_t customer;  // kByLastName: look up `last`
   std::uint8_t district;
-  Text<16> last;  // set only where the choice is by last name
+  Text<16> last;  // set only if the choice is by last name
 };
 
 struct PaymentInput {
@@ -70,7 +70,7 @@ struct StockLevelInput {
 
 struct Input {
   Type type;
-  union {  // the member that `type` names
+  union {  // the member is selected by `type`
     NewOrderInput new_order;
     PaymentInput payment;
     DeliveryInput delivery;
@@ -112,13 +112,14 @@ class InputGenerator {
   }
 
  private:
-  /// How many payments a worker has been given; on its own cache line, as its worker counts it up.
+  /// The number of payments drawn for a worker; on its own cache line, because the worker
+  /// increments it.
   struct alignas(64) Payments {
     std::uint64_t count = 0;
   };
 
-  /// A worker's terminals stand in one warehouse; where there are fewer workers than warehouses, in
-  /// every `workers`-th one, so that none is idle.
+  /// A worker's terminals belong to one warehouse; with fewer workers than warehouses, to every
+  /// `workers`-th one, so that none is idle.
   [[nodiscard]] std::uint16_t home_warehouse(Random& random, std::uint32_t worker,
                                              std::uint32_t workers) const {
     if (workers >= warehouses_) return static_cast<std::uint16_t>(worker % warehouses_ + 1);
@@ -142,7 +143,7 @@ class InputGenerator {
     return static_cast<std::uint8_t>(random.below(kDistrictsPerWarehouse) + 1);
   }
 
-  /// Uniform over the warehouses, without `home`. Precondition: there are at least two.
+  /// Uniform over the warehouses other than `home`. Precondition: there are at least two.
   [[nodiscard]] std::uint16_t other_warehouse(Random& random, std::uint16_t home) const {
     const auto drawn = static_cast<std::uint16_t>(random.below(warehouses_ - 1) + 1);
     return drawn < home ? drawn : static_cast<std::uint16_t>(drawn + 1);
@@ -166,7 +167,7 @@ class InputGenerator {
       line.quantity =
           static_cast<std::uint16_t>(1 + Random::scale(static_cast<std::uint32_t>(line_bits), 10));
       line.supply_warehouse = home;
-      // 1 % of the lines are supplied by another warehouse, where there is one.
+      // 1 % of the lines are supplied by another warehouse, if there is one.
       const auto supply_bits = static_cast<std::uint32_t>(line_bits >> 32);
       if (Random::scale(supply_bits, 100) == 0 && warehouses_ > 1) {
         line.supply_warehouse = other_warehouse(random, home);
@@ -190,7 +191,7 @@ class InputGenerator {
         static_cast<std::uint8_t>(1 + Random::scale(static_cast<std::uint32_t>(bits), 10));
     input.customer.warehouse = home;
     input.customer.district = input.district;
-    // 15 % of the customers pay away from their own warehouse, where there is another.
+    // 15 % of the customers pay away from their own warehouse, if there is another.
     if (Random::scale(static_cast<std::uint32_t>(bits >> 32), 100) >= 85) {
       input.customer.district = random_district(random);
       if (warehouses_ > 1) input.customer.warehouse = other_warehouse(random, home);
@@ -216,7 +217,7 @@ class InputGenerator {
   std::uint32_t warehouses_;
   TpccOptions::Mix mix_;
   NurandConstants constants_{};
-  /// A worker counts in its own element only: generating is const towards everything shared.
+  /// A worker writes only its own element: generating is const towards everything shared.
   mutable std::vector<Payments> payments_;
 };
 

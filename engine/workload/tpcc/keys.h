@@ -43,7 +43,7 @@ constexpr Key1 stock_key(std::uint64_t warehouse, std::uint64_t item) {
   return {{warehouse << kItemBits | item}};
 }
 
-/// Of ORDER and of NEW-ORDER.
+/// The key of ORDER and of NEW-ORDER.
 constexpr Key1 order_key(std::uint64_t warehouse, std::uint64_t district, std::uint64_t order) {
   return {{district_key(warehouse, district).words[0] << kOrderBits | order}};
 }
@@ -58,7 +58,7 @@ constexpr Key1 customer_order_key(std::uint64_t warehouse, std::uint64_t distric
   return {{customer_key(warehouse, district, customer).words[0] << kOrderBits | order}};
 }
 
-/// HISTORY has no primary key (clause 1.3.1): its rows are numbered by the worker that pays. Each
+/// HISTORY has no primary key (clause 1.3.1): its rows are numbered by the paying worker. Each
 /// worker appends to a range of its own.
 constexpr Key1 history_key(std::uint64_t worker, std::uint64_t number) {
   return {{worker << 48 | number}};

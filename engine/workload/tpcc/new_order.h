@@ -13,7 +13,7 @@
 
 namespace heddle::tpcc {
 
-/// What NewOrder tells its terminal (clause 2.4.3.3), as far as it is computed.
+/// The output of NewOrder for its terminal (clause 2.4.3.3), as far as it is computed.
 struct NewOrderOutput {
   std::uint32_t order = 0;
   std::uint32_t original_lines = 0;  // "brand-generic" is B on these, G on the others
@@ -28,7 +28,7 @@ class NewOrderTransaction {
       : txn_(txn), tables_(tables), in_(input) {}
 
   Outcome run(NewOrderOutput& output) {
-    // Before the district is read: others change it all the time.
+    // Before the district is read, which other transactions change often.
     ahead_.fetch([this](auto ahead) { rows(ahead); });
     const auto warehouse = txn_.template read<WarehouseHead>(
         kNewOrderReadWarehouse, tables_.warehouse, warehouse_key(in_.warehouse));
@@ -52,7 +52,7 @@ class NewOrderTransaction {
   }
 
  private:
-  /// Those that are likely to be far away: first three a line.
+  /// The rows that are probably not in a cache: first three per line.
   template <class Ahead>
   void rows(const Ahead& ahead) const {
     const std::size_t info =
@@ -66,13 +66,13 @@ class NewOrderTransaction {
     }
     ahead(tables_.customer, customer_key(in_.warehouse, in_.district, in_.customer),
           sizeof(CustomerHead));
-    // Where the new row will go; the other orders are the districts' last ones.
+    // The position of the new row; the other orders are the last ones of their districts.
     ahead(tables_.customer_order,
           customer_order_key(in_.warehouse, in_.district, in_.customer, kLastOrder), 0);
   }
 
-  /// The items of the order, one after the other. An item that does not exist ends the transaction
-  /// after all the work before it (2.4.2.3).
+  /// Processes the items of the order one after the other. An item that does not exist ends the
+  /// transaction after all the work before it (2.4.2.3).
   bool take_from_stock(NewOrderOutput& output) {
     for (std::size_t i = 0; i < in_.line_count; ++i) {
       const NewOrderInput::Line& line = in_.lines[i];
@@ -87,7 +87,7 @@ class NewOrderTransaction {
                        [&](Stock& row) { take(row, line.quantity, remote); })) {
         return false;
       }
-      // Never written after the population, so there is nothing for concurrency control to protect.
+      // Never written after the population, so it needs no concurrency control.
       texts_[i] = tables_.stock_text.find_quiescent(key, ahead_[3 * i + 2]);
       amounts_cents_[i] = line.quantity * item->price_cents;
       output.original_lines += item->original && texts_[i]->original;
@@ -152,7 +152,7 @@ class NewOrderTransaction {
   Tables<M>& tables_;
   const NewOrderInput& in_;
   RowsAhead<M> ahead_;
-  // Set for the lines of the order only.
+  // Set only for the lines of the order.
   std::array<const StockText*, kMostOrderLines> texts_;
   std::array<std::uint32_t, kMostOrderLines> amounts_cents_;
 };

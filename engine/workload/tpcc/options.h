@@ -7,11 +7,11 @@ namespace heddle {
 
 /// The options of TPC-C.
 struct TpccOptions {
-  /// Which transactions run, and how often.
+  /// The transactions that run, and their shares.
   enum class Mix {
-    read_write,         ///< NewOrder 45 : Payment 43 : Delivery 4, the paper's
+    read_write,         ///< NewOrder 45 : Payment 43 : Delivery 4, as in Polyjuice
     full,               ///< with OrderStatus 4 and StockLevel 4 on snapshots: all of TPC-C
-    new_order_payment,  ///< NewOrder 45 : Payment 43, as many engines are measured
+    new_order_payment,  ///< NewOrder 45 : Payment 43, the mix often used in measurements
   };
 
   int warehouses = 1;

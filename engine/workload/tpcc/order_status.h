@@ -11,7 +11,7 @@
 
 namespace heddle::tpcc {
 
-/// What OrderStatus tells its terminal (clause 2.6.3.3), as far as it is computed.
+/// The output of OrderStatus for its terminal (clause 2.6.3.3), as far as it is computed.
 struct OrderStatusOutput {
   std::uint32_t customer = 0;
   std::int64_t balance_cents = 0;

@@ -17,7 +17,7 @@
 
 namespace heddle::tpcc {
 
-/// What Payment tells its terminal (clause 2.5.3.3), as far as it is computed.
+/// The output of Payment for its terminal (clause 2.5.3.3), as far as it is computed.
 struct PaymentOutput {
   std::uint32_t customer = 0;
   std::int64_t balance_cents = 0;
@@ -53,7 +53,7 @@ class PaymentTransaction {
   }
 
  private:
-  /// Those that are likely to be far away.
+  /// The rows that are probably not in a cache.
   template <class Ahead>
   void rows(const Ahead& ahead) const {
     const CustomerChoice& choice = in_.customer;
@@ -67,7 +67,7 @@ class PaymentTransaction {
   }
 
   /// Takes the amount from the customer's balance. C_DATA is read and written only for the tenth of
-  /// the customers with bad credit, so their row is read again in full, as 2.5.2.2 has it.
+  /// the customers with bad credit, so their row is read again in full, as in 2.5.2.2.
   bool charge(PaymentOutput& output) {
     const CustomerChoice& choice = in_.customer;
     const Key1 key = customer_key(choice.warehouse, choice.district, output.customer);
@@ -94,7 +94,7 @@ class PaymentTransaction {
     head.payments += 1;
   }
 
-  /// Puts the payment in front of C_DATA, which loses as much at its end.
+  /// Inserts the payment at the front of C_DATA, which loses as many characters at its end.
   void note_in_data(Text<500>& data, std::uint32_t customer) const {
     const CustomerChoice& choice = in_.customer;
     std::array<char, 64> note;

@@ -19,7 +19,7 @@
 namespace heddle::tpcc {
 
 /// Picks exactly `chosen` of `rows` rows at random, one row after the other: Knuth's Algorithm S
-/// (TAOCP vol. 2, 3.4.2). "10 % of the rows, selected at random" then is 10 %, not about 10 %.
+/// (TAOCP vol. 2, 3.4.2). "10 % of the rows, selected at random" then is exactly 10 %.
 class Selection {
  public:
   Selection(std::uint64_t rows, std::uint64_t chosen) : rows_(rows), chosen_(chosen) {}
@@ -36,8 +36,8 @@ class Selection {
   std::uint64_t chosen_;
 };
 
-/// Fills the tables as clause 4.3.3.1 says. The same seed gives the same rows; each warehouse and
-/// table has a random stream of its own.
+/// Fills the tables according to clause 4.3.3.1. The same seed gives the same rows; each warehouse
+/// and table has a random stream of its own.
 template <class M>
 class Population {
  public:
@@ -61,7 +61,7 @@ class Population {
   static constexpr std::int64_t kDistrictYtd_cents = 30'000'00;
   static constexpr std::int64_t kCreditLimit_cents = 50'000'00;
   static constexpr std::uint32_t kFirstPayment_cents = 10'00;
-  /// HISTORY rows of the population are numbered as if one more worker had made them.
+  /// HISTORY rows of the population are numbered as if one more worker had written them.
   static constexpr std::uint64_t kLoader = 0xffff;
 
   enum class Part : std::uint64_t { items = 1, warehouse, stock, customers, orders };
@@ -161,7 +161,7 @@ class Population {
     load_names(warehouse, district, std::move(named));
   }
 
-  /// A customer as CUSTOMER_NAME sorts them.
+  /// A customer in the sort order of CUSTOMER_NAME.
   struct Named {
     std::uint32_t name;
     std::array<char, 16> first;

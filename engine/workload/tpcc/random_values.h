@@ -71,7 +71,7 @@ constexpr Text<16> make_last_name(std::uint32_t number) {
   return name;
 }
 
-/// The thousand last names, made once: a terminal would have been told one.
+/// The thousand last names, computed once: a terminal receives one as its input.
 inline constexpr std::array<Text<16>, kLastNames> kLastNameTexts = [] {
   std::array<Text<16>, kLastNames> names{};
   for (std::uint32_t number = 0; number < kLastNames; ++number) {
@@ -87,8 +87,8 @@ inline constexpr std::string_view kDigits = kAlphanumeric.substr(0, 10);
 
 /// Fills `count` characters at random from `alphabet`.
 inline void fill_random(Random& random, char* out, std::size_t count, std::string_view alphabet) {
-  // Eight characters to a draw: each multiplication moves one into the high word and leaves the
-  // rest of the fraction below. What is left after eight is not used.
+  // Eight characters per draw: each multiplication moves one into the high word and leaves the rest
+  // of the fraction below. The rest after eight is not used.
   constexpr std::size_t kPerDraw = 8;
   __extension__ using Wide = unsigned __int128;
   std::uint64_t fraction = 0;

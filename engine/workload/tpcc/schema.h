@@ -10,8 +10,7 @@
 ///
 /// Money is in whole cents, taxes and discounts in basis points (1/100 of a percent), so that the
 /// consistency conditions hold exactly. Primary keys are not repeated in the rows. A row starts
-/// with a head of the columns that transactions use all the time; an access may read and write the
-/// head alone.
+/// with a head of the frequently used columns; an access may read and write the head alone.
 namespace heddle::tpcc {
 
 // Clause 1.2.1.
@@ -23,11 +22,11 @@ inline constexpr std::uint32_t kLastNames = 1000;  // clause 4.3.2.3
 inline constexpr std::uint32_t kFewestOrderLines = 5;
 inline constexpr std::uint32_t kMostOrderLines = 15;
 
-// Clause 4.3.3.1: what the population leaves in each district.
+// Clause 4.3.3.1: the initial contents of each district.
 inline constexpr std::uint32_t kLoadedOrders = kCustomersPerDistrict;
 inline constexpr std::uint32_t kLoadedDelivered = 2100;  // orders up to this one
 
-/// Times are microseconds on the clock that inputs carry; the population happens at 0.
+/// Times are microseconds on the clock of the inputs; the population happens at 0.
 inline constexpr std::uint64_t kPopulationTime_us = 0;
 /// A time that is null.
 inline constexpr std::uint64_t kNoTime = ~std::uint64_t{0};
@@ -43,8 +42,8 @@ struct Address {
 };
 static_assert(sizeof(Address) == 71);
 
-// What Payment changes of a warehouse and a district stands behind what the others read of them:
-// see OptimisticCore::reads_the_same().
+// The columns of a warehouse and a district that Payment changes come after those that the others
+// read: see OptimisticCore::reads_the_same().
 struct WarehouseHead {
   std::int64_t tax_bp;
 };
@@ -72,7 +71,7 @@ struct alignas(8) District {
 };
 static_assert(sizeof(District) == 104);
 
-/// What NewOrder and Delivery need of a customer.
+/// The columns of a customer that NewOrder and Delivery use.
 struct alignas(8) CustomerHead {
   std::int64_t balance_cents;
   std::int64_t ytd_payment_cents;
@@ -104,7 +103,7 @@ static_assert(sizeof(Customer) == 680);
 
 /// A row of the secondary index CUSTOMER(C_W_ID, C_D_ID, C_LAST), a posting list: the customers of
 /// that name in the order of C_FIRST. No transaction of TPC-C changes a name, so it stays as
-/// loaded. Few names have more customers than the head can tell the middle one of.
+/// loaded. For most names the head is enough to find the middle customer.
 struct NamesakesHead {
   static constexpr std::size_t kCustomers = 11;
 
@@ -114,8 +113,8 @@ struct NamesakesHead {
 static_assert(sizeof(NamesakesHead) == 24);
 
 struct alignas(8) Namesakes {
-  /// How many customers of one district may share a name. The skew of NURand gives the commonest
-  /// about 50; the population refuses to make more than this.
+  /// The most customers of one district that may share a name. The skew of NURand gives the
+  /// commonest name about 50; the population fails if there are more than this.
   static constexpr std::size_t kMost = 131;
 
   NamesakesHead head;
@@ -162,7 +161,7 @@ struct CustomerOrder {
 };
 static_assert(sizeof(CustomerOrder) == 8);
 
-/// What Delivery and StockLevel need of an order line.
+/// The columns of an order line that Delivery and StockLevel use.
 struct OrderLineHead {
   std::uint64_t delivery_us;
   std::uint32_t amount_cents;
@@ -178,8 +177,8 @@ struct OrderLine {
 };
 static_assert(sizeof(OrderLine) == 48);
 
-/// What NewOrder needs of an item. Its output depends on I_DATA only through the question whether
-/// it holds "ORIGINAL" (clause 2.4.2.2), which is answered once, at population.
+/// The columns of an item that NewOrder uses. Its output depends on I_DATA only through whether it
+/// contains "ORIGINAL" (clause 2.4.2.2), which is determined once, at population.
 struct alignas(8) ItemHead {
   std::uint32_t price_cents;
   std::uint16_t image;
@@ -205,7 +204,7 @@ static_assert(sizeof(Stock) == 16);
 
 /// The columns of STOCK that never change, as a vertical partition (which clause 1.4 allows).
 struct alignas(8) StockText {
-  bool original;  // S_DATA holds "ORIGINAL"; in the cache line of the record's header
+  bool original;  // S_DATA contains "ORIGINAL"; in the cache line of the record's header
   std::array<Text<24>, kDistrictsPerWarehouse> district_info;  // S_DIST_01 .. S_DIST_10
   Text<50> data;
 };

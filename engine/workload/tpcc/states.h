@@ -8,7 +8,7 @@
 #include "protocol/outcome.h"
 
 /// The 26 states of TPC-C's read-write transactions, numbered as in Polyjuice (OSDI 2021), so that
-/// its published policies can be imported. Looking a customer up by last name has no state.
+/// its published policies can be imported. The look-up of a customer by last name has no state.
 namespace heddle::tpcc {
 
 enum State : AccessId {
@@ -104,7 +104,7 @@ static_assert(
     }(),
     "the table above is in the order of the states");
 
-/// What policies for TPC-C are policies for. It does not depend on the mix.
+/// The signature for policies for TPC-C. It does not depend on the mix.
 inline Signature signature() {
   Signature result{.workload = "tpcc", .types = {}};
   for (std::size_t type = 0; type < kPolicyTypes; ++type) {

@@ -14,7 +14,7 @@
 
 namespace heddle::tpcc {
 
-/// What StockLevel tells its terminal (clause 2.8.3.3).
+/// The output of StockLevel for its terminal (clause 2.8.3.3).
 struct StockLevelOutput {
   std::uint32_t low_stock = 0;
 };
@@ -22,7 +22,7 @@ struct StockLevelOutput {
 /// A set of item numbers, for the items of a few orders.
 class ItemSet {
  public:
-  /// Whether `item` was not there yet. Precondition: there is room.
+  /// Adds `item`; whether it was not in the set yet. Precondition: the set is not full.
   bool add(std::uint32_t item) {
     std::size_t at = (item * kSpread) >> (32 - kSlotBits);
     while (slots_[at] != 0) {
@@ -39,8 +39,9 @@ class ItemSet {
   std::array<std::uint32_t, 1U << kSlotBits> slots_{};  // 0: empty; items start at 1
 };
 
-/// The StockLevel query (clause 2.8.2): how many different items of the district's last 20 orders
-/// are short in stock. It sees one snapshot, which is more than the specification asks for.
+/// The StockLevel query (clause 2.8.2): the number of different items of the district's last 20
+/// orders whose stock is low. It reads one snapshot, a stronger guarantee than the specification
+/// requires.
 template <class Txn, class M>
 Outcome stock_level(Txn& txn, Tables<M>& tables, const StockLevelInput& input,
                     StockLevelOutput& output) {
@@ -58,7 +59,7 @@ Outcome stock_level(Txn& txn, Tables<M>& tables, const StockLevelInput& input,
     assert(item_count <= kMostItems);  // the bounds admit no more keys
     return true;
   };
-  // The population leaves 3000 orders, so there are always 20.
+  // The population creates 3000 orders, so there are always 20.
   const std::uint32_t next = district->next_order;
   if (!txn.template scan<OrderLineHead>(
           kNoState, tables.order_line,

@@ -14,7 +14,7 @@ namespace heddle::tpcc {
 
 /// The nine tables of TPC-C, two secondary indexes, and STOCK's vertical partition.
 ///
-/// What never grows is hashed; what grows, or is scanned, is ordered.
+/// Tables that never grow have a hash index; tables that grow, or are scanned, have an ordered one.
 template <class M>
 struct Tables {
   template <class V>
@@ -35,7 +35,7 @@ struct Tables {
         customer_order(storage, "OORDER_C_ID_IDX", customers(warehouses)),
         order_line(storage, "ORDER_LINE", customers(warehouses) * 10),
         new_order(storage, "NEW_ORDER", customers(warehouses)) {
-    // OrderStatus and StockLevel do not look at these.
+    // OrderStatus and StockLevel do not read these.
     warehouse.skip_snapshots();
     item.skip_snapshots();
     history.skip_snapshots();

@@ -8,8 +8,8 @@
 
 namespace heddle::tpcc {
 
-/// A column of at most N characters, padded with spaces as SQL's CHAR(N): fixed size, comparable
-/// byte by byte, and concatenated without looking for its end.
+/// A column of at most N characters, padded with spaces as SQL's CHAR(N): fixed size, compared byte
+/// by byte, and concatenated without a search for its end.
 template <std::size_t N>
 struct Text {
   std::array<char, N> chars;

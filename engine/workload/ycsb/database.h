@@ -18,9 +18,9 @@
 
 namespace heddle::ycsb {
 
-/// The table behind one kind of index, and the procedure that uses it. A record's first and its
-/// last word hold the same number, 0 at first, so that a torn read or write shows; what lies
-/// between is ballast.
+/// The table with one kind of index, and the procedure that uses it. A record's first and its last
+/// word hold the same number, initially 0, so that a torn read or write is detected; the words
+/// between are padding.
 template <class M, template <class, class> class Index>
 class Database {
  public:
@@ -86,7 +86,7 @@ class Database {
     if (torn != 0) violations.push_back("USERTABLE: " + std::to_string(torn) + " torn records");
     if (populated != records_) {
       violations.push_back("USERTABLE: " + std::to_string(populated) + " of the " +
-                           std::to_string(records_) + " populated records are there");
+                           std::to_string(records_) + " populated records exist");
     }
     if (sum != 0) {
       violations.push_back("USERTABLE: the records add up to " + std::to_string(sum) +
@@ -141,7 +141,7 @@ class Database {
 
   std::uint64_t records_;
   KeyedTable<M, Key1, Index> table_;
-  std::vector<Word> empty_;  ///< a record as it is loaded and inserted
+  std::vector<Word> empty_;  ///< the initial content of a record
 };
 
 }  // namespace heddle::ycsb

@@ -12,9 +12,9 @@
 
 namespace heddle::ycsb {
 
-/// Inputs that were drawn before any run, as many for each worker, which takes them in turn and
-/// begins again behind the last: as the drivers of DBx1000 and of others do, whose transactions
-/// then cost no drawing.
+/// Inputs drawn before any run, the same number for each worker, which takes them in turn and
+/// starts over after the last: as in the drivers of DBx1000 and others, in which transactions have
+/// no cost for drawing.
 class DrawnInputs {
  public:
   DrawnInputs(const InputGenerator& generator, const YcsbOptions& options, int workers,
@@ -33,7 +33,7 @@ class DrawnInputs {
     }
   }
 
-  /// The worker's next one.
+  /// Copies the worker's next input to `input`.
   void take(int worker, Input& input) {
     std::size_t& next = next_[static_cast<std::size_t>(worker)].at;
     input.count = static_cast<std::uint32_t>(operations_of_one_);
@@ -43,7 +43,7 @@ class DrawnInputs {
   }
 
  private:
-  /// A worker writes its own only.
+  /// A worker writes only its own.
   struct alignas(64) Next {
     std::size_t at = 0;
   };
@@ -53,7 +53,7 @@ class DrawnInputs {
   }
 
   std::size_t operations_of_one_;
-  std::size_t end_;  ///< operations of a worker
+  std::size_t end_;  ///< operations per worker
   PageArray<Operation> operations_;
   std::vector<Next> next_;
 };

@@ -16,11 +16,11 @@
 namespace heddle::ycsb {
 
 /// Keys: the populated rows are `slot << 32`; rows inserted later lie in the gaps between them, so
-/// that scans meet them. The low half is 0 for a populated row, else who inserted it and its
-/// number.
+/// that scans visit them. The low half is 0 for a populated row, else the inserting worker and the
+/// row's number.
 inline constexpr int kSlotShift = 32;
 inline constexpr int kNumberBits = 20;
-inline constexpr std::uint64_t kMostLive = std::uint64_t{1} << kNumberBits;  // inserted, a worker
+inline constexpr std::uint64_t kMostLive = std::uint64_t{1} << kNumberBits;  // inserted, per worker
 inline constexpr int kMostWorkers = (1 << (kSlotShift - kNumberBits)) - 1;
 
 constexpr Key1 populated_key(std::uint64_t slot) { return {{slot << kSlotShift}}; }
@@ -33,8 +33,8 @@ enum class Kind : std::uint8_t { read, rmw, scan, insert, remove };
 struct Operation {
   Key1 key;
   Kind kind;
-  std::int8_t change;         // what an update adds
-  std::uint16_t scan_length;  // rows a scan visits
+  std::int8_t change;         // the amount that an update adds
+  std::uint16_t scan_length;  // number of rows that a scan visits
 };
 
 struct Input {
@@ -59,8 +59,8 @@ class InputGenerator {
   void generate(Random& random, int worker, Input& input) const {
     assert(0 <= worker && static_cast<std::size_t>(worker) < inserted_.size());
     input.count = static_cast<std::uint32_t>(options_.operations);
-    // A transaction's updates add +1 and -1 in turn, an odd one at the end 0, so that the populated
-    // records' numbers always add up to 0, which the consistency check can tell.
+    // A transaction's updates add +1 and -1 in turn, and 0 for an odd one at the end. The populated
+    // records' numbers therefore always add up to 0, which the consistency check verifies.
     Operation* unpaired = nullptr;
     for (std::uint32_t i = 0; i < input.count; ++i) {
       Operation& drawn = input.operations[i];
@@ -73,7 +73,7 @@ class InputGenerator {
   }
 
  private:
-  /// The rows a worker has inserted and not deleted again: numbers [first, next).
+  /// The rows that a worker has inserted and not deleted: numbers [first, next).
   struct alignas(64) Inserted {
     std::uint64_t first = 0;
     std::uint64_t next = 0;
@@ -97,8 +97,8 @@ class InputGenerator {
     operation.key = populated_key(scatter_(zipf_(random)));
   }
 
-  /// Where nothing is left to delete, or numbers would run out, the one becomes the other: however
-  /// long a run is, the table stays bounded.
+  /// If there is nothing to delete, or numbers would run out, an insert becomes a delete or vice
+  /// versa: the table stays bounded in runs of any length.
   void insert_or_remove(std::uint64_t worker, bool insert, Operation& operation) const {
     Inserted& rows = inserted_[worker];
     const std::uint64_t live = rows.next - rows.first;
@@ -108,8 +108,8 @@ class InputGenerator {
     operation.key = inserted_key(worker, insert ? rows.next++ : rows.first++);
   }
 
-  /// The `number`-th row that `worker` inserts: in a gap drawn by hashing, so that it can be found
-  /// again without being remembered.
+  /// The `number`-th row that `worker` inserts: in a gap drawn by hashing, so that it can be
+  /// computed again.
   [[nodiscard]] Key1 inserted_key(std::uint64_t worker, std::uint64_t number) const {
     const std::uint64_t slot = Random::stream(worker, number).below(options_.records);
     return {{slot << kSlotShift | (worker + 1) << kNumberBits | number % kMostLive}};
@@ -118,7 +118,7 @@ class InputGenerator {
   YcsbOptions options_;
   Zipf zipf_;
   Scatter scatter_;
-  /// A worker counts in its own element only: generating is const towards everything shared.
+  /// A worker writes only its own element: generating is const towards everything shared.
   mutable std::vector<Inserted> inserted_;
 };
 

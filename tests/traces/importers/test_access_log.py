@@ -253,7 +253,7 @@ def test_a_damaged_or_foreign_parquet_file(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match=r"log.parquet: must have a column session; it has at"):
         rows_of(tmp_path, path)
     pq.write_table(pa.table({name: [["x"]] for name in COLUMNS}), path)
-    with pytest.raises(TraceError, match=r"log.parquet: at: must be a plain column, is list"):
+    with pytest.raises(TraceError, match=r"log.parquet: at: must be a plain column, not list"):
         rows_of(tmp_path, path)
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(TraceError, match=r"log.parquet: is damaged or not Parquet"):
@@ -343,39 +343,45 @@ def test_transactions_without_an_end_are_told(
 ) -> None:
     monkeypatch.setattr(traces.importers.grouping, "OPEN_ROWS_MAX", 10)
     log = csv_log(tmp_path, [access(at) for at in range(20)])
-    with pytest.raises(TraceError, match="gap_ms: 10 rows are of transactions without an end"):
+    with pytest.raises(TraceError, match="gap_ms: more than 10 rows belong to unfinished"):
         rows_of(tmp_path, log)
 
 
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"sesion": "x"}, "sesion: is no key of a mapping; did you mean session?"),
+        ({"sesion": "x"}, "sesion: is not a key of a mapping; did you mean session?"),
         ({"time": None}, "time: must be a column's name, or column:, format:, unit: and zone:"),
-        ({"time": {"format": "iso"}}, "time.column: must be the column that has the time; it is"),
+        ({"time": {"format": "iso"}}, "time.column: must be given: the column of the time"),
         ({"time": {"column": "a", "zone": "Mars"}}, "time.zone: must be a zone such as Europe/Ber"),
         ({"time": {"column": "a", "zone": "../../etc/passwd"}}, "time.zone: must be a zone"),
-        ({"time": {"column": "a", "unit": "h"}}, "time.unit: must be one of s, ms, us, ns, is 'h'"),
+        (
+            {"time": {"column": "a", "unit": "h"}},
+            "time.unit: must be one of s, ms, us, ns, not 'h'",
+        ),
         ({"time": {"column": "a", "format": "x"}}, "time.format: must be iso, epoch, or such as"),
         ({"time": {"column": "a", "format": "%Y%Y"}}, "time.format: must be a format of Python's"),
         ({"time": {"column": "a", "format": "%Q"}}, "time.format: must be a format of Python's"),
         ({"time": {"column": "a", "unit": None}}, "time.unit: must be given a value, or left out"),
-        ({"time": {"column": "a", "form": "x"}}, "time.form: is no key of a mapping; did you mean"),
-        ({"session": None, "transaction": None}, "session: must be the column that names a sess"),
+        (
+            {"time": {"column": "a", "form": "x"}},
+            "time.form: is not a key of a mapping; did you mean",
+        ),
+        ({"session": None, "transaction": None}, "session: must be given: the column that names"),
         ({"transaction": None}, "gap_ms: must be the longest pause within a transaction, where"),
-        ({"gap_ms": 0}, "gap_ms: must be a number above 0, is '0'"),
+        ({"gap_ms": 0}, "gap_ms: must be a number above 0, not '0'"),
         ({"gap_ms": float("nan")}, "gap_ms: must be a number above 0"),
         ({"key": None}, "key: must be given too: table, key, kind say together what was accessed"),
-        ({"key": [[]]}, "key: must be a column's name, or a list of them, is [[]]"),
+        ({"key": [[]]}, "key: must be a column's name, or a list of them, not [[]]"),
         ({"kind": {"value": "peek"}}, "kind.value: must be one of read, update, insert, delete"),
         ({"kind": {"column": "op", "words": {"S": "x"}}}, "kind.words.S: must be one of read"),
         ({"kind": {"column": "op", "words": 3}}, "kind.words: must be words of the log, each with"),
         ({"kind": {"column": "op", "value": "read"}}, "kind: must be a column's name, or column:"),
-        ({"type": [7]}, "type: must be a column's name, or column:, or value:, is ['7']"),
+        ({"type": [7]}, "type: must be a column's name, or column:, or value:, not ['7']"),
         ({"outcome": {"value": "fine"}}, "outcome.value: must be one of committed, rolled_back"),
-        ({"log": "xml"}, "log: must be one of csv, jsonl, parquet, is 'xml'"),
-        ({"delimiter": ",,"}, "delimiter: must be one character, is ',,'"),
-        ({"statement": ["a"]}, "statement: must be a text, is ['a']"),
+        ({"log": "xml"}, "log: must be one of csv, jsonl, parquet, not 'xml'"),
+        ({"delimiter": ",,"}, "delimiter: must be one character, not ',,'"),
+        ({"statement": ["a"]}, "statement: must be a text, not ['a']"),
         ({"table": {"value": None}}, "table.value: must be given a value, or left out"),
         ({"table": {"column": None}}, "table.column: must be given a value, or left out"),
         ({"type": {"column": None}}, "type.column: must be given a value, or left out"),
@@ -412,7 +418,7 @@ def test_a_mapping_that_is_none(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(TraceError, match=r"m.yaml: there is no such file"):
         load_mapping(path)
     path.write_bytes(b"#" * (2 << 20))
-    with pytest.raises(TraceError, match=r"m.yaml: is longer than any mapping; is it the log"):
+    with pytest.raises(TraceError, match=r"m.yaml: is too long for a mapping; is it the log"):
         load_mapping(path)
     with pytest.raises(TraceError, match="/dev/zero: is not a regular file"):
         load_mapping(Path("/dev/zero"))
@@ -421,10 +427,10 @@ def test_a_mapping_that_is_none(tmp_path: Path, content: bytes) -> None:
 def test_what_is_missing_is_told_first(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="--mapping: access-log needs the file"):
         AccessLogImporter((), LeftOut())
-    with pytest.raises(TraceError, match="SOURCE: none is named; name the files of the log"):
+    with pytest.raises(TraceError, match="SOURCE: missing; name the files of the log"):
         AccessLogImporter((), LeftOut(), mapping_file(tmp_path))
     (tmp_path / "log.txt").touch()
-    with pytest.raises(TraceError, match=r"log.txt: its name does not say what it is; end it in"):
+    with pytest.raises(TraceError, match=r"log.txt: its name does not tell the format; end it in"):
         AccessLogImporter((tmp_path / "log.txt",), LeftOut(), mapping_file(tmp_path))
 
 

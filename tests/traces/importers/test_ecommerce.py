@@ -189,7 +189,7 @@ def test_several_files_packed_or_not(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match=r"more.csv.gz: can't be read: Truncated compressed"):
         rows_of(packed)
     packed.write_bytes(b"plain")
-    with pytest.raises(TraceError, match=r"more.csv.gz: must have .*; its header is 'plain'"):
+    with pytest.raises(TraceError, match=r"more.csv.gz: must have .*, but its header is 'plain'"):
         rows_of(packed)
 
 
@@ -197,7 +197,10 @@ def test_several_files_packed_or_not(tmp_path: Path) -> None:
     ("content", "words"),
     [
         (b"\n\n\na", "must have the columns event_time"),
-        (b"time,what\n1,2\n", "must have the columns event_time, .*; its header is 'time,what'"),
+        (
+            b"time,what\n1,2\n",
+            "must have the columns event_time, .*, but its header is 'time,what'",
+        ),
         (bytes(range(256)) * 10, "log.csv: "),
     ],
 )
@@ -219,7 +222,7 @@ def test_sources_are_looked_at_first(tmp_path: Path) -> None:
     ):
         with pytest.raises(TraceError, match=words):
             EcommerceImporter((log(tmp_path), path), LeftOut())
-    with pytest.raises(TraceError, match="SOURCE: none is named; name the CSV files"):
+    with pytest.raises(TraceError, match="SOURCE: missing; name the CSV files"):
         EcommerceImporter((), LeftOut())
 
 

@@ -178,7 +178,7 @@ def test_a_column_of_numbers_can_be_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("mapping", "message"),
     [
-        ({"numbers": ["t"]}, "numbers: must be a column of key, session, transaction or user, is"),
+        ({"numbers": ["t"]}, "numbers: must be a column of key, session, transaction or user, not"),
         ({"no_value": "NULL"}, "no_value: must be a list of words"),
         ({"no_value": [["a"]]}, "no_value: must be a list of words"),
     ],

@@ -34,13 +34,13 @@ def local(moment: datetime, zone: str) -> str:
     return f"{moment.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M:%S.%f}"
 
 
-def told_in_batches(zone: str, moments: list[datetime], size: int) -> list[datetime]:
+def resolved_in_batches(zone: str, moments: list[datetime], size: int) -> list[datetime]:
     clock, form = LogClock(LATE_US), TimeForm(zone=ZoneInfo(zone))
     found: list[int] = []
     for start in range(0, len(moments), size):
         texts = [local(moment, zone) for moment in moments[start : start + size]]
         times = form.parse(pa.array(texts))
-        found += clock.tell(times.first.to_numpy(), times.second.to_numpy()).us.tolist()
+        found += clock.resolve(times.first.to_numpy(), times.second.to_numpy()).us.tolist()
     return [datetime.fromtimestamp(us // US, UTC) + timedelta(microseconds=us % US) for us in found]
 
 
@@ -49,22 +49,22 @@ def told_in_batches(zone: str, moments: list[datetime], size: int) -> list[datet
 def test_a_log_goes_forward_through_the_hour_that_comes_twice(zone: str, size: int) -> None:
     moments = [NIGHTS[zone] + timedelta(seconds=20 * step) for step in range(600)]
     assert len({local(moment, zone) for moment in moments}) < len(moments)
-    assert told_in_batches(zone, moments, size) == moments
+    assert resolved_in_batches(zone, moments, size) == moments
 
 
-def test_rows_that_are_a_little_late_are_told_too() -> None:
+def test_slightly_late_rows_are_resolved() -> None:
     moments = [NIGHTS["Europe/Berlin"] + timedelta(seconds=5 * step) for step in range(2000)]
     swapped = [moment for pair in zip(moments[1::2], moments[::2], strict=True) for moment in pair]
-    assert told_in_batches("Europe/Berlin", swapped, 100) == swapped
+    assert resolved_in_batches("Europe/Berlin", swapped, 100) == swapped
 
 
 def test_times_that_are_certain_are_no_guess() -> None:
     times = np.array([5, 3, 9])
-    told = LogClock(LATE_US).tell(times, times)
-    assert told.us.tolist() == [5, 3, 9]
-    assert not told.twice.any()
-    assert not told.skipped.any()
-    assert LogClock(LATE_US).tell(times[:0], times[:0]).us.tolist() == []
+    resolved = LogClock(LATE_US).resolve(times, times)
+    assert resolved.us.tolist() == [5, 3, 9]
+    assert not resolved.twice.any()
+    assert not resolved.skipped.any()
+    assert LogClock(LATE_US).resolve(times[:0], times[:0]).us.tolist() == []
 
 
 MAPPING = """

@@ -69,7 +69,7 @@ def test_columns_may_be_called_anything(tmp_path: Path) -> None:
 def test_a_key_that_is_there_twice(tmp_path: Path) -> None:
     path = tmp_path / "mapping.yaml"
     path.write_text(f"{HEAD}session: t\n")
-    with pytest.raises(TraceError, match=r"its key session is there twice.*line 5"):
+    with pytest.raises(TraceError, match=r"its key session occurs twice.*line 5"):
         load_mapping(path)
     with pytest.raises(TraceError, match=r"outcome\.words\.NO: must be there once"):
         outcomes_of(tmp_path, "{no: aborted, NO: committed}", [], LeftOut())
@@ -85,7 +85,9 @@ def test_a_key_that_is_there_twice(tmp_path: Path) -> None:
 def test_tags_are_refused(tmp_path: Path, value: str) -> None:
     path = tmp_path / "mapping.yaml"
     path.write_text(f"{HEAD}user: {value}\n")
-    with pytest.raises(TraceError, match=r"mapping.yaml: is not YAML: .* is no tag of a mapping"):
+    with pytest.raises(
+        TraceError, match=r"mapping.yaml: is not YAML: .* is not a tag of a mapping"
+    ):
         load_mapping(path)
 
 

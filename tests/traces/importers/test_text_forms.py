@@ -166,14 +166,14 @@ def test_empty_files_in_a_rotation_are_counted(tmp_path: Path) -> None:
 
 def test_two_columns_of_one_name(tmp_path: Path) -> None:
     twice = written(tmp_path, 't,s,"row",row\n1,a,7,8\n')
-    with pytest.raises(TraceError, match=r"log\.csv: has 2 columns that are called row; rename"):
+    with pytest.raises(TraceError, match=r"log\.csv: has 2 columns with the name row; rename"):
         rows_of(twice)
     unused = written(tmp_path, "t,s,row,x,x\n1,a,7,8,9\n")
     assert rows_of(unused) == [(1, 7)]
     column = pa.array([1])
     table = pa.table([column, column, column, column], names=["t", "s", "row", "row"])
     pq.write_table(table, tmp_path / "log.parquet")
-    with pytest.raises(TraceError, match=r"log\.parquet: has 2 columns that are called row"):
+    with pytest.raises(TraceError, match=r"log\.parquet: has 2 columns with the name row"):
         rows_of(tmp_path / "log.parquet")
 
 
@@ -187,8 +187,8 @@ def test_two_members_of_one_name(tmp_path: Path) -> None:
     left_out = LeftOut()
     assert rows_of(log, left_out=left_out) == [(1, 8), (100, 9), (200, 9)]
     assert (left_out.counts, left_out.guessed) == ({}, {TWICE: 1})
-    assert left_out.named[TWICE] == ["log.jsonl:1: row is there twice"]
-    with pytest.raises(TraceError, match=r"log\.jsonl:1: row is there twice"):
+    assert left_out.named[TWICE] == ["log.jsonl:1: row occurs twice"]
+    with pytest.raises(TraceError, match=r"log\.jsonl:1: row occurs twice"):
         rows_of(log)
 
 

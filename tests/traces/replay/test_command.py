@@ -44,7 +44,7 @@ def test_a_home_that_can_not_be_written_to(
     assert (tmp_path / "temporary") in made.parents
     assert prepared_program(folder) == made
     monkeypatch.setattr("traces.replay.prepared.gettempdir", lambda: str(tmp_path / "file"))
-    with pytest.raises(TraceError, match="set XDG_CACHE_HOME to a folder"):
+    with pytest.raises(TraceError, match="set XDG_CACHE_HOME to a writable"):
         prepared_program(folder)
 
 
@@ -80,7 +80,7 @@ def test_the_report_has_the_rate_of_arrivals(tmp_path: Path, folder: Path) -> No
     words = run(str(shop(tmp_path / "bursts", *bursts))).output
     assert "Arrivals: 4 a second in 10 s, 4 in the busiest second." in words
     at_once = run(str(shop(tmp_path / "at once", order(1, 1), order(2, 2)))).output
-    assert "Arrivals: all at the same moment" in at_once
+    assert "Arrivals: all at the same time" in at_once
 
 
 def test_a_program_is_written_where_one_wants_it(folder: Path, tmp_path: Path) -> None:
@@ -120,4 +120,4 @@ def test_a_cache_that_cannot_be_made_is_told(
     monkeypatch.setattr("traces.replay.prepared.gettempdir", lambda: str(tmp_path / "file"))
     result = run(str(folder))
     assert result.exit_code == 2
-    assert "can't be made" in result.output
+    assert "can't be created" in result.output

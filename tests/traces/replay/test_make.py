@@ -83,7 +83,7 @@ def test_days_and_hours_come_together(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "types", "words"),
     [
-        ([row(1, type="chat", accesses=None)], TYPES, "no transaction that can be replayed"),
+        ([row(1, type="chat", accesses=None)], TYPES, "no transaction can be replayed"),
         ([row(1, type="other", accesses=None)], (OTHER,), "declares its accesses"),
     ],
 )

@@ -61,7 +61,7 @@ def test_of_a_large_trace_it_is_the_peak(trace: Trace, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("day", "hours", "words"),
     [
-        ("soon", None, "day='soon': is no day; such as 2026-03-02"),
+        ("soon", None, "day='soon': must be a day such as 2026-03-02"),
         ("2026-04-01", None, "has no day 2026-04-01"),
         (None, "24", "hours='24': must be peak"),
         (None, "9-9", "must be peak"),
@@ -71,7 +71,7 @@ def test_of_a_large_trace_it_is_the_peak(trace: Trace, monkeypatch: pytest.Monke
         (None, "9:60-11", "must be peak"),
         (None, "9:30-9:30", "must be peak"),
         (None, "23-24:01", "must be peak"),
-        ("all", "peak", "hours=peak: are those of one day"),
+        ("all", "peak", "hours=peak: requires a single day"),
     ],
 )
 def test_parts_that_there_are_not(

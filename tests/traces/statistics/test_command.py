@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 
 from traces.command import trace
@@ -65,7 +66,7 @@ def test_the_command_in_the_manifest_makes_the_same_files(shop: Path, tmp_path: 
 
 
 def test_synth_refuses_an_existing_folder(shop: Path, tmp_path: Path) -> None:
-    assert "exists already" in refused("synth", shop, *SYNTH)
+    assert "already exists" in refused("synth", shop, *SYNTH)
     there = tmp_path / "there"
     fine("synth", there, "--days", "1", "--requests-per-day", "100")
     fine("synth", there, "--days", "2", "--requests-per-day", "100", "--replace")
@@ -87,9 +88,9 @@ def test_synth_refuses_bad_values(bad: list[str], told: str, tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", ["stats", "peaks", "predict"])
-def test_every_table_says_that_the_trace_is_synthetic(command: str, shop: Path) -> None:
-    assert "shop (synthetic)" in fine(command, shop)
+@pytest.mark.parametrize("options", [[], ["--peaks"], ["--predict"]])
+def test_every_table_says_that_the_trace_is_synthetic(options: list[str], shop: Path) -> None:
+    assert "shop (synthetic)" in fine("stats", shop, *options)
 
 
 def test_stats_as_a_table_and_as_json(shop: Path, tmp_path: Path) -> None:
@@ -121,8 +122,8 @@ def test_one_way_to_have_results(shop: Path, tmp_path: Path) -> None:
     assert sum(int(row["requests"]) for row in rows) == sum(
         hour["requests"] for day in whole["days"] for hour in day["hours"]
     )
-    assert "name one file" in refused("peaks", shop, "output=a", "--output", "b")
-    assert "write output=FILE" in refused("peaks", shop, "a.json")
+    assert "name one file" in refused("stats", shop, "--peaks", "output=a", "--output", "b")
+    assert "is not output=FILE or an option" in refused("stats", shop, "--peaks", "a.json")
 
 
 def test_stats_of_one_day_and_of_one_type(shop: Path) -> None:
@@ -135,7 +136,7 @@ def test_stats_of_one_day_and_of_one_type(shop: Path) -> None:
 def test_a_longer_window_has_more_conflicts(shop: Path, tmp_path: Path) -> None:
     rates = []
     for minutes in ("5", "30"):
-        fine("peaks", shop, "--window", minutes, "--json", tmp_path / "peaks.json")
+        fine("stats", shop, "--peaks", "--window", minutes, "--json", tmp_path / "peaks.json")
         document = json.loads((tmp_path / "peaks.json").read_text())
         assert len(document["peaks"]) == DAYS - 3
         assert len(document["invalid_days"]) == 3
@@ -143,9 +144,36 @@ def test_a_longer_window_has_more_conflicts(shop: Path, tmp_path: Path) -> None:
     assert all(short < long for short, long in zip(*rates, strict=True))
 
 
+def test_formats_of_peaks_and_predictions(shop: Path, tmp_path: Path) -> None:
+    for option, key in (("--peaks", "peaks"), ("--predict", "predictions")):
+        whole = json.loads(fine("stats", shop, option, "--format", "json"))
+        fine("stats", shop, option, f"output={tmp_path / 'rows.csv'}")
+        with (tmp_path / "rows.csv").open() as file:
+            assert len(list(csv.DictReader(file))) == len(whole[key])
+
+
+@pytest.mark.parametrize("name", ["peaks", "predict"])
+def test_former_names_name_the_option(name: str) -> None:
+    done = CliRunner().invoke(trace, [name, "shop", "--window", "10"], prog_name="heddle trace")
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert done.stderr == f"heddle trace {name} is now: heddle trace stats --{name}\n"
+
+
+def test_former_names_are_not_offered() -> None:
+    listed = fine("--help").partition("Commands:")[2]
+    names = {line.split()[0] for line in listed.splitlines() if line.strip()}
+    assert "stats" in names
+    assert not {"peaks", "predict"} & names
+    completion = ShellComplete(trace, {}, "heddle trace", "_COMPLETE")
+    assert [item.value for item in completion.get_completions([], "p")] == []
+    after_former_name = completion.get_completions(["peaks", "shop"], "--")
+    assert [item.value for item in after_former_name] == ["--help"]
+
+
 def test_predict_as_json(shop: Path, tmp_path: Path) -> None:
-    fine("predict", shop, "--threshold", "0.05", "--json", tmp_path / "predict.json")
-    fine("peaks", shop, "--json", tmp_path / "peaks.json")
+    fine("stats", shop, "--predict", "--threshold", "0.05", "--json", tmp_path / "predict.json")
+    fine("stats", shop, "--peaks", "--json", tmp_path / "peaks.json")
     document = json.loads((tmp_path / "predict.json").read_text())
     peaks = json.loads((tmp_path / "peaks.json").read_text())["peaks"]
     assert [one["actual"] for one in document["predictions"]] == [
@@ -157,11 +185,11 @@ def test_predict_as_json(shop: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "ending"), [("stats", ".png"), ("predict", ".svg"), ("predict", ".pdf")]
+    ("options", "ending"), [([], ".png"), (["--predict"], ".svg"), (["--predict"], ".pdf")]
 )
-def test_pictures(command: str, ending: str, shop: Path, tmp_path: Path) -> None:
+def test_pictures(options: list[str], ending: str, shop: Path, tmp_path: Path) -> None:
     picture = tmp_path / f"picture{ending}"
-    assert str(picture) in fine(command, shop, "--plot", picture)
+    assert str(picture) in fine("stats", shop, *options, "--plot", picture)
     magic = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[ending]
     assert picture.read_bytes().startswith(magic)
     assert list(tmp_path.iterdir()) == [picture]
@@ -174,9 +202,14 @@ def test_pictures(command: str, ending: str, shop: Path, tmp_path: Path) -> None
         (["--plot", "nowhere/picture.png"], "there is no directory nowhere"),
         (["--json", "."], "is a directory"),
         (["--window", "7"], "--window"),
-        (["--type", "refund"], "refund: is no transaction type of the trace; cart, purchase are"),
+        (["--type", "refund"], "refund: unknown transaction type; choose from cart, purchase"),
         (["--day", "2018-01-01"], "the trace has the days from 2019-10-07 to 2019-10-20"),
         (["--json", "a.png", "--plot", "a.png"], "is also output="),
+        (["--peaks", "--predict"], "--peaks and --predict: select different results; give one"),
+        (["--predict", "--day", "2019-10-08"], "--day and --predict: select different results"),
+        (["--threshold", "0.3"], "--threshold: applies to predictions only; give --predict"),
+        (["--threshold", "0.15", "--peaks"], "give --predict instead of --peaks"),
+        (["--peaks", "--plot", "a.png"], "--plot a.png: --peaks has no picture; leave --peaks out"),
     ],
 )
 def test_bad_options_are_told(
@@ -212,7 +245,7 @@ def test_pages_that_are_damaged_are_told(shop: Path, tmp_path: Path) -> None:
 def test_predict_needs_two_valid_days_with_accesses(tmp_path: Path) -> None:
     day = tmp_path / "day"
     fine("synth", day, "--days", "1", "--requests-per-day", "3000")
-    assert "it takes two to predict one" in refused("predict", day)
+    assert "a prediction needs two" in refused("stats", day, "--predict")
     days = tmp_path / "days"
     fine("synth", days, "--days", "3", "--requests-per-day", "3000")
     for file in days.rglob("*.parquet"):
@@ -220,8 +253,8 @@ def test_predict_needs_two_valid_days_with_accesses(tmp_path: Path) -> None:
         at = TRANSACTION.names.index("accesses")
         unknown = pa.nulls(table.num_rows, TRANSACTION.field("accesses").type)
         pq.write_table(table.set_column(at, TRANSACTION.field("accesses"), unknown), file)
-    assert "no accesses are known" in refused("predict", days)
-    assert " - " in fine("peaks", days)
+    assert "accesses of its peak hour are unknown" in refused("stats", days, "--predict")
+    assert " - " in fine("stats", days, "--peaks")
 
 
 def test_predict_refuses_a_trace_without_conflicts(tmp_path: Path) -> None:
@@ -232,8 +265,8 @@ def test_predict_refuses_a_trace_without_conflicts(tmp_path: Path) -> None:
         alone = pa.array([1] * table.num_rows, TRANSACTION.field("user").type)
         table = table.set_column(TRANSACTION.names.index("user"), TRANSACTION.field("user"), alone)
         pq.write_table(table, file)
-    told = refused("predict", days)
-    assert "no two transactions of a peak hour are in conflict" in told
+    told = refused("stats", days, "--predict")
+    assert "no two transactions of a peak hour conflict" in told
     assert "longer --window" in told
 
 
@@ -241,6 +274,6 @@ def test_predict_prints_no_table_without_a_row(tmp_path: Path) -> None:
     days = tmp_path / "days"
     quiet = ("--noise", "0", "--weekend", "1", "--sales", "0", "--requests-per-day", "30000")
     fine("synth", days, "--days", "4", *quiet)
-    printed = fine("predict", days)
+    printed = fine("stats", days, "--predict")
     assert "3 days predicted" in printed
     assert "trained for" not in printed

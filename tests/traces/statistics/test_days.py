@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 
-from traces.statistics.days import Day, judged, valid
+from traces.statistics.days import Day, valid, validated
 from traces.statistics.hours import Hour
 
 FIRST = date(2019, 10, 7)
@@ -24,7 +24,7 @@ def day(number: int, requests: Callable[[int], int] = lambda hour: USUAL) -> Day
 
 
 def test_usual_days_are_valid() -> None:
-    days = judged([day(number) for number in range(30)])
+    days = validated([day(number) for number in range(30)])
     assert valid(days) == days
 
 
@@ -33,7 +33,7 @@ def test_invalid_days_are_told_by_their_reason() -> None:
     days[3] = day(3, lambda hour: 0)
     days[8] = day(8, lambda hour: 0 if hour in (2, 3, 9) else USUAL)
     days[20] = day(20, lambda hour: USUAL // 2 - 1)
-    reasons = {d.date.day: d.invalid for d in judged(days) if d.invalid}
+    reasons = {d.date.day: d.invalid for d in validated(days) if d.invalid}
     assert reasons == {
         10: "no requests",
         15: "no requests 02:00–04:00, 09:00–10:00",
@@ -45,19 +45,19 @@ def test_quiet_hours_may_be_empty() -> None:
     """Where an hour usually has few requests, none may be chance."""
     days = [day(number, lambda hour: 5 if hour < 6 else USUAL) for number in range(30)]
     days[10] = day(10, lambda hour: 0 if hour < 6 else USUAL)
-    assert len(valid(judged(days))) == 30
+    assert len(valid(validated(days))) == 30
 
 
 def test_what_is_usual_may_grow() -> None:
     """A hundredfold in four months: no day is invalid for the last ones' sake."""
     growing = [day(n, lambda hour, n=n: round(USUAL * 1.04**n)) for n in range(120)]
-    assert len(valid(judged(growing))) == 120
+    assert len(valid(validated(growing))) == 120
 
 
 def test_half_of_the_usual_is_enough() -> None:
     days = [day(number) for number in range(30)]
     days[20] = day(20, lambda hour: USUAL // 2)
-    assert len(valid(judged(days))) == 30
+    assert len(valid(validated(days))) == 30
 
 
 def test_the_peak_is_the_busiest_hour_and_the_first_of_several() -> None:

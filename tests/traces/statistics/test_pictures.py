@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from traces.errors import TraceError
-from traces.statistics.days import Day, judged
+from traces.statistics.days import Day, validated
 from traces.statistics.hours import Hour
 from traces.statistics.measure import TraceStatistics
 from traces.statistics.pictures.calendar import draw_calendar
@@ -36,7 +36,7 @@ def found(days: int, rate: float | None = 0.4, synthetic: bool = True) -> TraceS
             for hour in range(24)
         )
         measured.append(Day(when, hours))
-    return TraceStatistics("shop", synthetic, 5, judged(measured))
+    return TraceStatistics("shop", synthetic, 5, validated(measured))
 
 
 def texts(figure: Figure) -> Iterator[str]:

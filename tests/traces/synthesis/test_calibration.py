@@ -12,7 +12,7 @@ from statistics import median
 
 import numpy as np
 
-from traces.statistics.days import Day, judged, valid
+from traces.statistics.days import Day, valid, validated
 from traces.statistics.hours import Hour
 from traces.statistics.prediction import LARGE_ERROR, predictions_of
 from traces.synthesis.requests import MINUTE_US, Requests
@@ -53,7 +53,7 @@ def measured(day: date, requests: Requests) -> Day:
 
 
 def test_the_papers_figures() -> None:
-    days = judged([measured(*of_day) for of_day in requests_of_days(Settings())])
+    days = validated([measured(*of_day) for of_day in requests_of_days(Settings())])
     assert (len(days), len(valid(days))) == (203, 197)
     predictions = predictions_of(valid(days))
     assert len(predictions) == 196

@@ -19,8 +19,11 @@ from traces.synthesis.settings import Settings
         ({"skew": 1.0}, "--skew 1.0: must be 0 to 0.99"),
         ({"skew": math.nan}, "--skew nan"),
         ({"drift": math.inf}, "--drift inf"),
-        ({"sales": 3, "days": 11}, "--sales 3: takes 4 days each, and there are 11"),
-        ({"invalid_days": 5, "sales": 0, "days": 6}, "--invalid-days 5: 6 days have room for 4"),
+        ({"sales": 3, "days": 11}, "--sales 3: needs 12 days, 4 each, but there are 11"),
+        (
+            {"invalid_days": 5, "sales": 0, "days": 6},
+            "--invalid-days 5: at most 4 of 6 days",
+        ),
         ({"begin": date(9999, 12, 1)}, "--begin 9999-12-01"),
         ({"products_per_request": 900.0, "requests_per_day": 10**6}, "--products-per-request 900"),
     ],

@@ -1,4 +1,4 @@
-"""`heddle backtest` from its arguments to its page, on the engine and a shop of three days."""
+"""`heddle nightly --backtest` from its arguments to its page, on the engine and three days."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(*typed: str) -> Result:
     return CliRunner().invoke(
-        heddle, ["backtest", "trace=shop", "state=tried", "--rounds", "2", *TINY, *typed]
+        heddle,
+        ["nightly", "--backtest", "trace=shop", "state=tried", "--rounds", "2", *TINY, *typed],
     )
 
 
@@ -81,13 +82,26 @@ def test_one_that_was_interrupted_goes_on(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(backtest_run, "measure_next_day", interrupted)
     first = run("--days", "2")
     assert first.exit_code == 130
-    assert "interrupted; resume with: heddle backtest trace=shop state=tried " in first.stderr
+    assert (
+        "interrupted; resume with: heddle nightly --backtest trace=shop state=tried "
+        in first.stderr
+    )
     monkeypatch.setattr(backtest_run, "measure_next_day", measure)
     done = run("--days", "2")
     assert done.exit_code == 0, done.output
     whole = CliRunner().invoke(
         heddle,
-        ["backtest", "trace=shop", "state=whole", "--rounds", "2", *TINY, "--days", "2"],
+        [
+            "nightly",
+            "--backtest",
+            "trace=shop",
+            "state=whole",
+            "--rounds",
+            "2",
+            *TINY,
+            "--days",
+            "2",
+        ],
     )
     steps, others = (
         json.loads(Path(folder, "backtest.json").read_text())["steps"]

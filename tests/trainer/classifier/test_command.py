@@ -1,4 +1,4 @@
-"""`heddle schedule classify` as people run it, and what takes its classifier."""
+"""`heddle lab classify` as people run it, and what takes its classifier."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(*words: str) -> Result:
 
 
 def classify(*words: str) -> Result:
-    return run("schedule", "classify", *PLACE, *words)
+    return run("lab", "classify", *PLACE, *words)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_bad_input_is_named(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     place = [] if "workload=ycsb" in words else PLACE
-    done = run("schedule", "classify", *place, *(word.format(trace=trace) for word in words))
+    done = run("lab", "classify", *place, *(word.format(trace=trace) for word in words))
     assert done.exit_code == 2, done.output
     assert named in done.stderr
     assert list(tmp_path.iterdir()) == []

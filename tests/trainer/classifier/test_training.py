@@ -225,8 +225,8 @@ def test_what_is_foretold_wrong_is_counted(observed: Observations) -> None:
 @pytest.mark.parametrize(
     ("columns", "error"),
     [
-        (([0], [1], [0], [1, 2]), "as many states as keys"),
-        (([0, 1], [1], [0], [1]), "as many types as counts"),
+        (([0], [1], [0], [1, 2]), "states and keys must have the same length"),
+        (([0, 1], [1], [0], [1]), "types and counts must have the same length"),
         (([0], [2], [0], [1]), "fewer hints"),
         (([0], [0], [0], [1]), "more hints"),
         (([0], [1], [1000], [1]), "no state 1000"),

@@ -25,7 +25,7 @@ class Calendar:
         rates: share of requests in each day's peak hour that are in a conflict.
         promoted: where it moves, and the candidate is given to be better, whatever so small a
             search finds.
-        judged: from here on it has moved too, and what the candidate reaches is really measured.
+        validated: from here on it has moved too, and what the candidate reaches is really measured.
         corrupt: one with flipped bytes.
         empty: one without a transaction.
         killed: nights whose first process is killed; something is served before each.
@@ -33,7 +33,7 @@ class Calendar:
 
     rates: tuple[float, ...]
     promoted: tuple[int, ...]
-    judged: int
+    validated: int
     corrupt: int
     empty: int
     killed: dict[int, Moment]
@@ -46,7 +46,7 @@ class Calendar:
 EIGHT_DAYS = Calendar(
     rates=(1.00, 0.95, 0.90, 0.50, 0.50, 0.54, 0.80, 0.80),
     promoted=(1, 4),
-    judged=7,
+    validated=7,
     corrupt=3,
     empty=5,
     killed={4: Moment.TRAINING},
@@ -63,7 +63,7 @@ THIRTY_DAYS = Calendar(
         *(0.98, 1.00, 0.60, 0.60, 0.60),
     ),
     promoted=(1, 6, 15, 21, 25),
-    judged=28,
+    validated=28,
     corrupt=12,
     empty=19,
     killed={6: Moment.TRAINING, 15: Moment.SERVING, 21: Moment.SERVED, 25: Moment.WRITING},

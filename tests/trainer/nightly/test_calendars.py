@@ -162,7 +162,7 @@ def test_nights_train_where_the_rate_moved_and_only_there(past: Nights) -> None:
         assert past.codes[number] == 0
         if number in calendar.promoted:
             assert night.outcome is Outcome.PROMOTED, number
-        elif number < calendar.judged:
+        elif number < calendar.validated:
             assert before is not None
             assert before.conditions is not None
             assert night.outcome is Outcome.SKIPPED, number
@@ -176,17 +176,17 @@ def test_nights_train_where_the_rate_moved_and_only_there(past: Nights) -> None:
 
 def test_what_is_really_judged_is_served_or_not(past: Nights) -> None:
     calendar = past.calendar
-    night = past.night(calendar.judged)
+    night = past.night(calendar.validated)
     assert night.outcome in (Outcome.PROMOTED, Outcome.KEPT)
     low = next(one["low"] for one in night.numbers["standings"] if one["name"] == "champion")
     assert (night.outcome is Outcome.PROMOTED) is (low > 1)
     promoted = night.outcome is Outcome.PROMOTED
-    trained_for = calendar.judged if promoted else calendar.promoted[-1]
-    served = past.served[calendar.judged]
+    trained_for = calendar.validated if promoted else calendar.promoted[-1]
+    served = past.served[calendar.validated]
     assert served is not None
     assert served.conditions is not None
     assert served.conditions.day == day_of(trained_for)
-    for number in calendar.numbers()[calendar.judged :]:  # trained for, be it in vain
+    for number in calendar.numbers()[calendar.validated :]:  # trained for, be it in vain
         assert past.night(number).outcome is Outcome.SKIPPED
 
 

@@ -84,8 +84,8 @@ def test_an_interrupted_night_says_how_to_resume(
     [
         ["nightly", "trace=shop", *TINY, "state=file"],
         ["nightly", "trace=shop", *TINY, "state=file/state"],
-        ["backtest", "trace=shop", *TINY, "--days", "1", "state=file"],
-        ["transfer", "policy=silo", "machine=virtual", "output=file"],
+        ["nightly", "--backtest", "trace=shop", *TINY, "--days", "1", "state=file"],
+        ["evaluate", "policy=silo", "machine=virtual", "output=file"],
         ["train", "machine=virtual", "machine.cores=2", "mlflow.enabled=false", "runs_dir=file"],
     ],
 )

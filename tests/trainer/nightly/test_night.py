@@ -94,7 +94,7 @@ def outcomes(state: StateFolder) -> list[tuple[str, str]]:
 def test_a_real_night_killed_before_it_was_judged_goes_on(
     state: StateFolder, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Trained and judged on virtual cores; the next day's peak is the same, and is skipped."""
+    """Trained and validated on virtual cores; the next day's peak is the same, and is skipped."""
     trace = two_days(tmp_path / "shop")
     with monkeypatch.context() as patch:
         patch.setattr(nights, "measure_blocks", interrupted)

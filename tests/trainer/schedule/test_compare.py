@@ -14,7 +14,7 @@ from trainer.schedule.policies.simple import first_come
 
 
 def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(heddle, ["schedule", "compare", *map(str, arguments)])
+    return CliRunner().invoke(heddle, ["lab", "schedules", *map(str, arguments)])
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from trainer.schedule.files import read_batch, workload_text
 
 
 def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(heddle, ["schedule", *map(str, arguments)])
+    return CliRunner().invoke(heddle, ["lab", *map(str, arguments)])
 
 
 @pytest.fixture

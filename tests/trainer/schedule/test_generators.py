@@ -88,7 +88,7 @@ def test_zipf_is_as_skewed_as_it_says() -> None:
 
 
 def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(heddle, ["schedule", "generate", *map(str, arguments)])
+    return CliRunner().invoke(heddle, ["lab", "generate", *map(str, arguments)])
 
 
 def test_a_workload_is_written_and_read(tmp_path: Path) -> None:

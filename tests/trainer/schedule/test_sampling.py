@@ -100,7 +100,7 @@ def workload(tmp_path: Path) -> Path:
 
 def test_the_command_says_how_much_of_all_is_bounded(workload: Path) -> None:
     output = workload.with_name("sample.json")
-    arguments = ["schedule", "sample", "--input", str(workload), f"output={output}"]
+    arguments = ["lab", "sample", "--input", str(workload), f"output={output}"]
     done = CliRunner().invoke(heddle, arguments)
     assert done.exit_code == 0, done.output
     assert "The shortest of 299" in done.output
@@ -127,13 +127,13 @@ def test_what_is_mistyped_is_answered(
     workload: Path, arguments: list[str], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(workload.parent)
-    done = CliRunner().invoke(heddle, ["schedule", "sample", "--input", str(workload), *arguments])
+    done = CliRunner().invoke(heddle, ["lab", "sample", "--input", str(workload), *arguments])
     assert done.exit_code == 2
     assert expected in done.output
 
 
 def test_what_is_bounded_is_not_rounded_up(workload: Path) -> None:
     arguments = ["--samples", "20", "--confidence", "0.9999999"]
-    done = CliRunner().invoke(heddle, ["schedule", "sample", "--input", str(workload), *arguments])
+    done = CliRunner().invoke(heddle, ["lab", "sample", "--input", str(workload), *arguments])
     assert done.exit_code == 0, done.output
     assert "44.6683% of all serializable schedules, with a confidence of 0.9999999." in done.output

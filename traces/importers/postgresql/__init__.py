@@ -1,1 +1,1 @@
-"""PostgreSQL's csvlog, with its statements, as a trace; `log` says how a log is read."""
+"""Imports PostgreSQL's log with its statements; `log` defines how it is read."""

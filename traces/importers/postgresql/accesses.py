@@ -1,4 +1,4 @@
-"""What statements touch, as data."""
+"""The accesses of statements as data."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ GUESSES = frozenset(
         *(NOT_EVALUATED, RULE, OFF_THE_PATH, OF_SEVERAL),
     }
 )
-"""Reasons of what is in the trace and not certain; the others are of what is not in it."""
+"""Reasons of guesses, whose rows are in the trace; the other reasons are of rows left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """A cast that a statement writes around a constant.
+    """A cast of a constant in a statement.
 
     Attributes:
         kind: the type, without its size.
-        size: the numbers in parentheses behind it.
-        is_array: whether it is of arrays of `kind`.
+        size: the numbers in parentheses after it.
+        is_array: whether the type is an array of `kind`.
     """
 
     kind: str
@@ -58,20 +58,20 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class KeyPart:
-    """Where the value of one key column comes from.
+    """The source of the value of one key column.
 
     Attributes:
-        slot: the slot of the statement's shape that has it; None for `text`.
-        text: the value itself, where it is a constant of the template.
-        is_array: whether the slot holds an array, each item of which is a value: `= ANY($1)`.
-        form: of the column's type; None: values are equal where their texts are.
-        rows: the number of a list of rows, such as `VALUES`: the n-th values of all parts with
-            one number belong together. 0: a value that stands in no list.
-        casts: around the value, the innermost first; of an array, those of its items. Where there
-            are some, `text` is a literal, and `column` and `stored` stand in for `form`.
-        column: the column's type; None: not known.
+        slot: the slot of the statement's shape that has the value; None for `text`.
+        text: the value itself, if it is a constant of the template.
+        is_array: whether the slot holds an array whose items are values: `= ANY($1)`.
+        form: the form of the column's type; None: values are equal if their texts are.
+        rows: the number of a list of rows, such as `VALUES`: the n-th values of all parts with the
+            same number form a row. 0: the value is in no list.
+        casts: the casts of the value, the innermost first; of an array, those of its items. If
+            there are any, `text` is a literal, and `column` and `stored` replace `form`.
+        column: the column's type; None: unknown.
         stored: whether the value is written into the column, or compared with it.
-        in_list: whether it stands in `IN (…)`, where several numbers take the type of the column.
+        in_list: whether it is in `IN (…)`, where several numbers take the type of the column.
     """
 
     slot: int | None
@@ -87,17 +87,17 @@ class KeyPart:
 
 
 Narrowing = tuple[tuple[int, KeyPart], ...]
-"""Places of a key, and what is at them."""
+"""Positions of a key, and the sources of their values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What a value has to be.
+    """A comparison that a value must fulfil.
 
     Attributes:
         operator: `=`, `<>`, `<`, `<=`, `>`, `>=`, or `AT_MOST` of
             `traces.importers.postgresql.fulfilment`.
-        part: what it is compared with; of several values, `<>` holds if it holds for each.
+        part: the other side; of several values, `<>` holds if it holds for each.
     """
 
     operator: str
@@ -106,12 +106,12 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """Conditions on one column or constant, without which a statement touches no row.
+    """Conditions on a column or a constant, without which a statement accesses no row.
 
     Attributes:
-        equal: what it is equal to; empty: it is in a range.
-        compared: what else holds for it.
-        column: its type; None: not known, or it is a constant.
+        equal: the values that it equals; empty: it is in a range.
+        compared: further comparisons.
+        column: the column's type; None: unknown, or a constant.
     """
 
     equal: tuple[KeyPart, ...]
@@ -121,12 +121,12 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What the values at one place of a key have to be.
+    """A condition on the values at one position of a key.
 
     Attributes:
-        place: of the key.
+        place: the position.
         comparison: the condition.
-        column: the type of the key's column; None: not known.
+        column: the type of the key's column; None: unknown.
     """
 
     place: int
@@ -136,12 +136,12 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How many rows of a query pass.
+    """The number of rows that a query returns.
 
     Attributes:
-        rows: the most that pass; None: all.
-        skipped: how many before them do not pass; None: none.
-        unclear: whether the statement does not say how many.
+        rows: the maximum number; None: all.
+        skipped: the number of rows before them that are skipped; None: none.
+        unclear: whether the statement leaves the number open.
     """
 
     rows: KeyPart | None = None
@@ -151,22 +151,22 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One access that a statement makes, or several to rows of one table.
+    """One access of a statement, or several to rows of one table.
 
     Attributes:
-        table: its name.
+        table: the table's name.
         kind: one of `traces.schema.ACCESS_KINDS`.
-        key: the parts of the key, in its order. A scan's are those of the first of its range, as
-            far as they are known. None: the database makes the key, as a sequence does.
-        only: what the parts at some places of the key have to be, too: each a list of rows.
-        moved: where an update sets the key, the places of the parts of the new one. The key is
-            then that of the row before, with further parts after it. None: the key stays.
-        not_null: values without which no row is touched: of conditions on other columns.
-        tests: conditions without which no row is touched.
+        key: the parts of the key, in its order. Of a scan, those of the first row of its range that
+            are known. None: the database generates the key, for example from a sequence.
+        only: lists of rows that restrict the parts at some positions of the key.
+        moved: if an update sets the key, the positions of the parts of the new one. The key is then
+            that of the old row, followed by further parts. None: the key is unchanged.
+        not_null: values of conditions on other columns; if one is NULL, no row is accessed.
+        tests: conditions without which no row is accessed.
         filters: conditions on values of the key; of a scan, other lower bounds of its first row.
-        limits: where rows are locked, how many of them.
-        within: whether the access is made if no more rows are named than pass `limits`, or else
-            if more are.
+        limits: the limits of the number of locked rows.
+        within: whether the access is made if at most as many rows are named as `limits` permit;
+            otherwise it is made if there are more.
     """
 
     table: str
@@ -183,14 +183,14 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Accesses:
-    """What statements of one shape touch.
+    """The accesses of statements of one shape.
 
     Attributes:
-        made: the accesses, in the order in which they are made: of one statement, reads first.
-        faults: what could not be read off.
-        guesses: what was read off, and is not certain.
-        guessed: tables whose keys were to be guessed, and could not yet be.
-        of_rows: those of `faults` and `guesses` that are none where no row is touched.
+        made: the accesses in order; reads come first.
+        faults: the reasons of what is left out.
+        guesses: the reasons of what is guessed.
+        guessed: tables whose keys have to be guessed but could not be yet.
+        of_rows: the reasons of `faults` and `guesses` that apply only if a row is accessed.
     """
 
     made: tuple[Access, ...] = ()

@@ -18,17 +18,17 @@ from traces.importers.postgresql.accesses import (
 from traces.importers.postgresql.syntax import constant, without_casts
 
 TABLE = "advisory_lock"
-"""What the locks of transactions are rows of, in a trace."""
+"""The table whose rows represent the locks of transactions in a trace."""
 
 _PREFIX = "pg_advisory_"
 _TRYING = "pg_try_advisory_"
 
 
 def advisory_locks(tree: exp.Expr) -> Iterator[Access | str]:
-    """What a statement locks: accesses, and reasons of `accesses` for what is none.
+    """Yield the accesses that a statement's locks make, and the reasons of those left out.
 
-    A lock of a transaction is an access to the row of its number: it excludes others as a write
-    does, or, shared, as a read. Locks of sessions outlive transactions.
+    A lock of a transaction is an access to the row of its number: an exclusive lock is a write, and
+    a shared lock is a read. Locks of sessions outlive transactions.
     """
     for function in tree.find_all(exp.Anonymous):
         name = function.name.lower()
@@ -49,7 +49,7 @@ def advisory_locks(tree: exp.Expr) -> Iterator[Access | str]:
 
 
 def _key(arguments: list[exp.Expr]) -> tuple[KeyPart, ...] | None:
-    """The numbers that are locked, or the function of constants that makes one."""
+    """Return the numbers that are locked, or the constant function that computes one."""
     parts: list[KeyPart] = []
     for argument in arguments:
         node, _ = without_casts(argument)
@@ -66,5 +66,5 @@ def _key(arguments: list[exp.Expr]) -> tuple[KeyPart, ...] | None:
 
 
 def _number(part: KeyPart | None) -> KeyPart | None:
-    """What the functions take: integers, however they are written."""
+    """Return a part as the functions take it: an integer in canonical form."""
     return replace(part, casts=(*part.casts, Cast("bigint"))) if part is not None else None

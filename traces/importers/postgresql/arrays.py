@@ -1,4 +1,4 @@
-"""Arrays as PostgreSQL writes them: `{1,NULL,"a b"}`."""
+"""Parses arrays as PostgreSQL writes them: `{1,NULL,"a b"}`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 def array_items(text: str) -> Iterator[str | None]:
-    """The items of an array, of all its dimensions; None for NULL."""
+    """Yield the items of an array, in all its dimensions; None for NULL."""
     bounds = _BOUNDS.match(text)
     for item in _ITEM.finditer(text, bounds.end() if bounds else 0):
         if item[1] is not None:

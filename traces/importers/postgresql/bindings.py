@@ -1,4 +1,4 @@
-"""What the conditions of a statement say about columns: which are equal, to what, from where."""
+"""Derives from the conditions of a statement which columns equal which values."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _INVERSE: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.GTE: exp.LT,
 }
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""Operators with their sides exchanged; the others stay."""
+"""Operators with exchanged sides; the others stay the same."""
 
 
 class Bindings:
-    """Reads conditions into facts of scopes.
+    """Converts conditions into facts of scopes.
 
     Args:
-        keys: of the tables, whose columns tell what a name without a table means.
+        keys: the keys of the tables, whose columns resolve names without a table.
     """
 
     def __init__(self, keys: TableKeys) -> None:
@@ -56,11 +56,11 @@ class Bindings:
         self._numbers = count(1)
 
     def new_list(self) -> int:
-        """The number of a list of rows."""
+        """Return the number of a new list of rows."""
         return next(self._numbers)
 
     def condition(self, one: exp.Expr, frame: Frame, scope: Scope) -> None:
-        """Learn from a condition that every row of a scope fulfils."""
+        """Add a condition that each row of a scope fulfils."""
         if isinstance(one, exp.Null) or (isinstance(one, exp.Boolean) and not one.this):
             scope.never = True
         elif isinstance(one, exp.EQ):
@@ -81,7 +81,7 @@ class Bindings:
             self._unread(one, frame, scope)
 
     def _negated(self, one: exp.Expr, frame: Frame, scope: Scope) -> None:
-        """A condition that does not hold."""
+        """Add the negation of a condition."""
         if isinstance(one, exp.Null) or (isinstance(one, exp.Boolean) and one.this):
             scope.never = True
         elif isinstance(one, exp.Not):
@@ -98,7 +98,7 @@ class Bindings:
             self._unread(one, frame, scope)
 
     def _none_of(self, one: exp.In, frame: Frame, scope: Scope) -> None:
-        """`NOT IN (…)`."""
+        """Add `NOT IN (…)`."""
         column = self.column(one.this, frame, scope)
         table = column[0].table if column is not None else None
         kind = self._keys.column_type(table, column[1]) if column and table else None
@@ -110,7 +110,7 @@ class Bindings:
     def _compare(
         self, left: exp.Expr, operator: str, right: exp.Expr, frame: Frame, scope: Scope
     ) -> None:
-        """A comparison of two sides of which one, or both, are constants."""
+        """Add a comparison of which at least one side is a constant."""
         first, second = self.column(left, frame, scope), self.column(right, frame, scope)
         part = constant(left)
         other = array(right) if operator == "<>" and _is_all(right) else constant(right)
@@ -126,13 +126,13 @@ class Bindings:
             self._unread(exp.EQ(this=left.copy(), expression=right.copy()), frame, scope)
 
     def _unread(self, one: exp.Expr, frame: Frame, scope: Scope) -> None:
-        """A condition that is not understood: what matters is whose it is."""
+        """Record the columns of a condition that can't be interpreted."""
         if one.find(*QUERIES):
             return
         nodes = list(one.find_all(exp.Column))
         columns = [self.column(node, frame, scope) for node in nodes]
         known = tuple(column for column in columns if column is not None)
-        # A function that stands alone is more often called than asked.
+        # A function that stands alone is usually called for its effects, not as a condition.
         is_asked = nodes or not isinstance(one, (exp.Func, exp.Anonymous, exp.Dot))
         is_asked = is_asked or isinstance(one, exp.Connector)
         if len(known) == len(nodes) and is_asked:
@@ -168,7 +168,7 @@ class Bindings:
             self._compare(left, "=", right, frame, scope)
 
     def _one_of(self, one: exp.In, frame: Frame, scope: Scope) -> None:
-        if len(one.expressions) == 1:  # otherwise values that differ in more than the value
+        if len(one.expressions) == 1:  # otherwise the items differ in more than their values
             self.rows(one.this, one.expressions, frame, scope, in_list=True)
         else:
             self._unread(one, frame, scope)
@@ -182,7 +182,7 @@ class Bindings:
         *,
         in_list: bool = False,
     ) -> None:
-        """Learn that columns are equal to the items of a list of values or rows."""
+        """Add that columns equal the items of a list of values or rows."""
         number = self.new_list()
         columns = row_of(left)
         if len(items) == 1 and len(columns) > 1:
@@ -199,12 +199,12 @@ class Bindings:
                 self._unread(exp.EQ(this=one.copy(), expression=item.copy()), frame, scope)
 
     def column(self, node: exp.Expr, frame: Frame, scope: Scope) -> Column | None:
-        """The column that a name stands for: of a table, or of what is made up.
+        """Return the column that a name stands for: of a table, or of a derived source.
 
         Args:
             node: the name.
-            frame: what names mean there.
-            scope: where constants that a column of what is made up stands for become known.
+            frame: the names that are visible there.
+            scope: receives the constants that a column of a derived source stands for.
         """
         node = node.unnest()
         if isinstance(node, exp.Cast):
@@ -219,7 +219,7 @@ class Bindings:
         return self.column_of(source, name, scope)
 
     def column_of(self, source: Source, name: str, scope: Scope) -> Column:
-        """The column that a column of a source is: of what is made up, that of the table."""
+        """Return a column of a source; of a derived source, the column of the table behind it."""
         stands_for = source.projected.get(name)
         if source.inner is not None:
             through = stands_for
@@ -242,7 +242,7 @@ class Bindings:
         return source, name
 
     def _cast_column(self, node: exp.Cast, frame: Frame, scope: Scope) -> Column | None:
-        """A column that is cast; None where unlike values of it may be equal then."""
+        """Return a column inside a cast; None if the cast may equate different values."""
         column = self.column(node.this, frame, scope)
         if column is None:
             return None
@@ -259,7 +259,7 @@ class Bindings:
         return column
 
     def _owner(self, column: str, frame: Frame | None) -> Source | None:
-        """Whose a column is that is named without a table."""
+        """Return the source of a column that is named without a table."""
         while frame is not None:
             sources = list(frame.sources.values())
             having = [source for source in sources if self.has(source, column)]
@@ -274,7 +274,7 @@ class Bindings:
         return None
 
     def has(self, source: Source, column: str) -> bool | None:
-        """Whether a source has a column; None: not known."""
+        """Whether a source has a column; None: unknown."""
         if source.table is None:
             made_up = source.projected
             return column in made_up if made_up and "*" not in made_up else None
@@ -284,7 +284,7 @@ class Bindings:
         return column in definition.columns
 
     def _bind(self, scope: Scope, column: Column, part: KeyPart, number: int = 0) -> None:
-        if number and part.slot is not None:  # a constant of the template stands in every row
+        if number and part.slot is not None:  # a constant of the template is in each row
             part = replace(part, rows=number)
         scope.equal.append((column, part))
 
@@ -299,10 +299,10 @@ class Bindings:
 
 
 def _is_all(node: exp.Expr) -> bool:
-    """Whether this is `ALL(…)`, which the parser takes for a function."""
+    """Whether the node is `ALL(…)`, which the parser takes for a function."""
     return isinstance(node, exp.Anonymous) and node.name.lower() == "all"
 
 
 def _is_there(one: exp.Expr) -> bool:
-    """`IS NOT NULL`, which holds for whatever is equal to a constant."""
+    """Whether the node is `IS NOT NULL`, which holds for anything equal to a constant."""
     return isinstance(one, exp.Is) and bool(one.args.get("negate"))

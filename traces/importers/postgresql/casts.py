@@ -1,4 +1,4 @@
-"""Casts of constants, worked out as PostgreSQL does: `7.6::int` is 8."""
+"""Evaluates casts of constants as PostgreSQL does: `7.6::int` is 8."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from traces.importers.postgresql.column_types import (
 from traces.importers.postgresql.times_as_text import ZonelessError
 
 UNKNOWN = "unknown"
-"""The type of a string until something says what it is."""
+"""The type of a string until the context determines it."""
 
 _BITS = "bits"
 _TEXTS = frozenset({UNKNOWN, "text", "padded", "name", "enum", "citext"})
 _EXACT_INTEGERS = 1 << 53
-"""Beyond it, several integers are equal to one number of `double precision`."""
+"""Above it, several integers equal the same `double precision` number."""
 
 
 class UnknownCastError(ValueError):
-    """What a cast makes of a value depends on more than the value, or is not known here."""
+    """The result of a cast depends on more than the value, or the cast is not implemented."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A constant.
+    """A constant with its type.
 
     Attributes:
-        family: of its type, see `SqlType`.
-        text: as PostgreSQL writes it; numbers of `numeric` keep their zeros.
+        family: the family of its type, see `SqlType`.
+        text: its text as PostgreSQL writes it; numbers of `numeric` keep their zeros.
     """
 
     family: str
@@ -45,17 +45,17 @@ class Value:
 
 
 def cast_constant(literal: str, casts: Sequence[SqlType], column: SqlType | None) -> str:
-    """The key that a constant is after its casts.
+    """Return the key that a constant becomes after its casts.
 
     Args:
-        literal: as a statement writes it, without casts: in quotes or not.
-        casts: around it, the innermost first.
-        column: of the key; None: not known.
+        literal: the constant as a statement writes it, without casts, quoted or not.
+        casts: its casts, the innermost first.
+        column: the type of the key; None: unknown.
 
     Raises:
-        ZonelessError: the result has no zone, and the column has one.
-        NoRowError: no value of the column is equal to it.
-        ValueError: the result is not known.
+        ZonelessError: the result has no zone, but the column has one.
+        NoRowError: no value of the column equals it.
+        ValueError: the result is unknown.
     """
     try:
         value = value_after(literal, casts)
@@ -67,10 +67,10 @@ def cast_constant(literal: str, casts: Sequence[SqlType], column: SqlType | None
 
 
 def value_after(literal: str, casts: Sequence[SqlType]) -> Value:
-    """A constant after its casts; the arguments are those of `cast_constant`.
+    """Return a constant after its casts; the arguments are those of `cast_constant`.
 
     Raises:
-        ValueError: it is not known.
+        ValueError: the result is unknown.
     """
     value = _value_of(literal)
     for place, to in enumerate(casts):
@@ -84,20 +84,20 @@ def value_after(literal: str, casts: Sequence[SqlType]) -> Value:
 
 
 def stored_constant(literal: str, casts: Sequence[SqlType], column: SqlType | None) -> str:
-    """As `cast_constant`, of a value that is written into the column."""
+    """Return `cast_constant` for a value that is written into the column."""
     return cast_constant(literal, casts if column is None else (*casts, column), column)
 
 
 def parameter(literal: str, kind: str) -> str:
-    """A literal as the value of a parameter of a type, whose size counts for nothing.
+    """Return a literal as the value of a parameter of a type, ignoring the type's size.
 
     Returns:
-        The same literal where the value is not known.
+        The same literal if the value is unknown.
     """
     try:
         value = _cast(_value_of(literal), SqlType(sql_type(kind).family))
         if value.family in ("numeric", "double") and value.text[-1].isdecimal():
-            return value.text  # compared with other types, it is no text that becomes one of them
+            return value.text  # a text would be converted when compared with other types
         return literals.quoted(value.text)
     except (ValueError, OverflowError):
         return literal
@@ -120,12 +120,12 @@ def _cast(value: Value, to: SqlType) -> Value:
         return Value(_BITS, f"{int(value.text, base):0{width}b}" if value.text else "")
     make = _CASTS.get(to.family)
     if make is None:
-        raise UnknownCastError(f"{value.text!r} is cast to a type that is not known")
+        raise UnknownCastError(f"{value.text!r} is cast to an unknown type")
     return Value(to.family, make(value, to.size))
 
 
 def _compared(value: Value, column: SqlType | None) -> str:
-    """A value in the form of the column that it is compared with."""
+    """Return a value in the form of the column that it is compared with."""
     if column is None:
         return numbers_as_text.number(value.text) if value.family == "numeric" else value.text
     compare = _COMPARED.get(column.family, {}).get(value.family)
@@ -139,15 +139,15 @@ def _unlike(value: Value) -> UnknownCastError:
 
 
 def _decimal(text: str) -> str:
-    """A number with the zeros after its point, as `numeric` keeps them."""
-    numbers_as_text.number(text)  # refuses what is none, or too long
+    """Return a number with the zeros after its point, as `numeric` keeps them."""
+    numbers_as_text.number(text)  # rejects other texts, and numbers that are too long
     value = Decimal(text.strip())
     return f"{abs(value) if value.is_zero() else value:f}" if value.is_finite() else str(value)
 
 
 def _as_text(value: Value, size: tuple[int, ...]) -> str:
     if value.family not in (*_TEXTS, "whole", "numeric", "boolean", "uuid"):
-        raise _unlike(value)  # times as the session's settings write them, and the like
+        raise _unlike(value)  # for example times, whose text depends on the session's settings
     return value.text[: size[0]] if size else value.text
 
 
@@ -202,7 +202,7 @@ def _as_boolean(value: Value, size: tuple[int, ...]) -> str:
 
 
 def _read(value: Value, family: str, *alike: str) -> str:
-    """A text as the type reads it; a value of the type itself, and of those alike, as it is."""
+    """Parse a text as a value of the type; values of the type itself, or of `alike`, stay."""
     if value.family in (family, *alike):
         return value.text
     if value.family in _TEXTS:
@@ -274,7 +274,7 @@ _CASTS: Mapping[str, Callable[[Value, tuple[int, ...]], str]] = {
     "macaddr": _reader("macaddr"),
     "macaddr8": _reader("macaddr8"),
 }
-"""By the family of the type that is cast to."""
+"""The casts, by the family of the target type."""
 
 
 def _as_it_is(text: str) -> str:
@@ -290,17 +290,17 @@ def _without_blanks(text: str) -> str:
 def _integer(text: str) -> str:
     made = numbers_as_text.number(text)
     if not made.removeprefix("-").isdecimal():
-        raise NoRowError(f"{text!r} is no integer")
+        raise NoRowError(f"{text!r} is not an integer")
     return made
 
 
 def _exact(text: str) -> str:
-    """An integer that is one of `double precision`, too."""
+    """Return an integer that `double precision` represents exactly."""
     value = float(text)
     if not value.is_integer():
-        raise NoRowError(f"{text!r} is no integer")
+        raise NoRowError(f"{text!r} is not an integer")
     if abs(value) >= _EXACT_INTEGERS:
-        raise UnknownCastError(f"{text!r} is no exact integer")
+        raise UnknownCastError(f"{text!r} is not exactly an integer")
     return str(int(value))
 
 
@@ -310,14 +310,14 @@ def _exact_real(text: str) -> str:
     except ValueError:
         value = ""
     if value != numbers_as_text.double(text):
-        raise NoRowError(f"{text!r} is no value of its column")
+        raise NoRowError(f"{text!r} is not a value of its column")
     return value
 
 
 def _midnight(text: str) -> str:
     day, _, clock = text.partition(" ")
     if clock not in ("", "00:00:00"):
-        raise NoRowError(f"{text!r} is no value of its column")
+        raise NoRowError(f"{text!r} is not a value of its column")
     return day
 
 
@@ -358,4 +358,4 @@ _COMPARED: Mapping[str, Mapping[str, Callable[[str], str]]] = {
     "inet": {"inet": _as_it_is, "cidr": _as_it_is},
     "cidr": {"inet": _as_it_is, "cidr": _as_it_is},
 }
-"""By the families of the column and of the value; others are not compared."""
+"""The comparisons by the families of the column and the value; others are not compared."""

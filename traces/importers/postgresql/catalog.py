@@ -1,4 +1,4 @@
-"""The tables, views, types and functions of a database, as far as the importer needs them."""
+"""The tables, views, types and functions of a database that the importer needs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _PART = re.compile(r'"[^"]*(?:""[^"]*)*"|[^.]+')
 
 @dataclass(frozen=True)
 class TableDefinition:
-    """A table as it was defined.
+    """The definition of a table.
 
     Attributes:
-        columns: in their order; empty if only its key is known.
+        columns: its columns in order; empty if only its key is known.
         key: the columns of its primary key, in the key's order; empty if it has none.
-        types: of the columns, as SQL.
+        types: the types of the columns, as SQL.
         unique: the columns of its unique constraints and indexes, by their names.
     """
 
@@ -33,11 +33,11 @@ class TableDefinition:
 
 @dataclass(frozen=True)
 class View:
-    """A view.
+    """The definition of a view.
 
     Attributes:
-        query: what it stands for, with its constants marked as such.
-        columns: what its columns are called, where that is not what the query calls them.
+        query: its query, in which constants are marked.
+        columns: the names of its columns, if they differ from the query's.
         calls: the functions that the query calls, by their names without schema.
     """
 
@@ -48,19 +48,19 @@ class View:
 
 @dataclass(frozen=True)
 class Catalog:
-    """What a database defines. Names have their schema, unless that is `public`.
+    """The definitions of a database. Names include their schema, unless that is `public`.
 
     Attributes:
-        tables: by name.
-        parents: of partitions and of tables that inherit, the table they are a part of.
-        views: by name.
-        types: what domains and enumerations stand for.
-        functions: by their names without schema, whether they, or those they call, use tables.
-        triggers: tables and views whose changes make a trigger use tables.
-        instead: of views, the kinds of writes that a trigger does in their place.
-        rules: of tables and views, the kinds of writes that a rule rewrites.
-        cascades: tables whose deletions a foreign key of another table follows.
-        followed: of tables, the columns whose updates a foreign key of another table follows.
+        tables: the tables, by name.
+        parents: the parents of partitions and of tables that inherit.
+        views: the views, by name.
+        types: the types behind domains and enumerations.
+        functions: whether functions use tables, directly or indirectly, by names without schema.
+        triggers: tables and views with a trigger that uses tables.
+        instead: the kinds of writes that a trigger replaces, by view.
+        rules: the kinds of writes that a rule rewrites, by table or view.
+        cascades: tables whose deletions cascade to another table.
+        followed: the columns whose updates cascade to another table, by table.
     """
 
     tables: Mapping[str, TableDefinition] = field(default_factory=dict)
@@ -75,11 +75,11 @@ class Catalog:
     followed: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
-        """Whether there is a table or a view of this name."""
+        """Whether there is a table or a view with this name."""
         return name in self.tables or name in self.views
 
     def root(self, table: str) -> str:
-        """The table that a partition is a part of in the end; of any other table, itself."""
+        """Return the topmost table that a partition belongs to; otherwise the table itself."""
         seen = {table}
         while (parent := self.parents.get(table)) is not None and parent not in seen:
             seen.add(parent)
@@ -107,15 +107,15 @@ class Catalog:
 
 
 def full_name(schema: str, name: str) -> str:
-    """A name with its schema, unless that is `public`.
+    """Return a name with its schema, unless that is `public`.
 
-    Names with a dot are quoted as in SQL: `"a.b"` is no table of a schema `a`.
+    Names with a dot are quoted as in SQL: `"a.b"` is not a table of a schema `a`.
     """
     return f"{_quoted(schema)}.{_quoted(name)}" if schema not in ("", PUBLIC) else _quoted(name)
 
 
 def split_name(full: str) -> tuple[str, str]:
-    """The schema and the name of a full name; the schema is empty where it is `public`."""
+    """Return the schema and the name of a full name; the schema is empty for `public`."""
     parts = _PART.findall(full)
     plain = [part[1:-1].replace('""', '"') if part[0] == '"' else part for part in parts]
     return (plain[0] if len(plain) > 1 else ""), plain[-1]

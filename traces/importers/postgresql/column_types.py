@@ -1,4 +1,4 @@
-"""The form of a column's type: one text for all texts that PostgreSQL takes as one value."""
+"""Canonical forms of values by type: one text for all texts that PostgreSQL considers equal."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from traces.importers import numbers_as_text
 from traces.importers.postgresql import times_as_text
 
 Form = Callable[[str], str]
-"""Makes of a value, as it is written, the one form of its type.
+"""Converts a value into the canonical form of its type.
 
-Raises a ValueError where the value is in no form that is known."""
+It raises a ValueError if the value's form is unknown."""
 
 NAME_BYTES_MAX = 63
 
@@ -35,7 +35,7 @@ _FAMILIES: Mapping[str, str] = {
     "time without time zone": "time",
     "time with time zone": "timetz",
 }
-"""Types that have several names, or behave as another does; all others are by themselves."""
+"""Types with several names, or that behave as another; any other is its own family."""
 
 _TRUE = frozenset({"t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"})
 _FALSE = frozenset({"f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0"})
@@ -53,7 +53,7 @@ class SqlType:
     """A type.
 
     Attributes:
-        family: types of one family differ in their size and in nothing else; empty: an array.
+        family: types of one family differ only in their size; empty: an array.
         size: the numbers in parentheses, if there are any.
     """
 
@@ -63,7 +63,7 @@ class SqlType:
 
 @lru_cache(maxsize=1024)
 def sql_type(kind: str) -> SqlType:
-    """A type by its name, such as `numeric(10, 2)`."""
+    """Return a type by its name, such as `numeric(10, 2)`."""
     found = _TYPE.fullmatch(kind)
     if found is None or found["array"]:
         return SqlType("")
@@ -78,16 +78,16 @@ def sql_type(kind: str) -> SqlType:
 
 
 def form_of(kind: str, named: Mapping[str, str], *, stored: bool) -> Form | None:
-    """The form of a type.
+    """Return the form of a type.
 
     Args:
-        kind: as SQL: `numeric(10, 2)`, `timestamptz`.
-        named: what types that were made with `CREATE DOMAIN` and `CREATE TYPE` stand for.
-        stored: whether values are written into the column, which cuts them to its size, or are
-            compared with what is in it.
+        kind: the type as SQL: `numeric(10, 2)`, `timestamptz`.
+        named: the types behind those of `CREATE DOMAIN` and `CREATE TYPE`.
+        stored: whether values are written into the column, which cuts them to its size, or compared
+            with its values.
 
     Returns:
-        None: values are equal where their texts are.
+        None: values are equal if their texts are.
     """
     of = sql_type(resolved(kind, named))
     if of.family in ("text", "enum"):
@@ -97,18 +97,18 @@ def form_of(kind: str, named: Mapping[str, str], *, stored: bool) -> Form | None
     if of.family == "numeric" and of.size and stored:
         return partial(numbers_as_text.number, scale=of.size[1] if len(of.size) > 1 else 0)
     if of.family in _TIMES and of.size and stored:
-        # Only what is stored is rounded.
+        # Only stored values are rounded.
         return partial(_TIMES[of.family], digits=min(of.size[0], times_as_text.MICROSECONDS))
     return FORMS.get(of.family, unknown_type)
 
 
 def unknown_type(text: str) -> str:
-    """The form of a type that is not known here."""
-    raise ValueError(f"{text!r} is of a type whose forms are not known")
+    """Reject the values of an unknown type."""
+    raise ValueError(f"{text!r} is of a type with unknown forms")
 
 
 def resolved(kind: str, named: Mapping[str, str]) -> str:
-    """A type without the names that were given to it, as `form_of` takes them."""
+    """Return a type without user-defined names, as `form_of` takes them."""
     for _ in range(len(named) + 1):
         further = named.get(kind.removeprefix("public.").replace('"', ""))
         if further is None:
@@ -118,13 +118,13 @@ def resolved(kind: str, named: Mapping[str, str]) -> str:
 
 
 class NoRowError(ValueError):
-    """No value of the column is equal to the constant."""
+    """No value of the column equals the constant."""
 
 
 def _whole(text: str) -> str:
     made = numbers_as_text.whole(text)
     if not made.removeprefix("-").isdecimal():
-        raise NoRowError(f"{text!r} is no integer")
+        raise NoRowError(f"{text!r} is not an integer")
     return made
 
 
@@ -134,13 +134,13 @@ def _boolean(text: str) -> str:
         return "true"
     if word in _FALSE:
         return "false"
-    raise ValueError(f"{text!r} is no boolean")
+    raise ValueError(f"{text!r} is not a boolean")
 
 
 def _uuid(text: str) -> str:
     digits = text.strip().removeprefix("{").removesuffix("}").replace("-", "").lower()
     if len(digits) != 32 or int(digits, 16) < 0:
-        raise ValueError(f"{text!r} is no uuid")
+        raise ValueError(f"{text!r} is not a uuid")
     places = (0, 8, 12, 16, 20, 32)
     return "-".join(digits[at:to] for at, to in pairwise(places))
 
@@ -149,7 +149,7 @@ def _bytes(text: str) -> str:
     if text[:2].lower() == "\\x":
         return "\\x" + bytes.fromhex(text[2:]).hex()
     if _ESCAPED_BYTE.sub("", text):
-        raise ValueError(f"{text!r} is no bytea")
+        raise ValueError(f"{text!r} is not a bytea")
     return "\\x" + b"".join(_byte(one) for one in _ESCAPED_BYTE.finditer(text)).hex()
 
 
@@ -174,7 +174,7 @@ def _hardware_address(text: str) -> str:
 
 
 def _long_hardware_address(text: str) -> str:
-    """An address of eight bytes; one of six is filled up in the middle."""
+    """Return an address of eight bytes; one of six is extended in the middle."""
     try:
         short = _hardware_address(text)
     except ValueError:
@@ -185,26 +185,26 @@ def _long_hardware_address(text: str) -> str:
 def _bytes_of_an_address(text: str, count: int) -> str:
     digits = re.sub(r"[:.-]", "", text.strip()).lower()
     if len(digits) != 2 * count or int(digits, 16) < 0:
-        raise ValueError(f"{text!r} is no hardware address")
+        raise ValueError(f"{text!r} is not a hardware address")
     return ":".join(digits[place : place + 2] for place in range(0, len(digits), 2))
 
 
 def cut_name(text: str) -> str:
-    """A value of `name`, which has room for 63 bytes of the server's encoding.
+    """Return a value of `name`, which holds 63 bytes of the server's encoding.
 
     Raises:
-        ValueError: where it is cut depends on that encoding.
+        ValueError: the truncation depends on that encoding.
     """
     if not text.isascii() and len(text.encode()) > NAME_BYTES_MAX:
-        raise ValueError(f"{text!r} is cut as the server's encoding has it")
+        raise ValueError(f"{text!r} is truncated depending on the server's encoding")
     return text[:NAME_BYTES_MAX]
 
 
 def first_byte(text: str) -> str:
-    """A value of `"char"`: one byte.
+    """Return a value of `"char"`, which is one byte.
 
     Raises:
-        ValueError: it depends on the server's encoding.
+        ValueError: the byte depends on the server's encoding.
     """
     if not text[:1].isascii():
         raise ValueError(f"{text!r} is more than a byte")
@@ -236,4 +236,4 @@ FORMS: Mapping[str, Form] = {
     "macaddr": _hardware_address,
     "macaddr8": _long_hardware_address,
 }
-"""Of what is compared, by the family of its type."""
+"""The forms of compared values, by the family of their type."""

@@ -1,4 +1,4 @@
-"""Transactions as columns of a trace."""
+"""Collects transactions as columns of a trace."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from traces.keys import keys_of
 from traces.schema import ACCESS, ACCESS_KINDS, OUTCOMES, TRANSACTION
 
 TABLES_MAX = 1 << 15
-"""So many tables a trace has room for, in its 16 bits."""
+"""The number of tables that a trace can number with its 16 bits."""
 
 ACCESSES_OF_A_TABLE = 1 << 16
-"""A table is handed on with at least so many accesses, but for the last."""
+"""The minimum number of accesses in a table, except the last."""
 
 
 class Columns:
-    """Gathers transactions until there are enough for a table.
+    """Collects transactions until there are enough for a table.
 
     Args:
-        templates: of the log.
-        types: of its transactions.
+        templates: the templates of the log.
+        types: the types of its transactions.
     """
 
     def __init__(self, templates: Templates, types: Types) -> None:
@@ -48,7 +48,7 @@ class Columns:
         self._keys: list[str] = []
 
     def add(self, session: Session, transaction: Transaction, one: TypeOf, outcome: int) -> None:
-        """Take in a transaction that has ended."""
+        """Add a transaction that has ended."""
         ids = one.ids
         self._begins.append(transaction.begin_us)
         self._sessions.append(session.number)
@@ -62,11 +62,11 @@ class Columns:
         self._offsets.append(len(self._codes))
 
     def full(self) -> bool:
-        """Whether there are enough for a table."""
+        """Whether there are enough transactions for a table."""
         return len(self._codes) >= ACCESSES_OF_A_TABLE
 
     def table(self) -> pa.Table:
-        """What was gathered since the last table."""
+        """Return the transactions since the last table."""
         first = self._transactions
         self._transactions += len(self._begins)
         columns = {
@@ -100,19 +100,17 @@ class Columns:
         return pa.ListArray.from_arrays(offsets, items, type=TRANSACTION.field("accesses").type)
 
     def _learn_codes(self) -> None:
-        """Number the tables of accesses that are new.
+        """Number the tables of new accesses.
 
         Raises:
-            TraceError: there are more than a trace can tell apart.
+            TraceError: there are more tables than a trace can number.
         """
         for coded in self._templates.coded[len(self._table_of_code) :]:
             table = coded.access.table
             self._table_of_code.append(self._tables.setdefault(table, len(self._tables)))
             self._kind_of_code.append(ACCESS_KINDS.index(coded.access.kind))
         if len(self._tables) > TABLES_MAX:
-            raise TraceError(
-                f"there are more than {TABLES_MAX} tables: name one database with --database"
-            )
+            raise TraceError(f"more than {TABLES_MAX} tables: select one database with --database")
 
 
 def _words(

@@ -1,4 +1,4 @@
-"""How constants compare, as PostgreSQL orders them."""
+"""Compares constants as PostgreSQL orders them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBERS = frozenset({"whole", "numeric"}) | _BINARY
 _ORDERED_AS_TEXT = frozenset(
     {"date", "timestamp", "timestamptz", "time", "uuid", "bytea", "boolean"}
 )
-"""Types whose one form sorts as their values do."""
+"""Types whose canonical forms sort as their values do."""
 _OF_FOUR_DIGITS = re.compile(r"\d{4}-(?!.*BC)")
 _TEXTS = frozenset({"text", "name"})
 _EQUAL_AS_TEXT = frozenset({"padded", "citext", "enum", "byte", "inet", "cidr", "macaddr"})
@@ -30,19 +30,19 @@ _ORDERS = {
 
 
 class IncomparableError(ValueError):
-    """Which of two values is less can't be told."""
+    """The order of two values is unknown."""
 
 
 def fulfils(left: Value, operator: str, right: Value) -> bool:
-    """Whether two constants compare in this way.
+    """Whether the comparison of two constants holds.
 
     Args:
-        left: one; of a type that is not known, it is of the type of the other.
+        left: the left side; if its type is unknown, it takes the type of the other.
         operator: a key of `_ORDERS`.
-        right: the other.
+        right: the right side.
 
     Raises:
-        IncomparableError: that can't be told.
+        IncomparableError: the order is unknown.
     """
     try:
         order = _order(*_of_one_type(left, right))
@@ -56,14 +56,14 @@ def fulfils(left: Value, operator: str, right: Value) -> bool:
 
 
 def of_type(value: Value, family: str) -> Value:
-    """A constant of a type that is not known, as one of this type; any other as it is.
+    """Return a constant of an unknown type as one of `family`; others are unchanged.
 
     Raises:
-        ValueError: it is none of this type.
+        ValueError: it is not a value of this type.
     """
     if value.family != UNKNOWN or family == UNKNOWN:
         return value
-    if family == "whole":  # where the column is not known, of any type of numbers
+    if family == "whole":  # the type of an unknown column may be any type of numbers
         return Value("numeric", numbers_as_text.number(value.text))
     form = FORMS.get(family)
     return Value(family, value.text if form is None else form(value.text))
@@ -78,7 +78,7 @@ def _of_one_type(left: Value, right: Value) -> tuple[Value, Value]:
 
 
 def _order(left: Value, right: Value) -> int | None:
-    """-1, 0 or 1 as the left one is less, equal or greater; None: they are not equal."""
+    """Return -1, 0 or 1 if left is less, equal or greater; None: unequal and unordered."""
     families = {left.family, right.family}
     if families <= _NUMBERS:
         if "NaN" in (left.text, right.text):

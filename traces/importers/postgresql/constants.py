@@ -1,4 +1,4 @@
-"""The constants of a statement: what its literals and its parameters mean."""
+"""Evaluates the constants of a statement: its literals and its parameters."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from traces.importers.postgresql.shapes import NULL
 from traces.importers.postgresql.times_as_text import ZonelessError
 
 Unsure = Callable[[str, str], None]
-"""Called with a reason of `accesses`, and with the value or the table at fault."""
+"""Called with a reason of `accesses`, and the value or the table concerned."""
 
 CUT = "..."
-"""Stands for the value of a parameter that is cut short; as a literal it would have quotes."""
+"""The marker of a truncated parameter; a real literal would have quotes."""
 
 
 class UnknownValueError(LookupError):
-    """A parameter's value is not in the log."""
+    """The value of a parameter is not in the log."""
 
 
 class CutValueError(UnknownValueError):
-    """A parameter's value is cut short."""
+    """The value of a parameter is truncated."""
 
 
 def literal_text(place: int, parts: Sequence[str], parameters: Sequence[str] | None) -> str | None:
-    """The value of the literal at a place of a statement; None for NULL.
+    """Return the value of the literal at a position of a statement; None for NULL.
 
     Raises:
-        UnknownValueError: it is a parameter whose value is not known.
+        UnknownValueError: it is a parameter whose value is unknown.
     """
     literal = literal_at(place, parts, parameters)
     return None if literal is None else _text(literal)
 
 
 def literal_at(place: int, parts: Sequence[str], parameters: Sequence[str] | None) -> str | None:
-    """As `literal_text`, as it is written."""
+    """Return `literal_text` as the statement writes it."""
     if place == NULL:
         return None
     literal = parts[abs(place)]
@@ -63,10 +63,10 @@ def literal_at(place: int, parts: Sequence[str], parameters: Sequence[str] | Non
 
 
 def formed(literal: str, part: KeyPart, unsure: Unsure) -> str | None:
-    """A constant without casts in the form of its column's type.
+    """Return a constant without casts in the form of its column's type.
 
     Returns:
-        As it is written where its form can't be told; None: no value of the column is equal.
+        The literal itself if its form is unknown; None: no value of the column equals it.
     """
     if part.column is not None and literal[0] != "'":
         return _cast(literal, part=part, casts=[], unsure=unsure)
@@ -90,9 +90,9 @@ class Constants:
     """The constants of one statement.
 
     Attributes:
-        slots: of the statement's shape.
-        parts: the statement's.
-        parameters: the values of `$1` and so on, as literals; None where they are not known.
+        slots: the slots of its shape.
+        parts: the parts of the statement.
+        parameters: the values of `$1` and so on, as literals; None: unknown.
     """
 
     slots: tuple[tuple[int, ...], ...]
@@ -100,10 +100,10 @@ class Constants:
     parameters: Sequence[str] | None
 
     def values(self, part: KeyPart, unsure: Unsure) -> list[str | None]:
-        """The values of a part of a key, in the form of its column; None: equal to no value.
+        """Return the values of a part of a key, in the form of its column; None: equal to no value.
 
         Raises:
-            UnknownValueError: one is a parameter whose value is not known.
+            UnknownValueError: one is a parameter whose value is unknown.
         """
         if part.casts:
             casts = self._casts(part)
@@ -116,7 +116,7 @@ class Constants:
         return [None if literal is None else make(literal) for literal in self.literals_of(part)]
 
     def _doubt_parameters(self, part: KeyPart, unsure: Unsure) -> None:
-        """Say of parameters that they may be of `double precision`, where that matters."""
+        """Report parameters that may be of `double precision`, if that matters."""
         if part.column is None or part.column.family != "real" or part.slot is None or part.stored:
             return
         for place in self.slots[part.slot]:
@@ -130,10 +130,10 @@ class Constants:
                 if real(text) != double(text):
                     unsure(NO_CAST, text)
             except ValueError:
-                continue  # `formed` says so
+                continue  # `formed` reports it
 
     def bounds(self, part: KeyPart, unsure: Unsure) -> list[str | None]:
-        """As `values`, also those that no value of the column is equal to: as they are written."""
+        """Return `values`, including those that equal no value of the column, unchanged."""
         made = self.values(part, unsure)
         written = [
             None if literal is None else _text(literal) for literal in self.literals_of(part)
@@ -141,18 +141,18 @@ class Constants:
         return [text if one is None else one for one, text in zip(made, written, strict=True)]
 
     def typed(self, part: KeyPart) -> Iterator[Value | None]:
-        """The values of a part, with their types; None for NULL.
+        """Yield the values of a part, with their types; None for NULL.
 
         Raises:
-            UnknownValueError: one is a parameter whose value is not known.
-            ValueError: one is not known after its casts.
+            UnknownValueError: one is a parameter whose value is unknown.
+            ValueError: one is unknown after its casts.
         """
         casts = self._casts(part)
         for literal in self.literals_of(part):
             yield None if literal is None else value_after(literal, casts)
 
     def literals_of(self, part: KeyPart) -> Iterator[str | None]:
-        """The literals of a part; of an array, its items as literals."""
+        """Yield the literals of a part; of an array, its items as literals."""
         if part.slot is None:
             yield from self._items(part, part.text if part.casts else literals.quoted(part.text))
             return
@@ -181,7 +181,7 @@ class Constants:
 
 
 def _text(literal: str) -> str:
-    """What a literal means; a number has one text, whatever the column's type is."""
+    """Return the value of a literal; numbers have one text, whatever the column's type."""
     text = literals.value(literal)
     if literal[0] == "'":
         return text
@@ -192,7 +192,7 @@ def _text(literal: str) -> str:
 
 
 def _cast(literal: str, *, part: KeyPart, casts: list[SqlType], unsure: Unsure) -> str | None:
-    """A constant after its casts, or as it is written where that can't be told."""
+    """Return a constant after its casts, or unchanged if the result is unknown."""
     make = stored_constant if part.stored else cast_constant
     try:
         return make(literal, casts, part.column)

@@ -1,4 +1,4 @@
-"""Definitions of tables out of a script, such as `pg_dump --schema-only` writes."""
+"""Reads definitions from a script, such as the output of `pg_dump --schema-only`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from traces.importers.postgresql.catalog import (
 )
 from traces.importers.postgresql.syntax import DIALECT, folded, mark_values, table_name
 
-# sqlglot logs what it reads as an opaque command; such statements are counted and named instead.
+# sqlglot logs statements that it can't parse; these are counted and named here instead.
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
 _PRIMARY_KEY = ""
-"""Stands for the columns of the primary key."""
+"""Represents the columns of the primary key."""
 
 INEXACT = "text of a collation that is not deterministic"
-"""The type of columns that are compared in a way of their own."""
+"""The type of columns whose collation is not deterministic."""
 
 _PART = r'(?:"[^"]+(?:""[^"]*)*"|[\w$]+)'
 _NAME = rf"(?:{_PART}\s*\.\s*)?{_PART}"
@@ -87,11 +87,11 @@ _UNREADABLE_TYPES = (
 
 
 def read_definitions(path: Path, left_out: LeftOut) -> Catalog:
-    """What a script defines; what else is in it is passed over.
+    """Read the definitions of a script; other statements are ignored.
 
     Args:
-        path: of the script.
-        left_out: where definitions that can't be read are counted.
+        path: the script.
+        left_out: counts definitions that can't be read.
 
     Raises:
         TraceError: the file can't be read, or defines no table.
@@ -111,12 +111,12 @@ def read_definitions(path: Path, left_out: LeftOut) -> Catalog:
                 "table definition that can't be read", 1, [f"{path.name}:{line}: {first[:100]}"]
             )
     if not script.tables:
-        raise TraceError(f"{path}: defines no table; write it with pg_dump --schema-only")
+        raise TraceError(f"{path}: defines no table; create it with pg_dump --schema-only")
     return script.catalog()
 
 
 class _Script:
-    """What a script has defined so far."""
+    """The definitions that a script has made so far."""
 
     def __init__(self) -> None:
         self.tables: dict[str, TableDefinition] = {}
@@ -133,7 +133,7 @@ class _Script:
         self._inexact: set[str] = set()
 
     def catalog(self) -> Catalog:
-        """All of it."""
+        """Return all definitions."""
         self._follow_calls()
         catalog = Catalog(parents=self._parents)
         for child in self._parents:
@@ -152,7 +152,7 @@ class _Script:
         )
 
     def add(self, what: str, sql: str) -> None:
-        """Take in a definition; `what` is its word, such as `table`."""
+        """Add a definition; `what` is its keyword, such as `table`."""
         if what in ("function", "procedure"):
             self._function(sql)
         elif what == "trigger":
@@ -199,7 +199,7 @@ class _Script:
             self._foreign_key(key)
 
     def _type(self, column: exp.ColumnDef) -> str:
-        """The type of a column; one whose collation takes unlike texts as equal has no name."""
+        """Return the type of a column; `INEXACT` if its collation is not deterministic."""
         collation = column.find(exp.CollateColumnConstraint)
         if collation is not None and _name(collation.this.sql(DIALECT)) in self._inexact:
             return INEXACT
@@ -225,14 +225,14 @@ class _Script:
                 followed.update(map(folded, columns) if columns else [_PRIMARY_KEY])
 
     def _columns_of(self, table: str, names: set[str]) -> frozenset[str]:
-        """The columns that foreign keys refer to, which need not name those of the primary key."""
+        """Return the referenced columns of foreign keys; by default those of the primary key."""
         if _PRIMARY_KEY not in names:
             return frozenset(names)
         known = self.tables.get(table)
         return frozenset({*names, *(known.key if known is not None else ())}) - {_PRIMARY_KEY}
 
     def _inherit_key(self, child: str, root: str) -> None:
-        """Where tables inherit, only the lowest may have a key."""
+        """Give a table the key of its root; only the lowest of inheriting tables may have one."""
         above, below = self.tables.get(root), self.tables.get(child)
         if above is not None and below is not None and not above.key:
             self.tables[root] = replace(above, key=below.key)
@@ -249,7 +249,7 @@ class _Script:
 
     def _view(self, sql: str) -> None:
         stored = _MATERIALIZED.match(sql)
-        if stored is not None:  # a table of its own, that nobody writes a row of
+        if stored is not None:  # a materialized view is a table that clients do not write
             self.tables.setdefault(_name(stored["name"]), TableDefinition())
             return
         plain = _CHECK_OPTION.sub("", _OPTIONS_OF_A_VIEW.sub(_kept_parenthesis, sql))
@@ -300,7 +300,7 @@ class _Script:
             self._calls[name] = self._calls.get(name, frozenset()) | _called(sql[found.end() :])
 
     def _follow_calls(self) -> None:
-        """A function that calls one that uses tables uses them."""
+        """Mark functions that call a function that uses tables."""
         use = {name for name, uses in self._functions.items() if uses}
         while more := {name for name in self._functions if self._calls[name] & use} - use:
             use |= more
@@ -317,7 +317,7 @@ class _Script:
                 self._instead[table] = self._instead.get(table, frozenset()) | events
 
     def _rules_of_roots(self, catalog: Catalog) -> dict[str, frozenset[str]]:
-        """The events of rules, those of partitions as those of the whole table."""
+        """Return the events of rules; those of partitions count for the whole table."""
         found: dict[str, frozenset[str]] = {}
         for table, events in self._rules.items():
             root = catalog.root(table)
@@ -326,7 +326,7 @@ class _Script:
 
     def _rule(self, sql: str) -> None:
         found = _RULE.search(sql)
-        if found is not None:  # those of SELECT are views
+        if found is not None:  # rules of SELECT are views
             table = _name(found["table"])
             event = frozenset({found["event"].lower()})
             self._rules[table] = self._rules.get(table, frozenset()) | event
@@ -339,7 +339,7 @@ def _parsed(sql: str) -> exp.Expr:
 
 
 def _name(text: str) -> str:
-    """A name as it is written, such as `"Shop".orders`."""
+    """Return a name in its written form, such as `"Shop".orders`."""
     return full_name(*_schema_and_name(text))
 
 
@@ -352,7 +352,7 @@ def _schema_and_name(text: str) -> tuple[str, str]:
 
 
 def _called(text: str) -> frozenset[str]:
-    """The functions that a text calls, by their names without schema."""
+    """Return the functions that a text calls, by their names without schema."""
     return frozenset(_schema_and_name(found[1])[1] for found in _CALL.finditer(text))
 
 

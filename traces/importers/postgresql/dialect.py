@@ -1,4 +1,4 @@
-"""PostgreSQL's dialect for the parser, with functions that a schema defines."""
+"""PostgreSQL's dialect of the parser, with functions of a schema."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from sqlglot.dialects.postgres import Postgres
 
 @lru_cache(maxsize=8)
 def dialect_with(functions: frozenset[str]) -> type[Postgres]:
-    """The dialect in which some functions are a schema's own.
+    """Return the dialect in which some functions are user-defined.
 
-    The parser has a meaning for names of functions of other databases, such as `compress` and
-    `last`, and forgets the name.
+    The parser interprets the names of functions of other databases, such as `compress` and `last`,
+    and loses the name.
 
     Args:
         functions: their names, in lower case.

@@ -1,4 +1,4 @@
-"""What an entry of the log says: a statement, an error, the end of a session."""
+"""Interprets entries of the log: statements, errors, and ends of sessions."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ _SQL = re.compile(
     r"|listen|notify|unlisten|discard|refresh|comment)\b)",
     re.I,
 )
-"""How statements begin."""
+"""The start of a statement."""
 
 _NAMES_CHARACTERS_MAX = 2 * 256
-"""The names of a prepared statement and its portal are no longer, in bytes of one letter each."""
+"""The maximum length of the names of a prepared statement and its portal, in bytes."""
 
 
 class Statement(NamedTuple):
-    """A statement that a client sent.
+    """A statement of a client.
 
     Attributes:
         sql: its text.
-        parameters: the values of `$1` and so on, as literals; None where they are not known.
-        took_us: how long it took, where the entry was written after it; None: before it.
-        extended: whether it may have been sent together with others, to be one transaction.
+        parameters: the values of `$1` and so on, as literals; None: unknown.
+        took_us: its duration, if the entry was written after it; None: before it.
+        extended: whether it may have been sent together with others, as one transaction.
     """
 
     sql: str
@@ -53,11 +53,11 @@ class Statement(NamedTuple):
 
 
 def statement_of(message: str, detail: str) -> Statement | None:
-    """The statement in an entry, if it has one that is or was executed.
+    """Return the statement of an entry, if it has one that is or was executed.
 
     Args:
-        message: the entry's.
-        detail: the entry's.
+        message: the message of the entry.
+        detail: the detail of the entry.
     """
     if message.startswith("statement: "):
         return _simple(message[11:], detail, None)
@@ -70,11 +70,11 @@ def statement_of(message: str, detail: str) -> Statement | None:
         return _simple(message[11:], detail, _us(milliseconds))
     if message.startswith("execute "):
         return _extended(message[8:], detail, _us(milliseconds))
-    return None  # the statement was logged before, or this is a step towards it
+    return None  # the statement was logged before, or this is a phase of it
 
 
 def parameters_in_context(context: str) -> list[str] | None:
-    """The parameters that the context of an error names (`log_parameter_max_length_on_error`)."""
+    """Return the parameters in the context of an error (`log_parameter_max_length_on_error`)."""
     return _parameters(context) if "parameters: " in context else None
 
 
@@ -99,7 +99,7 @@ def _extended(message: str, detail: str, took_us: int | None) -> Statement | Non
 
 
 def _name_and_sql(message: str) -> tuple[str, str]:
-    """A prepared statement's name, which may be any text, and the statement."""
+    """Return a prepared statement's name, which may be any text, and the statement."""
     place = message.find(": ")
     while 0 <= place <= _NAMES_CHARACTERS_MAX:
         if _SQL.match(message, place + 2):
@@ -110,7 +110,7 @@ def _name_and_sql(message: str) -> tuple[str, str]:
 
 
 def is_cut(sql: str) -> bool:
-    """Whether a statement is marked as cut short by what wrote or copied the log."""
+    """Whether the writer or a copy of the log marked the statement as truncated."""
     return _CUT_END.search(sql[-_MARK_CHARACTERS:]) is not None
 
 
@@ -124,7 +124,7 @@ def _simple(sql: str, detail: str, took_us: int | None) -> Statement:
 
 
 def _arguments(listed: str, types: list[str]) -> list[str] | None:
-    """The arguments of `EXECUTE`, if each is a literal, as values of these types."""
+    """Return the arguments of `EXECUTE` as values of these types, if all are literals."""
     parts = literals.split(listed)
     gaps = "".join(parts[::2]).replace(" ", "")
     negative = [gap.rstrip().endswith("-") for gap in parts[:-1:2]]

@@ -1,4 +1,4 @@
-"""SQLSTATEs of errors by their messages, for logs that have none (`%e` of `log_line_prefix`)."""
+"""SQLSTATEs of errors by message, for logs without them (`%e` of `log_line_prefix`)."""
 
 from __future__ import annotations
 
@@ -40,6 +40,6 @@ _STATES = tuple(
 
 
 def state_of(message: str) -> str:
-    """The SQLSTATE of an error by its message in English; `UNKNOWN` where that does not tell."""
+    """Return the SQLSTATE of an error by its English message, or `UNKNOWN`."""
     first = message.split("\n", 1)[0]
     return next((state for pattern, state in _STATES if pattern.match(first)), UNKNOWN)

@@ -1,4 +1,4 @@
-"""What a statement takes its rows from: the items of FROM and the queries of WITH."""
+"""Reads the sources of a statement: the items of FROM and the queries of WITH."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from traces.importers.postgresql.table_keys import TableKeys
 
 
 class Reader(Protocol):
-    """Reads what stands inside an item of FROM."""
+    """Reads the content of an item of FROM."""
 
     def statement(
         self, tree: exp.Expr, outer: Frame | None = None, scope: Scope | None = None
@@ -43,20 +43,20 @@ class Reader(Protocol):
         """Read the call of a function."""
 
     def say(self, reason: str) -> None:
-        """Something is left out or guessed."""
+        """Report that something is left out or guessed."""
 
 
 class FromClause:
     """Reads items of FROM and queries of WITH into the frames of a statement.
 
     Args:
-        keys: of the tables.
-        names: what tables are called.
-        bindings: of the statement.
-        reader: of the statement.
+        keys: the keys of the tables.
+        names: resolves names of tables.
+        bindings: the bindings of the statement.
+        reader: the reader of the statement.
 
     Attributes:
-        tables: the sources of the statement that are tables, in the order in which they are met.
+        tables: the sources of the statement that are tables, in the order of occurrence.
     """
 
     def __init__(self, keys: TableKeys, names: Names, bindings: Bindings, reader: Reader) -> None:
@@ -67,7 +67,7 @@ class FromClause:
         self.tables: list[Source] = []
 
     def common_tables(self, tree: exp.Expr, frame: Frame) -> None:
-        """Take the queries of WITH into the frame of a statement."""
+        """Add the queries of WITH to the frame of a statement."""
         with_: exp.Expr | None = tree.args.get("with_")
         if with_ is None:
             return
@@ -81,7 +81,7 @@ class FromClause:
             ]
             kept = recursive or common.args.get("materialized") or is_sealed(common.this)
             if len(named) == 1 and not kept:
-                # It is run as a part of the one query that names it.
+                # It is executed as a part of the only query that names it.
                 frame.made_up[name] = Common(common, frame.so_far())
                 continue
             alone = Scope()
@@ -97,7 +97,7 @@ class FromClause:
     def items(
         self, first: exp.Expr | None, joins: Sequence[exp.Join], frame: Frame, scope: Scope
     ) -> None:
-        """The items of FROM, each a chain of joins."""
+        """Add the items of FROM, each a chain of joins."""
         item: exp.Expr | None = first.this if isinstance(first, exp.From) else first
         chain: list[exp.Join] = []
         for join in joins:
@@ -111,14 +111,14 @@ class FromClause:
             self._chain(item, chain, frame, scope)
 
     def add(self, node: exp.Expr, frame: Frame, scope: Scope) -> list[Source]:
-        """Take a source into a frame, with those that are joined to it in parentheses."""
+        """Add a source to a frame, with those that are joined to it in parentheses."""
         alone = isinstance(node, exp.Subquery) and not node.args.get("alias")
         if alone and isinstance(node.this, exp.Table):
             return self.add(node.this, frame, scope)
         return self._chain(node, node.args.get("joins") or (), frame, scope)
 
     def queried(self, query: exp.Expr, node: exp.Expr, frame: Frame, scope: Scope) -> Source:
-        """The rows of a query inside, which `node` names."""
+        """Add the rows of a subquery, which `node` names."""
         whole = node if isinstance(node, exp.Subquery) else query
         sealed = scope.within() if is_sealed(whole) else None
         source = Source(None, scope=scope, sealed=sealed, partial=is_partial(whole))
@@ -129,7 +129,7 @@ class FromClause:
         return source
 
     def table(self, node: exp.Table, scope: Scope, kind: str) -> Source:
-        """A table, or the tables behind a view."""
+        """Add a table, or the tables behind a view."""
         name = self.resolved(node)
         view = self._keys.catalog.views.get(name)
         if view is None:
@@ -147,26 +147,26 @@ class FromClause:
         return source
 
     def resolved(self, node: exp.Table) -> str:
-        """The full name of a table: of a partition, that of its root."""
+        """Return the full name of a table; of a partition, that of its root."""
         name, guess = self._names.resolve(node)
         if guess is not None:
             self._reader.say(guess)
         return self._keys.catalog.root(name)
 
     def is_of_the_system(self, name: str) -> bool:
-        """Whether a table is one of PostgreSQL's catalogues."""
+        """Whether a table is one of PostgreSQL's catalogs."""
         return of_the_system(name) and self._keys.definition(name) is None
 
     def _chain(
         self, first: exp.Expr, joins: Sequence[exp.Join], frame: Frame, scope: Scope
     ) -> list[Source]:
-        """A chain of joins, of which each joins all before it; returns its sources."""
+        """Add a chain of joins, each of which joins all before it; return its sources."""
         if not joins:
             source = self._source(first, frame, scope, "read")
             frame.sources[alias_of(first) or f" {len(frame.sources)}"] = source
             return [source]
         *before, join = joins
-        # What ON says holds for the rows of a side unless all of that side's are kept.
+        # The condition of ON holds for a side's rows, unless the join keeps all of them.
         keeps_left, keeps_right = join.side in ("LEFT", "FULL"), join.side in ("RIGHT", "FULL")
         if alias_of(join.this) in frame.required:
             keeps_left = False
@@ -183,7 +183,7 @@ class FromClause:
         return [*sources, *added]
 
     def _same(self, column: str, sources: Iterable[Source], scope: Scope) -> None:
-        """`USING (column)`: those that have such a column have the same in it."""
+        """Add `USING (column)`: the sources with this column have equal values in it."""
         having = [
             self._bindings.column_of(source, column, scope)
             for source in sources
@@ -217,7 +217,7 @@ class FromClause:
 
 
 def is_simple(view: View) -> bool:
-    """Whether rows that are written to a view are rows of the one table behind it."""
+    """Whether rows written to a view are rows of its only table."""
     query = view.query
     others = ("with_", "joins", "group", "having", "distinct", "limit", "offset", "laterals")
     from_ = query.args.get("from_")
@@ -231,10 +231,10 @@ def is_simple(view: View) -> bool:
 
 
 def columns_of(view: View) -> dict[str, exp.Expr]:
-    """What the columns of a view stand for, by name."""
+    """Return the expressions behind the columns of a view, by name."""
     return projections(view.query, list(view.columns))
 
 
 def _is_comma(join: exp.Join) -> bool:
-    """Whether an item of FROM comes after a comma."""
+    """Whether an item of FROM follows a comma."""
     return not any(join.args.get(one) for one in ("on", "using", "side", "kind", "method"))

@@ -1,4 +1,4 @@
-"""Whether conditions on constants hold: those of a statement, and those on its key."""
+"""Evaluates conditions on constants: those of a statement, and those on its key."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from traces.importers.postgresql.comparing import IncomparableError, fulfils, of
 from traces.importers.postgresql.constants import Constants, UnknownValueError, Unsure
 
 AT_MOST = "limit"
-"""The operator of `LIMIT`: it holds unless no row passes, and compares with nothing."""
+"""The operator of `LIMIT`: it holds unless no row passes, and compares nothing."""
 
 
 def may_hold(test: Test, statement: Constants, unsure: Unsure) -> bool:
-    """Whether some value fulfils the conditions of a test."""
+    """Whether some value may fulfil the conditions of a test."""
     doubts: list[str] = []
     try:
         if test.compared and test.compared[0].operator == AT_MOST:
@@ -42,7 +42,7 @@ def may_hold(test: Test, statement: Constants, unsure: Unsure) -> bool:
 
 
 def fulfilling(part: KeyPart, one: Filter, statement: Constants) -> set[str] | None:
-    """The values of a part of a key that fulfil a condition, or may do so; None: not known."""
+    """Return the values of a part of a key that may fulfil a condition; None: unknown."""
     test = Test((part,), (one.comparison,), one.column)
     doubts: list[str] = []
     try:
@@ -53,13 +53,13 @@ def fulfilling(part: KeyPart, one: Filter, statement: Constants) -> set[str] | N
             if _is_so(value, one.comparison.operator, others, doubts)
         }
     except (UnknownValueError, ValueError, OverflowError):
-        return None  # `may_hold` says so
+        return None  # `may_hold` reports it
 
 
 def greatest(
     parts: Sequence[KeyPart], column: SqlType | None, statement: Constants, unsure: Unsure
 ) -> str:
-    """The greatest of some bounds of a column; the first of them where that can't be told."""
+    """Return the greatest of some bounds of a column; the first if the order is unknown."""
     bounds: list[tuple[str, Value]] = []
     try:
         for part in parts:
@@ -81,7 +81,7 @@ def greatest(
 def _typed(
     part: KeyPart, statement: Constants, test: Test, doubts: list[str]
 ) -> Iterator[tuple[str, Value]]:
-    """The values of a part, in the form of its column and with their types."""
+    """Return the values of a part, in the form of its column and with their types."""
 
     def unsure(reason: str, text: str) -> None:
         doubts.append(f"{text!r}: {reason}")
@@ -95,7 +95,7 @@ def _typed(
 
 
 def _is_so(value: Value, operator: str, others: list[Value | None], doubts: list[str]) -> bool:
-    """Whether a value compares in this way with all others; true where that can't be told."""
+    """Whether a comparison with all other values holds; true if that is unknown."""
     try:
         return all(other is not None and fulfils(value, operator, other) for other in others)
     except IncomparableError as error:

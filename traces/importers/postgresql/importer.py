@@ -32,21 +32,21 @@ _ASCII = bytes(range(0x20, 0x7F)) + b"\n"
 
 
 class PostgresqlImporter(FileImporter):
-    """Makes transactions of PostgreSQL's log with logged statements.
+    """Converts PostgreSQL's log with logged statements into transactions.
 
     Args:
         sources: the log's files, in the order of time.
-        left_out: where to count what can't be read.
+        left_out: counts what can't be read.
         schema: a script that defines the tables, for their primary keys.
-        type_names: a JSON file: what to call transaction types, by the names they get otherwise.
-        timezone: the server's `log_timezone`, where its abbreviations leave it open.
-        database: whose statements to read; None: those of all.
-        encoding: of the log: the server's.
-        search_path: where the database or a role sets one: `schema, …`, or `role=schema, …`.
-        log_line_prefix: the server's, for a log in text form; None: one that is well known.
+        type_names: a JSON file with new names of transaction types, by default name.
+        timezone: the server's `log_timezone`, if its abbreviations are ambiguous.
+        database: the database whose statements are read; None: all.
+        encoding: the encoding of the log, which is the server's.
+        search_path: settings of the database or a role: `schema, …`, or `role=schema, …`.
+        log_line_prefix: the server's setting, for a log in text form; None: a well-known one.
 
     Raises:
-        TraceError: an option or a source can't be used.
+        TraceError: an option or a source is invalid.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class PostgresqlImporter(FileImporter):
         self._reader = LogReader(templates, self._types, left_out, times, forms, database)
 
     def tables(self) -> Generator[pa.Table, None, None]:
-        """Transactions, of all files.
+        """Yield the transactions of all files.
 
         Raises:
-            TraceError: a file can't be read, is no log, or there is no statement in any.
+            TraceError: a file can't be read or is not a log, or no file has a statement.
         """
         for file in self.files():
             yield from self._reader.tables(file)
@@ -90,8 +90,8 @@ class PostgresqlImporter(FileImporter):
     def _refuse_nothing(self) -> None:
         if not self._reader.statements:
             raise TraceError(
-                f"{self.sources[0]}: no statement is logged: set log_statement = 'all' (and "
-                "lc_messages = 'C', if the messages are not English) and record anew"
+                f"{self.sources[0]}: no statements are logged: set log_statement = 'all' (and "
+                "lc_messages = 'C', if the messages are not English) and record the log again"
             )
 
 
@@ -106,7 +106,7 @@ def _read_names(path: Path) -> dict[str, str]:
         raise TraceError(f'{path}: must be an object such as {{"update_t.4f00d1": "payment"}}')
     for given, name in names.items():
         if not isinstance(name, str) or not name:
-            raise TraceError(f"{path}: {given}: must be a name, is {shown(name)}")
+            raise TraceError(f"{path}: {given}: must be a name, not {shown(name)}")
     return names
 
 
@@ -117,12 +117,12 @@ def _zone(name: str | None) -> ZoneInfo | None:
         return ZoneInfo(name)
     except (OSError, ValueError, KeyError):
         raise TraceError(
-            f"--timezone {name}: is unknown; write the server's log_timezone, such as Europe/Berlin"
+            f"--timezone {name}: is unknown; give the server's log_timezone, such as Europe/Berlin"
         ) from None
 
 
 def _codec(name: str) -> str:
-    """A Python codec for the log, of those a csvlog can be in: ASCII and more."""
+    """Return a Python codec for the log, which must be a superset of ASCII."""
     try:
         known = codecs.lookup(name).name
         if _ASCII.decode(known) == _ASCII.decode("ascii"):
@@ -130,48 +130,48 @@ def _codec(name: str) -> str:
     except (LookupError, ValueError):
         pass
     raise TraceError(
-        f"--encoding {name}: is not the encoding of a log; write the server's, such as latin1"
+        f"--encoding {name}: is not the encoding of a log; give the server's, such as latin1"
     )
 
 
 POSTGRESQL = Format(
-    "PostgreSQL's log (csvlog, jsonlog or text), with its statements logged",
+    "PostgreSQL's log (csvlog, jsonlog or text) with logged statements",
     PostgresqlImporter,
     (
         click.Option(
             ["--schema"],
             type=click.Path(path_type=Path),
             metavar="FILE.sql",
-            help="The tables' definitions, as of pg_dump --schema-only: tells their primary keys.",
+            help="Read primary keys from this output of pg_dump --schema-only.",
         ),
         click.Option(
             ["--type-names"],
             type=click.Path(path_type=Path),
             metavar="FILE.json",
-            help="What to call transaction types, by the names they get otherwise.",
+            help="Rename transaction types as this JSON file specifies.",
         ),
         click.Option(
             ["--timezone"],
             metavar="ZONE",
-            help="The server's log_timezone, if its times are not in UTC.",
+            help="Give the server's log_timezone, unless it is UTC.",
         ),
         click.Option(
             ["--search-path"],
             multiple=True,
             metavar="[ROLE=]SCHEMA,...",
-            help="The search_path that the database, or a role, sets.",
+            help="Give the search_path that the database or a role sets.",
         ),
-        click.Option(["--database"], metavar="NAME", help="Read this database's statements only."),
+        click.Option(["--database"], metavar="NAME", help="Read only this database's statements."),
         click.Option(
             ["--log-line-prefix"],
             metavar="PREFIX",
-            help="The server's log_line_prefix, for a log in text form.",
+            help="Give the server's log_line_prefix, for a text log.",
         ),
         click.Option(
             ["--encoding"],
             default="utf-8",
             show_default=True,
-            help="The server's encoding.",
+            help="Give the server's encoding.",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""PostgreSQL's log as JSON (`log_destination = 'jsonlog'`) as the records of its csvlog."""
+"""Reads PostgreSQL's log as JSON (`log_destination = 'jsonlog'`) as records of its csvlog."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _MEMBERS = {
     entries.QUERY: ("statement", "query"),
     entries.BACKEND: ("backend_type", "backend_type"),
 }
-"""What jsonlog (PostgreSQL manual, section 20.8.5) calls a column, and what programs call it that
-write the csvlog as JSON, such as CloudNativePG in the member `record`."""
+"""The names of columns in jsonlog (PostgreSQL manual, section 20.8.5), and in programs that write
+the csvlog as JSON, such as CloudNativePG in the member `record`."""
 
 
 def read_records(lines: Iterable[bytes], encoding: str) -> Iterator[Record | Damage]:
-    """Read a jsonlog: an object a line.
+    """Read a jsonlog with an object in each line.
 
     Args:
-        lines: of the file, as bytes, with their ends.
-        encoding: of the text: the server's.
+        lines: the lines of the file, as bytes, with their ends.
+        encoding: the server's encoding.
     """
     for number, whole in enumerate(lines, start=1):
         whole, exact = whole.removeprefix(UTF8), True
@@ -72,5 +72,5 @@ def _fields(text: str) -> list[str] | None:
 def _text(value: Any) -> str:
     if value is None or isinstance(value, (dict, list)):
         return ""
-    # A lone surrogate is fine in JSON's escapes and nowhere else.
+    # JSON's escapes permit a lone surrogate, which can't be encoded.
     return str(value).encode(errors="replace").decode()

@@ -1,4 +1,4 @@
-"""The keys of accesses, out of the literals of a statement and its parameters."""
+"""Computes the keys of accesses from the literals and parameters of a statement."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from traces.importers.postgresql.constants import (
 from traces.importers.postgresql.fulfilment import fulfilling, greatest, may_hold
 
 KEYS_OF_ONE_STATEMENT_MAX = 1 << 16
-"""A statement that names more keys is read so far."""
+"""The maximum number of keys of a statement; further keys are ignored."""
 
 BETWEEN_COLUMNS = "\x1f"
-"""Between the parts of a key of several columns, as in `traces.keys`."""
+"""Separates the parts of a key of several columns, as in `traces.keys`."""
 
 _NULL_STORED = "\x00"
-"""NULL in a new row of a table whose key columns are not known."""
+"""NULL in a new row of a table with unknown key columns."""
 
 _Row = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One access of a statement, with the places of its key's values.
+    """An access of a statement, with the positions of its key's values.
 
     Attributes:
-        code: of the access.
-        place: the one literal whose value is the key; 0 where it takes more to make it.
-        access: what the template says.
-        slots: the shape's.
-        is_tested: whether there are conditions without which it touches no row.
+        code: the code of the access.
+        place: the only literal whose value is the key; 0 if the key is computed otherwise.
+        access: the access of the template.
+        slots: the slots of the shape.
+        is_tested: whether conditions may exclude all rows.
     """
 
     code: int
@@ -56,7 +56,7 @@ class Step:
 def key_at(
     step: Step, parts: Sequence[str], parameters: Sequence[str] | None, unsure: Unsure
 ) -> str | None:
-    """The key of a step with one place; None: no row has it. Otherwise as `keys_of`."""
+    """Return the key of a step with one position; None: no row has it. See `keys_of`."""
     literal = literal_at(step.place, parts, parameters)
     if literal is None or step.access.key is None:
         return None
@@ -66,18 +66,18 @@ def key_at(
 def keys_of(
     step: Step, parts: Sequence[str], parameters: Sequence[str] | None, unsure: Unsure
 ) -> list[str]:
-    """The keys of one access, as text: each value, with `BETWEEN_COLUMNS` between them.
+    """Return the keys of an access as text: the values, separated by `BETWEEN_COLUMNS`.
 
-    No row is equal to NULL, so a comparison with it has no key.
+    NULL equals no row, so a comparison with it yields no key.
 
     Args:
-        step: of the statement's plan.
-        parts: the statement's.
-        parameters: the values of `$1` and so on, as literals; None where they are not known.
+        step: the step of the statement's plan.
+        parts: the parts of the statement.
+        parameters: the values of `$1` and so on, as literals; None: unknown.
         unsure: see `Unsure`.
 
     Raises:
-        UnknownValueError: a parameter's value is needed and not known.
+        UnknownValueError: the value of a parameter is needed but unknown.
     """
     access = step.access
     statement = Constants(step.slots, parts, parameters)
@@ -111,7 +111,7 @@ def keys_of(
 def holds(
     step: Step, parts: Sequence[str], parameters: Sequence[str] | None, unsure: Unsure
 ) -> bool:
-    """Whether rows can fulfil all conditions; one that can't be worked out is taken to hold."""
+    """Whether rows can fulfil all conditions; a condition that can't be evaluated holds."""
     statement = Constants(step.slots, parts, parameters)
     for part in step.access.not_null:
         try:
@@ -123,7 +123,7 @@ def holds(
 
 
 def _passes(limit: Limit, count: int, statement: Constants) -> bool:
-    """Whether a limit lets this many rows pass, for certain."""
+    """Whether a limit certainly permits this number of rows."""
     if limit.unclear:
         return False
     try:
@@ -140,7 +140,7 @@ def _passes(limit: Limit, count: int, statement: Constants) -> bool:
 
 
 def _first_of_range(access: Access, statement: Constants, unsure: Unsure) -> list[str]:
-    """The key of the first row that is scanned, as far as it is known."""
+    """Return the known part of the key of the first row of a scan."""
     columns = [statement.bounds(part, unsure) for part in access.key or ()]
     known = [[value for value in values if value is not None] for values in columns]
     if not all(known):
@@ -154,7 +154,7 @@ def _first_of_range(access: Access, statement: Constants, unsure: Unsure) -> lis
 
 
 def _rows(key: Sequence[KeyPart], columns: Sequence[list[str | None]]) -> Iterator[_Row]:
-    """The rows that the values of some columns make: n-th with n-th within a list of rows."""
+    """Yield the rows of some columns' values; in a list of rows, n-th values belong together."""
     if all(len(values) == 1 for values in columns):
         yield tuple([values[0] for values in columns])
         return
@@ -178,7 +178,7 @@ def _narrowed(
     statement: Constants,
     unsure: Unsure,
 ) -> Iterator[_Row]:
-    """The rows that are, at some places, among those of another list."""
+    """Keep the rows that match another list at some positions."""
     key = [part for _, part in narrowing]
     columns = [statement.values(part, unsure) for part in key]
     among = set(_rows(key, columns))
@@ -186,5 +186,5 @@ def _narrowed(
 
 
 def _at(rows: Iterator[_Row], place: int, among: Collection[str]) -> Iterator[_Row]:
-    """The rows that have one of these values at a place."""
+    """Keep the rows that have one of these values at a position."""
     return (row for row in rows if row[place] in among)

@@ -1,4 +1,4 @@
-"""What `log_line_prefix` writes in front of each line of PostgreSQL's log in text form."""
+"""Parses `log_line_prefix`, the start of each line of PostgreSQL's log in text form."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _ESCAPES = {
     "x": ("transaction", r"\d*"),
     "Q": ("query", r"-?\d*"),
 }
-"""What each escape is, and what it may be (PostgreSQL manual, section 20.8.3)."""
+"""The meaning and the pattern of each escape (PostgreSQL manual, section 20.8.3)."""
 
 _PART = re.compile(r"%(?P<padding>-?\d*)(?P<escape>[A-Za-z%])|(?P<text>[^%]+|%)")
 _SEVERITIES = "DEBUG[1-5]?|LOG|INFO|NOTICE|WARNING|ERROR|FATAL|PANIC"
 PARTS = "DETAIL|HINT|QUERY|CONTEXT|STATEMENT|LOCATION|BACKTRACE"
-"""What lines after the first of an entry are."""
+"""The labels of lines after the first of an entry."""
 
 KNOWN = (
     "%m [%p] %q%u@%d ",
@@ -49,7 +49,7 @@ KNOWN = (
     "%m [%p] ",
     "%t [%p] ",
 )
-"""Prefixes of distributions and of databases that are rented, which are tried unasked."""
+"""Prefixes of distributions and managed databases, which are tried by default."""
 
 
 @dataclass(frozen=True)
@@ -57,21 +57,21 @@ class LinePrefix:
     """A setting of `log_line_prefix`.
 
     Attributes:
-        setting: as the server has it.
+        setting: the setting of the server.
 
     Raises:
-        TraceError: there is no such escape, or nothing tells sessions or times apart.
+        TraceError: an escape is unknown, or entries lack a session or a time.
     """
 
     setting: str
 
     def __post_init__(self) -> None:
-        """Read it at once."""
+        """Validate the setting."""
         _ = self.pattern
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """A first or further line of an entry: the prefix, what it is, and its text."""
+        """The pattern of a line of an entry: the prefix, the label, and the text."""
         written, named, closing = "", set(), ""
         for part in _PART.finditer(self.setting):
             escape = part["escape"]
@@ -85,21 +85,21 @@ class LinePrefix:
                 named.add(name)
                 written += rf" *{group} *" if part["padding"] else group
             else:
-                raise self._wrong(f"%{escape} is no escape of it; write it as SHOW prints it")
+                raise self._wrong(f"%{escape} is not an escape; give the setting as SHOW prints it")
         if not named & {"process", "session"}:
-            raise self._wrong("neither %p nor %c is in it, so sessions can't be told apart")
+            raise self._wrong("it has neither %p nor %c, which identify sessions")
         if not named & {"time", "second", "epoch"}:
-            raise self._wrong("none of %m, %t and %n is in it, so no entry has a time")
+            raise self._wrong("it has none of %m, %t and %n, the times of entries")
         kinds = rf"(?P<kind>{_SEVERITIES}|{PARTS}):  ?(?P<text>.*)"
         return re.compile(f"{written}{closing}{kinds}", re.DOTALL)
 
     def has(self, *escapes: str) -> bool:
-        """Whether one of these escapes is in it."""
+        """Whether the setting has one of these escapes."""
         there = {part["escape"] for part in _PART.finditer(self.setting)}
         return not there.isdisjoint(escapes)
 
     def fits(self, line: str) -> bool:
-        """Whether an entry with this prefix begins so."""
+        """Whether a line can be the start of an entry with this prefix."""
         return self.pattern.match(line) is not None
 
     def _wrong(self, words: str) -> TraceError:
@@ -107,7 +107,7 @@ class LinePrefix:
 
 
 def known_prefix(lines: list[str]) -> LinePrefix | None:
-    """That of the well-known prefixes which most of these lines have; None: they have none."""
+    """Return the well-known prefix that fits most lines; None: none fits."""
     counts = [(sum(one.fits(line) for line in lines), one) for one in map(LinePrefix, KNOWN)]
     most, found = max(counts, key=lambda one: one[0])
     return found if most else None

@@ -1,7 +1,7 @@
-"""Literals out of a statement and back, without parsing it: PostgreSQL's lexical rules.
+"""Takes literals out of statements and back, by PostgreSQL's lexical rules, without a parser.
 
-What is left of a statement when its literals are taken out, its *gaps*, is the same for all
-statements of one template; so a statement's gaps are what its template is looked up by.
+The text between the literals, its *gaps*, is the same for all statements of a template, so
+templates are looked up by the gaps.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 import string
 from collections.abc import Iterator
 
-# One character class first, so that the search skips to what can begin a literal.
+# One character class comes first, so that the search skips to possible literals.
 _SPLIT = re.compile(
     r"""(["'$.0-9](?:
       (?<=")[^"]*"                                          # a quoted name, which is put back
@@ -45,9 +45,8 @@ def split(sql: str) -> list[str]:
     """Take the literals out of a statement.
 
     Returns:
-        Gaps and literals in turn, beginning and ending with a gap: at odd places the literals as
-        they are written (strings, numbers, `$1`). Comments are gone, and every string is one in
-        plain quotes, however it was written.
+        Gaps and literals in turn, starting and ending with a gap: at odd positions the literals
+        (strings, numbers, `$1`). Comments are removed, and each string has plain quotes.
     """
     if (
         "--" in sql
@@ -64,12 +63,12 @@ def split(sql: str) -> list[str]:
 
 
 def folded(name: str) -> str:
-    """A name that is not quoted as PostgreSQL knows it: only ASCII's capitals become small."""
+    """Return an unquoted name as PostgreSQL folds it: only ASCII capitals become lower case."""
     return name.lower() if name.isascii() else name.translate(_SMALL)
 
 
 def statements(text: str) -> Iterator[tuple[int, str]]:
-    """The statements of a script, each with the place in it where it begins."""
+    """Yield the statements of a script, each with its position."""
     start = place = 0
     while mark := _MARK.search(text, place):
         place = mark.end()
@@ -82,24 +81,24 @@ def statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def value(literal: str) -> str:
-    """What a string or number literal means, as text; a number stays as it is written."""
+    """Return the value of a string or number literal as text; a number is unchanged."""
     if literal[0] == "'":
         return literal[1:-1].replace("''", "'")
     return literal
 
 
 def quoted(text: str) -> str:
-    """A text as a string literal."""
+    """Return a text as a string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def with_minus(literal: str) -> str:
-    """A literal that a minus precedes, as one literal."""
+    """Return a literal after a minus sign as one literal."""
     return quoted(f"-{value(literal)}") if literal[0] == "'" else f"-{literal}"
 
 
 def _usual(sql: str) -> str:
-    """The statement with comments as spaces and all strings in plain quotes."""
+    """Replace comments by spaces, and quote all strings plainly."""
     written = []
     place = 0
     while part := _UNUSUAL_PART.search(sql, place):
@@ -134,7 +133,7 @@ def _end_of_comment(sql: str, place: int) -> int:
 
 
 def _with_names_in_gaps(parts: list[str]) -> list[str]:
-    """Quoted names were split off like literals; put them back into the gaps."""
+    """Put quoted names, which were split off like literals, back into the gaps."""
     joined = [parts[0]]
     for place in range(1, len(parts), 2):
         part, gap = parts[place], parts[place + 1]

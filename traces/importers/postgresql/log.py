@@ -1,4 +1,4 @@
-"""A log with statements, read entry by entry into transactions."""
+"""Reads the entries of a log with statements into transactions."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ NOT_EXACT = "entry that is not of the encoding"
 TOO_MANY_TYPES = f"transaction of a type beyond the first {TYPES_MAX}"
 
 DAMAGED_FIRST_MAX = 1000
-"""A file that begins with more lines that are no entries is no log."""
+"""A file whose first lines are no entries is rejected after this number of lines."""
 
 _ERRORS = frozenset(("ERROR", "FATAL", "PANIC"))
 _COMING = "authentication"
-"""The command tag of a session that has not begun to work (`log_connections`)."""
+"""The command tag of a session that has not started to work (`log_connections`)."""
 
 SESSIONS_MAX = 1 << 18
-"""For how many sessions the entries that were read are remembered."""
+"""The number of sessions whose last entries are remembered."""
 
 _RESTARTED = ("starting PostgreSQL", "database system was ")
 
@@ -74,19 +74,19 @@ _RESTARTED = ("starting PostgreSQL", "database system was ")
 class LogReader:
     """Reads the entries of logs, in their order, into tables of transactions.
 
-    Sessions are told apart by their place in the server, of which there are no more than
-    `max_connections`: a place that another session has taken has been left.
+    A session is identified by its slot in the server, of which there are `max_connections`; when
+    another session uses the slot, the first has ended.
 
     Args:
-        templates: filled with the log's.
-        types: filled with the log's.
-        left_out: where to count what does not become a transaction.
-        times: reads the times of
-        forms: reads files into entries.
-        database: whose statements to read; None: those of all.
+        templates: receives the templates of the log.
+        types: receives the types of the log.
+        left_out: counts what does not become a transaction.
+        times: parses times.
+        forms: parses files into entries.
+        database: the database whose statements are read; None: all.
 
     Attributes:
-        statements: how many statements were read.
+        statements: the number of statements that were read.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class LogReader:
         """Read one file.
 
         Raises:
-            TraceError: it is no log; or the first thing that can't be read, if that is asked.
+            TraceError: it is not a log, or, if bad rows are errors, one is bad.
         """
         self._path = source.path
         well_formed = False
@@ -153,7 +153,7 @@ class LogReader:
             raise self._no_log(last_damage)
 
     def last_table(self) -> pa.Table:
-        """What is left at the end of the last file."""
+        """Return the remaining transactions at the end of the last file."""
         for session in self._sessions.values():
             self._grouping.end_of_log(session)
         self._sessions.clear()
@@ -196,14 +196,14 @@ class LogReader:
         self._grouping.statement(session, statement, entry)
 
     def _us(self, time: str) -> int:
-        """The time of an entry."""
+        """Return the time of an entry."""
         us = self._times.us(time)
         if self._times.is_guessed:
             self._guessed(TWICE, time)
         return us
 
     def _judge_database(self, database: str, message: str) -> None:
-        """Where several databases are read, tables of one name are taken as one."""
+        """Count statements of further databases, whose tables are not distinguished by database."""
         if self._first_database is None:
             self._first_database = database
         elif database != self._first_database:
@@ -222,7 +222,7 @@ class LogReader:
             self._grouping.end(session, lost=True)
 
     def _is_repeated(self, name: str, line: int, record: Record) -> bool:
-        """Whether files overlap, and this entry was read before."""
+        """Whether an earlier file, which overlaps with this one, has the entry."""
         last = self._last_lines.get(name, 0)
         if line <= last:
             self._unread(REPEATED, f"entry {line} of session {name} follows entry {last}")
@@ -233,11 +233,11 @@ class LogReader:
         return False
 
     def _made_virtual(self, session: Session, statement: Statement | None) -> str:
-        """The id of a transaction, where the log has none.
+        """Return an id for a transaction if the log has none.
 
         Args:
-            session: whose.
-            statement: that is in it; None: an error is.
+            session: the session.
+            statement: the statement of the entry; None: the entry is an error.
         """
         transaction = session.transaction
         if transaction is not None and transaction.ending is None:
@@ -266,7 +266,7 @@ class LogReader:
         return session
 
     def _outside(self, fields: list[str], message: str) -> None:
-        """An entry of a session that is coming or going, or of the server itself."""
+        """Handle an entry of the server, or of a session that starts or ends."""
         name = fields[SESSION]
         if message.startswith("disconnection: ") or fields[SEVERITY] in _ERRORS:
             for place, session in self._sessions.items():
@@ -300,7 +300,7 @@ class LogReader:
 
     def _no_log(self, damage: Damage) -> TraceError:
         return TraceError(
-            f"{self._path}:{damage.line}: is no log of PostgreSQL that is known: "
-            f"{shown(damage.text)}; name a .csv or .json file of log_directory, or what SHOW "
+            f"{self._path}:{damage.line}: is not a known log of PostgreSQL: "
+            f"{shown(damage.text)}; name a .csv or .json file of log_directory, or give what SHOW "
             "log_line_prefix prints with --log-line-prefix"
         )

@@ -1,4 +1,4 @@
-"""The forms in which PostgreSQL writes its log, told by how a file begins."""
+"""Detects the form of a log of PostgreSQL by the start of the file."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ _CSV = re.compile(rb"^" + records.START.pattern, re.MULTILINE)
 
 
 class LogForms:
-    """Reads files, whatever form each is in.
+    """Reads files in any form of the log.
 
     Args:
-        encoding: the server's, of files that do not begin with a byte order mark.
-        prefix: the server's `log_line_prefix`, for logs in text form; None: one of those that are
-            well known.
-        database: whose statements are wanted; None: those of all.
+        encoding: the server's encoding, for files without a byte order mark.
+        prefix: the server's `log_line_prefix`, for logs in text form; None: a well-known one.
+        database: the database whose statements are wanted; None: all.
     """
 
     def __init__(self, encoding: str, prefix: LinePrefix | None, database: str | None) -> None:
@@ -31,10 +30,10 @@ class LogForms:
         self._sessions = stderr_log.Sessions()
 
     def records(self, source: SourceFile) -> Iterator[Record | Damage]:
-        """The entries of a file of which nothing was read.
+        """Yield the entries of a file that is at its start.
 
         Raises:
-            TraceError: a log in text form does not tell databases apart, and one is wanted.
+            TraceError: the database is selected, but a log in text form does not contain it.
         """
         lines = iter(partial(source.stream.readline, RECORD_BYTES_MAX), b"")
         begin = source.beginning

@@ -1,4 +1,4 @@
-"""What the clauses of a MERGE do to rows."""
+"""Determines what the clauses of a MERGE do to rows."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Clauses:
     """The WHEN clauses of a MERGE.
 
     Attributes:
-        kinds: what is done to rows that are there: `update`, `delete`.
-        updates: of rows that are there.
-        inserts: of rows that are not.
-        to_others: whether something is done to rows that no row of the source matches.
+        kinds: the operations on existing rows: `update`, `delete`.
+        updates: the updates of existing rows.
+        inserts: the insertions of missing rows.
+        to_others: whether rows are changed that no row of the source matches.
     """
 
     kinds: set[str] = field(default_factory=set)
@@ -26,15 +26,15 @@ class Clauses:
     to_others: bool = False
 
     def kind(self) -> str:
-        """The kind of access that they make to a row of the key that is asked by."""
+        """The kind of access to a row of the key that is looked up."""
         if self.kinds:
-            # The row is there more often than not: what contends is what is done to it then.
+            # The row usually exists, so what is done to it is what causes contention.
             return "delete" if self.kinds == {"delete"} and not self.inserts else "update"
         return "insert" if self.inserts else "read"
 
 
 def clauses_of(merge: exp.Merge) -> Clauses:
-    """The clauses of a MERGE that do something."""
+    """Return the clauses of a MERGE that have an effect."""
     clauses = Clauses()
     for when in merge.args["whens"].expressions:
         then = when.args.get("then")
@@ -53,11 +53,11 @@ def clauses_of(merge: exp.Merge) -> Clauses:
 
 
 def inserted_values(insert: exp.Insert, columns: tuple[str, ...]) -> dict[str, exp.Expr]:
-    """The values of a row that MERGE inserts, by column.
+    """Return the values of a row that MERGE inserts, by column.
 
     Args:
-        insert: the clause's action.
-        columns: of the table, for where the action names none.
+        insert: the action of the clause.
+        columns: the columns of the table, used if the action names none.
     """
     named = insert.this
     names = [folded(one.this) for one in named.expressions] if named is not None else columns

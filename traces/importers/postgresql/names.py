@@ -1,4 +1,4 @@
-"""Which table a name means: as the database looks it up along the search path."""
+"""Resolves names of tables along the search path, as the database does."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from traces.importers.postgresql.catalog import PUBLIC, Catalog, full_name
 from traces.importers.postgresql.syntax import folded, table_name
 
 DEFAULT_PATH = ("$user", PUBLIC)
-"""PostgreSQL's own."""
+"""PostgreSQL's own schemas."""
 
 _SYSTEM = ("pg_catalog", "information_schema", "pg_temp", "")
 
 
 @dataclass(frozen=True)
 class Names:
-    """Names of tables along one search path.
+    """Resolves names along one search path.
 
     Attributes:
-        catalog: what is known of the database.
-        path: the schemas, in their order, as they are called.
+        catalog: the known definitions of the database.
+        path: the schemas in order, as they are written.
     """
 
     catalog: Catalog
     path: tuple[str, ...] = (PUBLIC,)
 
     def resolve(self, table: exp.Table) -> tuple[str, str | None]:
-        """The full name of the table or view that is meant, and what of that is a guess."""
+        """Return the full name of a table or a view, and the reason if it is a guess."""
         if table.args.get("db"):
             return table_name(table), None
         name = folded(table.this)
@@ -44,7 +44,7 @@ class Names:
 
 
 def path_of(schemas: tuple[str, ...], role: str, catalog: Catalog) -> tuple[str, ...]:
-    """A search path with the role's own schema in place of `$user`, if there is such a schema."""
+    """Replace `$user` in a search path by the role's schema, if there is such a schema."""
     named = [role if schema == "$user" else schema for schema in schemas]
     known = [
         schema
@@ -55,5 +55,5 @@ def path_of(schemas: tuple[str, ...], role: str, catalog: Catalog) -> tuple[str,
 
 
 def of_the_system(table: str) -> bool:
-    """Whether a table is PostgreSQL's own: catalogues are no data of an application."""
+    """Whether a table is one of PostgreSQL's catalogs, which are no data of an application."""
     return table.startswith(("pg_", "information_schema."))

@@ -1,4 +1,4 @@
-"""What a statement touches: tables, keys and kinds of access, read off its syntax tree."""
+"""Reads the accesses of a statement off its syntax tree: tables, keys and kinds."""
 
 from __future__ import annotations
 
@@ -60,17 +60,17 @@ _HARMLESS_FUNCTIONS = frozenset(
         *("hashtext", "hashtextextended", "uuid_generate_v4", "to_regclass"),
     }
 )
-"""Functions that touch no table and that the parser does not know."""
+"""Functions that access no table and that the parser does not know."""
 
 
 def accesses_of(sql: str, keys: TableKeys, names: Names | None = None) -> Accesses:
-    """Read off what a statement touches.
+    """Return the accesses of a statement.
 
     Args:
-        sql: with the numbers of slots in place of its literals, see
+        sql: the statement, with the numbers of slots in place of its literals, see
             `traces.importers.postgresql.shapes.Shape`.
-        keys: of the tables.
-        names: what tables are called; None: along PostgreSQL's own search path.
+        keys: the keys of the tables.
+        names: resolves names of tables; None: along PostgreSQL's default search path.
     """
     try:
         tree = sqlglot.parse_one(sql, dialect=dialect_with(keys.catalog.functions_of_tables))
@@ -84,7 +84,7 @@ def accesses_of(sql: str, keys: TableKeys, names: Names | None = None) -> Access
 
 
 class _Reading:
-    """One statement being read."""
+    """A statement while it is read."""
 
     def __init__(self, keys: TableKeys, names: Names) -> None:
         self._keys = keys
@@ -95,7 +95,7 @@ class _Reading:
         self._guessed: set[str] = set()
 
     def whole(self, tree: exp.Expr) -> None:
-        """Read a statement with what its functions do."""
+        """Read a statement, including the effects of its functions."""
         for one in advisory_locks(tree):
             if isinstance(one, Access):
                 self._locks.append(one)
@@ -114,8 +114,8 @@ class _Reading:
 
         Args:
             tree: the statement.
-            outer: what names mean around it.
-            scope: in which its conditions hold; None: one of its own.
+            outer: the names that are visible around it.
+            scope: the scope of its conditions; None: a new one.
         """
         frame = Frame(outer)
         scope = scope or Scope()
@@ -146,7 +146,7 @@ class _Reading:
         return frame
 
     def accesses(self) -> Accesses:
-        """What was found."""
+        """Return what was found."""
         touched = RowsTouched(self._keys)
         made = [access for source in self._from.tables for access in touched.by(source)]
         reasons = dict.fromkeys([*self._reasons, *touched.reasons])
@@ -158,7 +158,7 @@ class _Reading:
             frozenset(touched.reasons) - frozenset(self._reasons),
         )
 
-    # What there is in a statement.
+    # The parts of a statement.
 
     def _select(self, tree: exp.Select, frame: Frame, scope: Scope) -> None:
         from_ = tree.args.get("from_")
@@ -173,14 +173,14 @@ class _Reading:
             self._lock(lock, frame)
 
     def _limits(self, tree: exp.Expr, scope: Scope) -> tuple[Limit, ...]:
-        """How many rows pass; where none does, none is touched."""
+        """Return the limits of the number of rows; if none passes, none is accessed."""
         limits = limits_of(tree)
         none = Comparison(AT_MOST, KeyPart(None))
         scope.tests += [(one.rows, none) for one in limits if one.rows is not None]
         return limits
 
     def _lock(self, lock: exp.Lock, frame: Frame) -> None:
-        """`FOR UPDATE` keeps others from a row as a write does; `FOR SHARE` as a read does."""
+        """Add a lock: `FOR UPDATE` excludes others as a write does, `FOR SHARE` as a read does."""
         if not lock.args.get("update"):
             return
         named = [alias_of(one) for one in lock.expressions]
@@ -204,7 +204,7 @@ class _Reading:
             self.conditions(where.this, frame, scope)
 
     def conditions(self, condition: exp.Expr | None, frame: Frame, scope: Scope) -> None:
-        """Conditions that the rows of a scope fulfil, with the queries in them."""
+        """Add conditions that the rows of a scope fulfil, with the queries in them."""
         if condition is None:
             return
         for one in flattened(condition):
@@ -218,7 +218,7 @@ class _Reading:
                     self.statement(query, frame, scope.within())
 
     def _in_query(self, left: exp.Expr, query: exp.Expr, frame: Frame, scope: Scope) -> None:
-        """`(a, b) IN (SELECT …)`: the columns are equal to those of some row of the query."""
+        """Add `(a, b) IN (SELECT …)`: the columns equal those of some row of the query."""
         constants = row_of_constants(query)
         if constants is not None:
             self._bindings.rows(left, constants, frame, scope)
@@ -236,7 +236,7 @@ class _Reading:
                 scope.same.append((column, self._bindings.column_of(source, name, scope)))
 
     def _nested(self, tree: exp.Expr, frame: Frame, scope: Scope) -> None:
-        """Queries inside expressions; those in FROM, WHERE and WITH were read already."""
+        """Read queries inside expressions; those in FROM, WHERE and WITH were read before."""
         for query in queries_in_expressions(tree):
             self.statement(query, frame, scope.within())
 
@@ -250,7 +250,7 @@ class _Reading:
         conflict = tree.args.get("conflict")
         rows = tree.expression
         values: dict[str, exp.Expr] | None = {}
-        if rows is not None:  # otherwise DEFAULT VALUES
+        if rows is not None:  # None for DEFAULT VALUES
             values = self._values(columns or list(inserting.columns()), rows, frame, scope)
         if values is None:
             self.say(KEY_NOT_NAMED)
@@ -268,10 +268,10 @@ class _Reading:
     def _inserted_into(
         self, node: exp.Table, columns: list[str]
     ) -> tuple[str, list[str], dict[str, str]]:
-        """The table that rows are inserted into, through views, and its columns.
+        """Return the table behind the target of an insertion, through views, and its columns.
 
         Returns:
-            Its name, the columns that get values, and what columns of the view are called there.
+            Its name, the columns that get values, and the table's columns behind the view's.
         """
         name = self._from.resolved(node)
         called: dict[str, str] = {}
@@ -296,12 +296,12 @@ class _Reading:
     def _values(
         self, columns: list[str], rows: exp.Expr, frame: Frame, scope: Scope
     ) -> dict[str, exp.Expr] | None:
-        """The values of the new rows by column; None: they are of other rows."""
+        """Return the values of the new rows by column; None: they come from other rows."""
         if isinstance(rows, exp.Values):
             lists = [
                 row.expressions if isinstance(row, exp.Tuple) else [row] for row in rows.expressions
             ]
-            if len(lists) > 1:  # rows that differ in more than their values
+            if len(lists) > 1:  # rows differ in more than their values
                 self.say(KEY_NOT_NAMED)
             self._nested(rows, frame, scope)
             named = columns or [f"{n:05}" for n in range(len(lists[0]))]
@@ -333,13 +333,13 @@ class _Reading:
         self._last(target)
 
     def _target(self, node: exp.Expr, frame: Frame, scope: Scope, *kinds: str) -> Source:
-        """The table that is changed, through views.
+        """Return the table that is changed, through views.
 
         Args:
             node: its name.
-            frame: what names mean.
-            scope: whose conditions its rows fulfil.
-            kinds: of what is done to it, the one of the access first.
+            frame: the visible names.
+            scope: the scope of the conditions on its rows.
+            kinds: the operations, with that of the access first.
         """
         table = _named_table(node)
         source = self._from.table(table, scope, kinds[0])
@@ -364,14 +364,14 @@ class _Reading:
             self.say(TRIGGER)
 
     def _rules(self, table: str, *kinds: str) -> None:
-        """Whether rules of a table or a view rewrite what is done to it."""
+        """Report rules of a table or a view that rewrite an operation."""
         if not self._keys.catalog.rules.get(table, frozenset()).isdisjoint(kinds):
             self.say(RULE)
 
     def _assigned(
         self, pairs: Iterable[tuple[str, exp.Expr]], frame: Frame, target: Source, scope: Scope
     ) -> list[Assigned]:
-        """What columns of the target are given; through a view, the columns of its table."""
+        """Return the assigned values of the target's columns; of a view, of the table behind it."""
         (named, *_) = frame.sources.values()
         found: list[Assigned] = []
         for column, value in pairs:
@@ -382,7 +382,7 @@ class _Reading:
         return found
 
     def _assign(self, tree: exp.Expr, frame: Frame, target: Source) -> None:
-        """Take in what an update sets."""
+        """Add the assignments of an update."""
         if isinstance(tree, exp.Update):
             pairs = [pair for one in tree.expressions for pair in assignments(one)]
             target.assigned += self._assigned(pairs, frame, target, target.scope)
@@ -392,7 +392,7 @@ class _Reading:
         kind = clauses.kind()
         if kind == "insert":
             self.say(DOES_NOTHING)
-        # What ON says holds for no row of a side whose other rows are touched, too.
+        # The condition of ON does not hold for a side whose other rows are accessed, too.
         on = of_target = of_source = scope
         if clauses.inserts or clauses.to_others:
             on = scope.within()
@@ -418,44 +418,44 @@ class _Reading:
         self._last(target)
 
     def _last(self, target: Source) -> None:
-        """A statement reads what it needs before it writes."""
+        """Move the target to the end, because a statement reads before it writes."""
         if target in self._from.tables:
             self._from.tables.remove(target)
             self._from.tables.append(target)
 
     def _functions(self, tree: exp.Select) -> None:
-        """`SELECT f(1)`: the statements of a function are not logged."""
+        """Report calls such as `SELECT f(1)`, because a function's statements are not logged."""
         for function in tree.find_all(exp.Anonymous):
             within = function.parent
             self.call(function, within.this if isinstance(within, exp.Dot) else None)
 
     def call(self, function: exp.Anonymous, schema: exp.Expr | None) -> None:
-        """`f(1)`: the statements of a function are not logged."""
+        """Report a call such as `f(1)`, because a function's statements are not logged."""
         name = function.name.lower()
         if schema is not None and schema.name.lower() == "pg_catalog":
             return
         if name in self._keys.catalog.functions:
-            return  # `whole` has seen to it
+            return  # `whole` handles it
         if not name.startswith("pg_") and name not in _HARMLESS_FUNCTIONS:
             self.say(FUNCTION)
 
     def say(self, reason: str) -> None:
-        """Something is left out or guessed: the reason, of `accesses`."""
+        """Report the reason, of `accesses`, why something is left out or guessed."""
         self._reasons.append(reason)
 
 
 def _updated_first(kinds: Sequence[str]) -> list[str]:
-    """Kinds of what a MERGE does, where an insertion is found by reading as an update is."""
+    """Order the operations of a MERGE; the row of an insertion is looked up as for an update."""
     return ["update" if kinds[0] == "insert" else kinds[0], *kinds[1:]]
 
 
 def _may_be_empty(query: exp.Expr) -> bool:
-    """Whether EXISTS tells of a query that there is a row which fulfils its conditions."""
+    """Whether the query of EXISTS guarantees a row that fulfils its conditions."""
     return isinstance(query, exp.Select) and not always_has_rows(query)
 
 
 def _given(rows: exp.Select, inner: Frame) -> list[exp.Expr] | None:
-    """The columns of rows of constants that are inserted; None: they are of other rows."""
+    """Return the columns of inserted rows of constants; None: they come from other rows."""
     given: list[exp.Expr] = rows.expressions
     if not inner.sources:
         return given
@@ -478,5 +478,5 @@ def _given(rows: exp.Select, inner: Frame) -> list[exp.Expr] | None:
 
 def _named_table(node: exp.Expr) -> exp.Table:
     if not isinstance(node, exp.Table):
-        raise SqlglotError(f"{node.sql(DIALECT)} is no table")
+        raise SqlglotError(f"{node.sql(DIALECT)} is not a table")
     return node

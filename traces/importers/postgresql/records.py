@@ -1,4 +1,4 @@
-"""PostgreSQL's csvlog as records: complete ones, and what is damaged, each with its line."""
+"""Parses PostgreSQL's csvlog into records and damaged parts, each with its line."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import NamedTuple
 from traces.importers.byte_order import UTF8
 
 RECORD_BYTES_MAX = 16 << 20
-"""No record is longer: what goes on for longer has lost its closing quote."""
+"""The maximum length of a record; a longer one lacks its closing quote."""
 
 SHOWN_CHARACTERS = 200
-"""So much of damage is shown."""
+"""The maximum length of damaged text in messages."""
 
 COLUMNS = (23, 24, 26)
-"""Columns of a record, by version: up to 12, from 13 (backend_type), from 14 (query_id)."""
+"""Columns of a record by version: up to 12, from 13 (backend_type), from 14 (query_id)."""
 
 START = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} [^\s,\"]+,")
-"""How every record begins: its time, with the zone."""
+"""The start of a record: its time with the zone."""
 
 
 class Record(NamedTuple):
@@ -29,10 +29,10 @@ class Record(NamedTuple):
 
     Attributes:
         line: its first line in the file, from 1.
-        fields: its columns, as text; at least as many as version 11 writes.
-        exact: whether its bytes were all of the encoding; others are written out as `\xNN`.
-        numbers: how many of the session's line numbers it takes: in text form each line has one.
-        unended: whether it is the last of a file, and the end of its line is missing.
+        fields: its columns as text; at least as many as version 11 writes.
+        exact: whether its bytes were valid in the encoding; others are written as `\xNN`.
+        numbers: how many of the session's line numbers it uses; in text form each line has one.
+        unended: whether it is the last record of a file and lacks its line break.
     """
 
     line: int
@@ -49,7 +49,7 @@ class Damage:
     Attributes:
         line: the first of them, from 1.
         reason: what is wrong with them.
-        text: how they begin.
+        text: their start.
     """
 
     line: int
@@ -58,7 +58,7 @@ class Damage:
 
 
 class _Lines:
-    """Lines with their numbers; lines can be handed back."""
+    """Lines with their numbers; lines can be put back."""
 
     def __init__(self, lines: Iterable[bytes]) -> None:
         self._lines = iter(lines)
@@ -82,20 +82,20 @@ csv.field_size_limit(RECORD_BYTES_MAX + 1)
 def read_records(lines: Iterable[bytes], encoding: str = "utf-8") -> Iterator[Record | Damage]:
     """Read a csvlog.
 
-    A record ends with the line that closes its last quote. One that is not well-formed, because
-    its writer was killed or the file was cut, is damage; reading goes on where another begins, so
-    that damage costs no more than the record it is in.
+    A record ends with the line that closes its last quote. A malformed record, after a crash or a
+    truncation, is reported as damage; reading resumes at the next start of a record, so that only
+    the damaged record is lost.
 
     Args:
-        lines: of the file, as bytes, with their ends.
-        encoding: of the text: the server's.
+        lines: the lines of the file, as bytes, with their ends.
+        encoding: the server's encoding.
     """
     source = _Lines(lines)
     parser = _Parser()
     width = 0
     while (whole := source.next()) is not None:
         number = source.number
-        # A mark is left within a log that was put together of several.
+        # Concatenated logs contain byte order marks between them.
         whole = whole.removeprefix(UTF8)
         if whole.count(b'"') & 1:
             whole = _until_closed(source, whole)
@@ -105,7 +105,7 @@ def read_records(lines: Iterable[bytes], encoding: str = "utf-8") -> Iterator[Re
         except UnicodeDecodeError:
             text, exact = whole.decode(encoding, errors="backslashreplace"), False
         fields = parser.fields(text)
-        # The last of a file may lack its end, and is whole if it is as wide as those before it.
+        # The last record may lack its line break; it is complete if it has the usual columns.
         ended = whole[-1:] == b"\n" or (width in (0, len(fields)) and not START.search(whole, 1))
         if len(fields) in COLUMNS and ended and START.match(whole):
             width = len(fields)
@@ -116,7 +116,7 @@ def read_records(lines: Iterable[bytes], encoding: str = "utf-8") -> Iterator[Re
 
 
 class _Parser:
-    """csv.reader, handed one record at a time."""
+    """A csv.reader for one record at a time."""
 
     def __init__(self) -> None:
         self._next: list[str] = []
@@ -126,7 +126,7 @@ class _Parser:
         self._next.append(text)
         try:
             return next(self._reader)
-        except (csv.Error, IndexError):  # a field too long, or a quote that is never closed
+        except (csv.Error, IndexError):  # the field is too long, or a quote is never closed
             self._next = []
             self._reader = csv.reader(iter(self._next.pop, None))
             return [text]
@@ -147,7 +147,7 @@ def _until_closed(source: _Lines, first: bytes) -> bytes:
 
 
 def _from_next_start(damaged: bytes) -> list[bytes]:
-    """The lines from where another record begins: after the damage, or right within its line."""
+    """Return the lines from the next start of a record, which may be within the damaged line."""
     start = START.search(damaged, 1)
     return re.findall(rb"[^\n]*\n|[^\n]+", damaged[start.start() :]) if start else []
 

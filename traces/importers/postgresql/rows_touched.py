@@ -1,4 +1,4 @@
-"""The accesses of a statement to the rows of its sources, of what is known of their columns."""
+"""Derives the accesses of a statement to rows from the facts about their columns."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from traces.importers.postgresql.syntax import constant, is_new_value
 from traces.importers.postgresql.table_keys import TableKeys
 
 _Candidates = Mapping[str, Sequence[KeyPart]]
-"""Columns, with all the constants that each is equal to."""
+"""Columns, with all constants that each equals."""
 
 
 class RowsTouched:
-    """Makes accesses, when all conditions of a statement are read.
+    """Creates accesses after all conditions of a statement are read.
 
     Args:
-        keys: of the tables.
+        keys: the keys of the tables.
 
     Attributes:
-        reasons: why something is left out or guessed, of `accesses`.
+        reasons: the reasons of what is left out or guessed, of `accesses`.
     """
 
     def __init__(self, keys: TableKeys) -> None:
@@ -45,7 +45,7 @@ class RowsTouched:
         self.reasons: list[str] = []
 
     def by(self, source: Source) -> Iterator[Access]:
-        """The accesses to one source."""
+        """Yield the accesses to one source."""
         facts = facts_of(source.scope, self._solved)
         if source.table is None or (facts.never and not source.added):
             return
@@ -55,7 +55,7 @@ class RowsTouched:
         kind = source.made_as or source.kind
         added = list(self._added(source, facts))
         if added and kind == "insert":
-            kind = "read"  # the row that is asked for is another than the one that is inserted
+            kind = "read"  # the row that is looked up differs from the one that is inserted
         if source.locked and kind == "read":
             kind = "update"
         if kind != "read" and not source.locked:
@@ -76,7 +76,7 @@ class RowsTouched:
         }
         if facts.has_unread([(source, column) for column in found]):
             self.reasons.append(NOT_EVALUATED)
-        # Where no row fulfils the conditions, a MERGE inserts.
+        # If no row fulfils the conditions, a MERGE inserts one.
         tests = self._tests(facts) if not source.added else ()
         if wanted and len(found) == len(wanted):
             key, only = _joined(found)
@@ -100,7 +100,7 @@ class RowsTouched:
         yield from added
 
     def _tests(self, facts: Facts) -> tuple[Test, ...]:
-        """The conditions without which no row fulfils all of them."""
+        """Return the conditions without which no row fulfils all of them."""
         made = [Test((part,), (comparison,)) for part, comparison in facts.tests]
         for columns in facts.tested():
             typed = [
@@ -119,14 +119,14 @@ class RowsTouched:
         return tuple(dict.fromkeys(made))
 
     def _filters(self, source: Source, columns: Iterable[str], facts: Facts) -> Iterator[Filter]:
-        """The conditions on the values at places of a key."""
+        """Yield the conditions on the values at positions of a key."""
         for place, column in enumerate(columns if not source.added else ()):
             for comparison in facts.compared((source, column)):
                 kind = self._keys.column_type(source.table or "", column)
                 yield Filter(place, comparison, kind)
 
     def _added(self, source: Source, facts: Facts) -> Iterator[Access]:
-        """The rows that a MERGE inserts, but for those of the keys that it asks for."""
+        """Yield the insertions of a MERGE, except those with the keys that it looks up."""
         table = source.table or ""
         definition = self._keys.definition(table)
         columns = definition.key if definition is not None else ()
@@ -160,7 +160,7 @@ class RowsTouched:
     def _moved(
         self, source: Source, wanted: Sequence[str], found: _Candidates, facts: Facts
     ) -> Iterator[Access]:
-        """An update that sets the key writes another row, too."""
+        """Add the second row that an update of the key writes."""
         table = source.table or ""
         definition = self._keys.definition(table)
         if definition is None:
@@ -192,13 +192,13 @@ class RowsTouched:
     def _first_of_range(
         self, source: Source, wanted: Sequence[str], found: _Candidates, facts: Facts
     ) -> tuple[KeyPart, ...]:
-        """The start of the key of what is scanned, as far as it is known.
+        """Return the known start of the key of a scan.
 
         Args:
-            source: whose rows.
-            wanted: the columns of the key; empty: not known.
-            found: those that are equal to constants.
-            facts: of the source's scope.
+            source: the scanned source.
+            wanted: the columns of the key; empty: unknown.
+            found: the columns that equal constants.
+            facts: the facts of the source's scope.
         """
         key: list[KeyPart] = []
         for column in wanted:
@@ -214,7 +214,7 @@ class RowsTouched:
     def _starts(
         self, source: Source, wanted: Sequence[str], known: int, facts: Facts
     ) -> Iterator[Filter]:
-        """What else the last column of the start of a range is no less than."""
+        """Return further lower bounds of the last column of a range's start."""
         if not 0 < known <= len(wanted):
             return
         table, column = source.table or "", wanted[known - 1]
@@ -226,7 +226,7 @@ class RowsTouched:
             yield Filter(known - 1, formed, self._keys.column_type(table, column))
 
     def _follow(self, source: Source, kind: str) -> None:
-        """What the database does by itself after a write."""
+        """Report what the database does by itself after a write."""
         catalog, table = self._keys.catalog, source.table or ""
         if table in catalog.triggers:
             self.reasons.append(TRIGGER)
@@ -239,12 +239,12 @@ class RowsTouched:
 
 
 def _is_two_sided(compared: Sequence[Comparison]) -> bool:
-    """Whether something is both no less and no greater than constants."""
+    """Whether there are both a lower and an upper bound."""
     return {">", "<"} <= {one.operator[0] for one in compared if one.operator != "<>"}
 
 
 def _constants(given: Assigned, facts: Facts) -> tuple[KeyPart, ...]:
-    """The constants that a value is, as far as they are known."""
+    """Return the known constants of a value."""
     part = constant(given.value)
     if part is not None:
         return (part,)
@@ -252,9 +252,9 @@ def _constants(given: Assigned, facts: Facts) -> tuple[KeyPart, ...]:
 
 
 def _joined(found: _Candidates) -> tuple[tuple[KeyPart, ...], tuple[Narrowing, ...]]:
-    """One constant for each column, and what the others say of the rows that these make.
+    """Return one constant for each column, and the restrictions by the others.
 
-    Constants of one list of rows are taken together where they can be.
+    Constants of one list of rows are combined if possible.
     """
     lists = Counter(part.rows for parts in found.values() for part in parts if part.rows)
     key = tuple(max(parts, key=lambda part: lists[part.rows]) for parts in found.values())
@@ -275,6 +275,6 @@ def _joined(found: _Candidates) -> tuple[tuple[KeyPart, ...], tuple[Narrowing, .
 
 
 def _others(facts: Facts, key: Sequence[KeyPart]) -> tuple[KeyPart, ...]:
-    """Values that must not be NULL, but for those of the key, of which NULL makes none."""
+    """Return values that must not be NULL, except those of the key, which NULL excludes anyway."""
     slots = {part.slot for part in key}
     return tuple(part for part in facts.not_null if part.slot not in slots)

@@ -1,9 +1,9 @@
-"""Sources of a statement, and the scopes in which its conditions hold.
+"""Sources of a statement, and the scopes of its conditions.
 
-A condition of a query holds for the rows of the query, and not for those of the query around it;
-one of an outer join holds for the rows of the side that is filled up, and not for the side that
-is kept. So conditions are facts of a scope. What reads a source fulfils the facts of the source's
-scope and of the scopes above.
+A condition of a query holds for the rows of the query, but not for those of an outer query. The
+condition of an outer join holds for the optional side, but not for the side that is kept. Therefore
+conditions are facts of a scope, and a read of a source fulfils the facts of its scope and of the
+scopes above.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from traces.importers.postgresql.accesses import Access, Comparison, KeyPart, Li
 
 @dataclass(eq=False)
 class Source:
-    """Something a statement takes rows from: a table, or what a query makes up.
+    """A source of rows: a table, or a derived source such as a subquery.
 
     Attributes:
-        table: its name; None for what is made up.
-        kind: of access, of a table.
-        scope: whose facts its rows fulfil.
-        projected: of what is made up, what its columns stand for.
-        inner: of what is made up, the sources those are of.
-        sealed: of what is made up, the scope of its query, where conditions on its columns are
-            none on the rows that the query reads; None: they are.
-        partial: of what is made up, whether some of its rows are left out, as by LIMIT.
-        rows: of what is made up, the number of its list of rows.
-        listed: of what is made up, whether it is a list of rows and nothing else.
+        table: the name of a table; None for a derived source.
+        kind: the kind of access to a table.
+        scope: the scope whose facts its rows fulfil.
+        projected: the expressions behind the columns of a derived source.
+        inner: the sources of these expressions.
+        sealed: the scope of a derived source's query, if conditions on its columns do not restrict
+            the rows that the query reads; None: they do.
+        partial: whether a derived source omits some of its rows, for example by LIMIT.
+        rows: the number of the list of rows of a derived source.
+        listed: whether a derived source is only a list of rows.
         of_with: whether it is a query of WITH.
-        inserted: the accesses of an insert.
-        locked: whether its rows are locked to be written (FOR UPDATE).
-        limits: how many of them are locked.
-        assigned: the columns of the table that are given values, with the values.
-        made_as: the kind of access that a MERGE makes; None: `kind`.
+        inserted: the accesses of an insertion.
+        locked: whether its rows are locked for writing (FOR UPDATE).
+        limits: the limits of the number of locked rows.
+        assigned: the columns of the table that are assigned, with the values.
+        made_as: the kind of access of a MERGE; None: `kind`.
         deletes: whether a MERGE may delete its rows.
         added: the rows that a MERGE inserts.
-        sets: the columns that an upsert sets in the row that is there.
-        simple: of a view, whether it can be written to.
-        view: its name, of a view.
+        sets: the columns that an upsert sets in the existing row.
+        simple: whether a view is updatable.
+        view: the name of a view.
     """
 
     table: str | None
@@ -68,11 +68,11 @@ class Source:
 
 
 class Common(NamedTuple):
-    """A query of WITH that is run where it is named.
+    """A query of WITH that is executed where it is named.
 
     Attributes:
-        query: with its name.
-        frame: what names in it mean.
+        query: the query, with its name.
+        frame: the names that are visible in it.
     """
 
     query: exp.CTE
@@ -80,12 +80,12 @@ class Common(NamedTuple):
 
 
 class Assigned(NamedTuple):
-    """A column that is given a value.
+    """A column that is assigned a value.
 
     Attributes:
         column: its name.
-        value: which.
-        other: the column that the value is; None: it is no column.
+        value: the value.
+        other: the column that is the value; None: it is not a column.
     """
 
     column: str
@@ -94,11 +94,11 @@ class Assigned(NamedTuple):
 
 
 class Added(NamedTuple):
-    """A row that is inserted where none matches.
+    """A row that is inserted if none matches.
 
     Attributes:
         given: the values of its columns.
-        scope: of the rows that it is made of.
+        scope: the scope of the rows that provide the values.
     """
 
     given: list[Assigned]
@@ -106,13 +106,13 @@ class Added(NamedTuple):
 
 
 class Frame:
-    """The sources that one query names, within the query around it.
+    """The sources that a query can name, within the outer query.
 
     Attributes:
-        sources: by the names they have here.
-        made_up: the queries of WITH that can be named here.
-        limits: how many of the query's rows pass.
-        required: names of sources of which the query's rows have a row, whatever the join.
+        sources: the sources, by their names.
+        made_up: the visible queries of WITH.
+        limits: the limits of the number of the query's rows.
+        required: names of sources with a row for each row of the query, despite outer joins.
     """
 
     def __init__(self, outer: Frame | None = None) -> None:
@@ -123,13 +123,13 @@ class Frame:
         self.limits: tuple[Limit, ...] = ()
 
     def so_far(self) -> Frame:
-        """What names mean to a query of WITH: those after it are not known to it."""
+        """Return a copy for a query of WITH, which can't see later ones."""
         known = Frame(self.outer)
         known.made_up = dict(self.made_up)
         return known
 
     def find(self, alias: str) -> Source | None:
-        """The source that a name stands for here."""
+        """Return the source of a name."""
         frame: Frame | None = self
         while frame is not None:
             if alias in frame.sources:
@@ -143,13 +143,13 @@ Column = tuple[Source, str]
 
 
 class Derived(NamedTuple):
-    """A column that has values of a column of another scope.
+    """A column with values of a column of another scope.
 
     Attributes:
-        column: which.
+        column: the column.
         of: the other column.
-        scope: of the other column.
-        partial: whether some of the values are left out, as by LIMIT.
+        scope: the scope of the other column.
+        partial: whether some of the values are omitted, for example by LIMIT.
     """
 
     column: Column
@@ -162,14 +162,14 @@ class Scope:
     """Facts about columns that hold together.
 
     Attributes:
-        above: the scope whose facts hold here, too.
-        same: columns that are equal.
-        equal: columns that are equal to constants.
-        compared: columns that are less or greater than constants, or other than them.
-        tests: constants that are compared with constants.
-        unread: the columns of each condition that is not understood.
-        derived: columns that have the values of a column of another scope.
-        not_null: constants of conditions that hold for no row if these are NULL.
+        above: the outer scope, whose facts hold too.
+        same: pairs of equal columns.
+        equal: columns that equal constants.
+        compared: columns that are compared with constants otherwise.
+        tests: comparisons between constants.
+        unread: the columns of each condition that can't be interpreted.
+        derived: columns with the values of a column of another scope.
+        not_null: constants of conditions that hold for no row if they are NULL.
         never: whether no row fulfils the conditions.
     """
 
@@ -185,17 +185,17 @@ class Scope:
         self.never = False
 
     def within(self) -> Scope:
-        """A scope in which more is known."""
+        """Return an inner scope for further facts."""
         return Scope(self)
 
 
 class Facts:
-    """What is known in one scope about columns.
+    """The facts about columns that hold in a scope.
 
     Args:
-        scope: which.
-        solved: the facts that are known already, by their scopes.
-        below: take in what comes of other scopes only below this one.
+        scope: the scope.
+        solved: the facts that are already known, by scope.
+        below: use facts derived from other scopes only below this one.
     """
 
     def __init__(self, scope: Scope, solved: Solved, below: Scope | None = None) -> None:
@@ -224,21 +224,21 @@ class Facts:
                         self._bind(column, part)
 
     def constants(self, column: Column) -> tuple[KeyPart, ...]:
-        """The constants that a column is equal to: all of them at once."""
+        """Return the constants that a column equals, all of them."""
         return tuple(self._equal.get(self._root(column), ()))
 
     def bound_columns(self, source: Source) -> dict[str, tuple[KeyPart, ...]]:
-        """The columns of a source that are equal to constants."""
+        """Return the columns of a source that equal constants."""
         names = sorted(name for owner, name in self._columns if owner is source)
         found = {name: self.constants((source, name)) for name in names}
         return {name: parts for name, parts in found.items() if parts}
 
     def compared(self, column: Column) -> tuple[Comparison, ...]:
-        """What else is known of a column."""
+        """Return the other comparisons of a column."""
         return tuple(self._compared.get(self._root(column), ()))
 
     def tested(self) -> Iterator[tuple[Column, ...]]:
-        """The columns of which more than one thing is known: those that are equal together."""
+        """Yield the columns with more than one fact; equal columns come together."""
         together: dict[Column, list[Column]] = {}
         for column in self._columns:
             together.setdefault(self._root(column), []).append(column)
@@ -247,19 +247,19 @@ class Facts:
                 yield tuple(columns)
 
     def lowest(self, column: Column) -> KeyPart | None:
-        """What a column is no less than."""
+        """Return a lower bound of a column."""
         parts = (one.part for one in self.compared(column) if one.operator in (">", ">="))
         return next(parts, None)
 
     def lowest_of(self, source: Source) -> Iterator[KeyPart]:
-        """What any column of a source is no less than."""
+        """Yield a lower bound of each column of a source."""
         for column in self._compared:
             part = self.lowest(column) if column[0] is source else None
             if part is not None:
                 yield part
 
     def has_unread(self, key: Collection[Column]) -> bool:
-        """Whether a condition is not understood that is only on these columns, or on none."""
+        """Whether a condition on only these columns, or on none, can't be interpreted."""
         roots = {self._root(column) for column in key}
         return any(all(self._root(one) in roots for one in columns) for columns in self._unread)
 
@@ -286,11 +286,11 @@ class Facts:
 
 
 Solved = dict[tuple[Scope, Scope | None], Facts]
-"""Facts by their scopes."""
+"""Facts, by scope."""
 
 
 def facts_of(scope: Scope, solved: Solved, below: Scope | None = None) -> Facts:
-    """The facts of a scope, found out once; the arguments are those of `Facts`."""
+    """Return the facts of a scope, which are derived once; the arguments are those of `Facts`."""
     known = solved.get((scope, below))
     if known is None:
         known = solved[scope, below] = Facts(scope, solved, below)

@@ -1,4 +1,4 @@
-"""The search path of a session: given by an option, and set by statements."""
+"""The search path of a session, from an option and from statements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from traces.importers.postgresql.names import DEFAULT_PATH, path_of
 from traces.importers.postgresql.shapes import Shape
 
 SearchPath = tuple[str, ...]
-"""Schemas in the order in which a name is looked up in them."""
+"""The schemas in which a name is looked up, in order."""
 
 _SET = re.compile(r"set (?P<scope>session |local )?search_path (?:to|=) (?P<items>.+)")
 _SET_SCHEMA = re.compile(r"set (?P<scope>session |local )?schema (?P<items>'\d+')")
@@ -25,15 +25,15 @@ _LISTED = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^\s,"]+))\s*(?:,|$)')
 
 
 class SearchPaths:
-    """The search paths that sessions begin with.
+    """The initial search paths of sessions.
 
     Args:
-        given: each `schema, …` of all roles, or `role=schema, …` of one, where the database or
-            the role has a setting of its own, which is not in the log.
-        catalog: tells which schemas there are.
+        given: settings of the database, `schema, …`, or of a role, `role=schema, …`, which the log
+            does not contain.
+        catalog: the known schemas.
 
     Raises:
-        TraceError: one of them is no list of schemas.
+        TraceError: a setting is not a list of schemas.
     """
 
     def __init__(self, given: Sequence[str], catalog: Catalog) -> None:
@@ -45,8 +45,8 @@ class SearchPaths:
             path = listed(schemas)
             if not path or (equals and not role.strip()):
                 raise TraceError(
-                    f"--search-path {text}: must be schemas such as 'app, public', or of one role "
-                    "such as 'web=app, public'"
+                    f"--search-path {text}: must be schemas such as 'app, public', or those of a "
+                    "role such as 'web=app, public'"
                 )
             if equals:
                 self._of_role[role.strip()] = path
@@ -54,7 +54,7 @@ class SearchPaths:
                 self._of_all = path
 
     def of_role(self, role: str) -> SearchPath:
-        """Of a session of a role."""
+        """Return the initial search path of a role's session."""
         return path_of(self._of_role.get(role, self._of_all), role, self.catalog)
 
 
@@ -63,11 +63,10 @@ class PathSetting:
     """A statement that sets the search path.
 
     Attributes:
-        items: the schemas; a number is that of the slot which has one. None: what the session
-            began with.
-        local: whether it is for the transaction alone.
-        name: the slot that says what `set_config` sets; None: it is the search path.
-        slots: the shape's.
+        items: the schemas, or the numbers of the slots that hold them. None: the initial path.
+        local: whether it applies only to the transaction.
+        name: the slot with the setting's name in `set_config`; None: it is the search path.
+        slots: the slots of the shape.
     """
 
     items: tuple[str | int, ...] | None
@@ -76,10 +75,10 @@ class PathSetting:
     slots: tuple[tuple[int, ...], ...]
 
     def schemas(self, parts: Sequence[str], parameters: Sequence[str] | None) -> SearchPath | None:
-        """What the search path becomes; None: what the session began with.
+        """Return the new search path; None: the initial path of the session.
 
         Raises:
-            LookupError: another setting is meant, or the value is not in the log.
+            LookupError: the statement sets another setting, or the value is not in the log.
         """
         if self.items is None:
             return None
@@ -101,7 +100,7 @@ class PathSetting:
 
 
 def path_setting(shape: Shape) -> PathSetting | None:
-    """How a statement sets the search path, if it does."""
+    """Return how a statement sets the search path, or None."""
     sql = shape.sql
     if "search_path" not in sql and "set" not in sql and "discard" not in sql:
         return None
@@ -120,7 +119,7 @@ def path_setting(shape: Shape) -> PathSetting | None:
 
 
 def listed(text: str) -> SearchPath:
-    """The schemas of a list, in which names are quoted as in SQL."""
+    """Return the schemas of a list, in which names are quoted as in SQL."""
     found = _LISTED.finditer(text)
     return tuple(
         one[1].replace('""', '"') if one[1] is not None else one[2].lower() for one in found

@@ -1,4 +1,4 @@
-"""Transactions out of the statements of sessions, which the log has interleaved."""
+"""Groups the interleaved statements of sessions into transactions."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from traces.importers.postgresql.templates import Planned, Template, Templates
 from traces.importers.postgresql.temporary_tables import TEMPORARY
 
 COMMITTED, ROLLED_BACK, ABORTED = range(3)
-"""How a transaction ended: places in `traces.schema.OUTCOMES`."""
+"""How a transaction ended, as indices of `traces.schema.OUTCOMES`."""
 
 ACCESSES_MAX = 1 << 20
-"""So many accesses of one transaction are kept."""
+"""The maximum number of accesses of a transaction; further ones are left out."""
 
 NO_VALUE = "parameter whose value is not in the log"
 CUT_VALUE = "parameter whose value is cut short (log_parameter_max_length)"
@@ -36,32 +36,32 @@ TOO_LONG = f"access beyond the {ACCESSES_MAX}th of a transaction"
 REFUSED = "statement that PostgreSQL refused"
 
 OUTSIDE = "0"
-"""The local id of no transaction."""
+"""The local id if there is no transaction."""
 
 _INSIDE = "idle in transaction"
 _REFUSED_STATES = "42"
-"""The class of errors of statements that never ran: syntax, unknown tables, missing rights."""
+"""Classes of errors of statements that never ran: syntax, unknown tables, missing rights."""
 _FAILED_ALREADY = "25P02"
 
 
 @dataclass(slots=True)
 class Transaction:
-    """A transaction while it goes on, and when it has ended.
+    """A transaction, while it runs and after it has ended.
 
     Attributes:
-        begin_us: when it began: microseconds since 1970 (UTC).
-        virtual: its local id in the server, or `OUTSIDE`: not known.
-        explicit: whether it goes on until it is ended by a statement.
-        whole: whether its beginning is in the log.
-        codes: of its accesses, in their order.
-        keys: of its accesses, as text.
+        begin_us: its start: microseconds since 1970 (UTC).
+        virtual: its local id in the server, or `OUTSIDE`: unknown.
+        explicit: whether it runs until a statement ends it.
+        whole: whether its start is in the log.
+        codes: the codes of its accesses, in their order.
+        keys: the keys of its accesses, as text.
         failed: the state of the error that made it fail; empty: none.
         ending: how it ends, unless the statement that ends it fails.
-        chained: whether another begins at its end.
-        path: the search path, where the transaction has set it.
-        kept_path: the one that stays, if the transaction commits.
-        current: the statement whose success is not known yet.
-        before_current: how many accesses were made before it.
+        chained: whether another transaction starts at its end.
+        path: the search path, if the transaction has set it.
+        kept_path: the search path after it, if it commits.
+        current: the statement whose success is not yet known.
+        before_current: the number of accesses before that statement.
     """
 
     begin_us: int
@@ -79,25 +79,25 @@ class Transaction:
     before_current: int = 0
 
     def forget_current(self) -> None:
-        """The current statement never ran."""
+        """Discard the current statement, which never ran."""
         del self.codes[self.before_current :]
         del self.keys[self.before_current :]
 
 
 @dataclass(slots=True)
 class Session:
-    """A session, and the transaction it is in.
+    """A session and its current transaction.
 
     Attributes:
         name: the session id of the log.
-        number: the same as an integer: its start and its process.
+        number: the id as an integer: its start and its process.
         line: the number of its last entry.
-        whole: whether the log has it from a place between two transactions.
-        is_told: whether the log tells that, or whether it was counted as guessed.
-        begun_us: when its last transaction began.
-        transaction: the one it is in.
-        role: whose.
-        first_path: the search path that it began with.
+        whole: whether the log covers it from a point between two transactions.
+        is_told: whether the log determines `whole`, or the guess was counted.
+        begun_us: the start of its last transaction.
+        transaction: its current transaction.
+        role: its role.
+        first_path: its initial search path.
         path: the search path outside of a transaction.
         temporary: the names of its temporary tables.
     """
@@ -116,25 +116,25 @@ class Session:
 
     @property
     def search_path(self) -> SearchPath:
-        """The one that is in force."""
+        """The search path in effect."""
         within = self.transaction.path if self.transaction is not None else None
         return self.path if within is None else within
 
     def begin(self, begin_us: int, virtual: str) -> Transaction:
-        """Begin a transaction, which is no earlier than the last."""
-        # Times of entries are cut to milliseconds, and how long a statement took is not.
+        """Begin a transaction, which starts no earlier than the last."""
+        # Times of entries are cut to milliseconds, but durations are not.
         self.begun_us = max(begin_us, self.begun_us)
         self.transaction = Transaction(self.begun_us, virtual)
         return self.transaction
 
 
 class Entry(NamedTuple):
-    """What an entry of the log says of its session.
+    """What an entry of the log tells about its session.
 
     Attributes:
         at_us: when it was written: microseconds since 1970 (UTC).
         virtual: the local id of the session's transaction in the server, or `OUTSIDE`.
-        tag: the command tag, which may say whether the session is in a transaction.
+        tag: the command tag, which may show whether the session is in a transaction.
     """
 
     at_us: int
@@ -143,28 +143,28 @@ class Entry(NamedTuple):
 
 
 Ended = Callable[[Session, Transaction, int], None]
-"""Told of each transaction that has ended: whose, which, how."""
+"""Called with each transaction that has ended: session, transaction, outcome."""
 
 Unread = Callable[[str, str], None]
-"""Told of what can't be read: the reason and the text."""
+"""Called with the reason and the text of what can't be read."""
 
 Guessed = Callable[[str, str], None]
-"""Told of what is in the trace and not certain: the reason and the text."""
+"""Called with the reason and the text of what is guessed."""
 
 Skipped = Callable[[str], None]
-"""Told of what is no transaction by its nature: the reason."""
+"""Called with the reason of what is no transaction by nature."""
 
 
 def new_session(name: str, role: str = "", path: SearchPath = (PUBLIC,)) -> Session:
-    """A session by its id, which is its start and its process in hexadecimal digits.
+    """Create a session from its id, which is its start and its process in hexadecimal digits.
 
     Args:
         name: the id.
-        role: whose it is.
+        role: its role.
         path: its search path.
 
     Raises:
-        ValueError: this is no session id.
+        ValueError: the id is invalid.
     """
     start, _, process = name.partition(".")
     number = (int(start, 16) << 24 | int(process, 16)) & ((1 << 63) - 1)
@@ -174,11 +174,11 @@ def new_session(name: str, role: str = "", path: SearchPath = (PUBLIC,)) -> Sess
 class Grouping:
     """Groups the statements of sessions into transactions.
 
-    Where an entry is written before its statement runs, the statement has succeeded when the
-    session goes on without an error; so a transaction ends with the session's next entry.
+    If an entry is written before its statement runs, the statement has succeeded when the session
+    continues without an error; so a transaction ends with the session's next entry.
 
     Args:
-        templates: of the log.
+        templates: the templates of the log.
         ended: see `Ended`.
         unread: see `Unread`.
         guessed: see `Guessed`.
@@ -200,20 +200,20 @@ class Grouping:
         self._skipped = skipped
 
     def statement(self, session: Session, statement: Statement, entry: Entry) -> None:
-        """A statement that is about to run, or has run."""
+        """Add a statement that is about to run, or has run."""
         path = session.search_path
         parts, plans = self._templates.statements(statement.sql, path)
         before = session.transaction
-        # Most statements go on with the transaction that the one before was in.
+        # Most statements continue the transaction of the previous one.
         if before is not None and (before.ending is not None or entry.virtual != before.virtual):
-            self._go_on(session, entry, bool(plans) and plans[0].template.ends)
+            self._continue(session, entry, bool(plans) and plans[0].template.ends)
             if session.search_path != path:
                 path = session.search_path
                 parts, plans = self._templates.statements(statement.sql, path)
         begin_us = entry.at_us - (statement.took_us or 0)
         last = len(plans) - 1
         for place in range(len(plans)):
-            if session.search_path != path:  # set by a statement before, of the same text
+            if session.search_path != path:  # an earlier statement of the same text set it
                 path = session.search_path
                 _, plans = self._templates.statements(statement.sql, path)
             planned = plans[place]
@@ -246,13 +246,13 @@ class Grouping:
     def error(
         self, session: Session, state: str, statement: Statement | None, entry: Entry
     ) -> None:
-        """An error that made a statement fail, and with it its transaction.
+        """Add an error that made a statement and its transaction fail.
 
         Args:
-            session: whose.
+            session: the session.
             state: the SQLSTATE of the error.
-            statement: the one that failed, if the entry names it.
-            entry: the error's.
+            statement: the failed statement, if the entry names it.
+            entry: the entry of the error.
         """
         if state == _FAILED_ALREADY:
             return
@@ -260,7 +260,7 @@ class Grouping:
         current = session.transaction.current if session.transaction is not None else None
         if statement is not None and current != statement.sql:
             if refused:
-                self._go_on(session, entry)
+                self._continue(session, entry)
             else:
                 self.statement(session, statement, entry)
         elif refused and session.transaction is not None:
@@ -278,11 +278,11 @@ class Grouping:
             self._finish(session, ABORTED)
 
     def end(self, session: Session, lost: bool = False) -> None:
-        """The end of a session.
+        """Add the end of a session.
 
         Args:
-            session: which.
-            lost: whether the server went down with it, or cut it off.
+            session: the session.
+            lost: whether the server terminated it, or crashed.
         """
         transaction = session.transaction
         if transaction is None:
@@ -293,7 +293,7 @@ class Grouping:
             self._finish(session, COMMITTED if transaction.ending is None else transaction.ending)
 
     def end_of_log(self, session: Session) -> None:
-        """No more of a session is known."""
+        """Add the end of the log to a session."""
         transaction = session.transaction
         if transaction is None:
             return
@@ -303,14 +303,14 @@ class Grouping:
         else:
             self.end(session)
 
-    def _go_on(self, session: Session, entry: Entry, ends: bool = False) -> None:
-        """The session goes on: what was to end, has ended.
+    def _continue(self, session: Session, entry: Entry, ends: bool = False) -> None:
+        """Finish what was to end before the session's next entry.
 
         Args:
-            session: which.
-            entry: the next.
-            ends: whether it is of a statement that ends the transaction; written after it, it has
-                the id of the next already.
+            session: the session.
+            entry: the next entry.
+            ends: whether the entry's statement ends the transaction; an entry written after it
+                already has the id of the next transaction.
         """
         transaction = session.transaction
         if transaction is None:
@@ -334,7 +334,7 @@ class Grouping:
         entry: Entry,
         control: Control,
     ) -> None:
-        """Whether a transaction that seems to begin here began before the log."""
+        """Determine whether a transaction that seems to start here started before the log."""
         inside = statement.took_us is None and entry.tag.startswith(_INSIDE)
         alone = entry.tag == "idle" or entry.virtual == OUTSIDE or control is Control.BEGIN
         transaction.explicit = inside
@@ -408,7 +408,7 @@ class Grouping:
                 if step.place:
                     key = key_at(step, parts, parameters, self._report)
                     if key is None:
-                        continue  # no row is equal to it
+                        continue  # the key equals no row
                     transaction.codes.append(step.code)
                     transaction.keys.append(key)
                 else:
@@ -421,7 +421,7 @@ class Grouping:
             self._unread(CUT_VALUE if is_cut else NO_VALUE, text)
 
     def _report(self, reason: str, text: str) -> None:
-        """Something is guessed or left out: the reason says which."""
+        """Report the reason of a guess or an omission."""
         (self._guessed if reason in GUESSES else self._unread)(reason, text)
 
     def _forget_temporary(self, session: Session, template: Template) -> None:
@@ -431,7 +431,7 @@ class Grouping:
             session.temporary -= template.dropped
 
     def _is_temporary(self, session: Session, template: Template) -> bool:
-        """Whether a statement touches nothing but temporary tables of its session."""
+        """Whether a statement accesses only temporary tables of its session."""
         made = template.accesses.made
         return all(_bare(one.table) in session.temporary for one in made)
 
@@ -463,7 +463,7 @@ class Grouping:
         parameters: list[str] | None,
     ) -> list[str]:
         if step.access.key is None:
-            # A row that did not exist has a key that no other row has.
+            # A generated key is unique.
             rows = max(map(len, step.slots), default=1) if step.access.kind == "insert" else 1
             made = f"{session.name}.{session.line}.{len(transaction.keys)}"
             return [f"{made}.{row}" for row in range(rows)]
@@ -474,5 +474,5 @@ class Grouping:
 
 
 def _bare(table: str) -> str:
-    """A table's name without its schema."""
+    """Return a table's name without its schema."""
     return split_name(table)[1]

@@ -1,7 +1,7 @@
-"""The shape of a statement: its tokens with slots where literals stand.
+"""The shape of a statement: its tokens, with slots in place of literals.
 
-Statements of one shape differ in nothing but values, spaces, the case of names, the sign of
-numbers, and how many rows or values their lists have: `IN (1, 2)` and `IN (3)` are of one shape.
+Statements of one shape differ only in values, spaces, the case of names, the sign of numbers, and
+the length of lists of rows or values: `IN (1, 2)` and `IN (3)` have one shape.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from traces.importers.postgresql.literals import folded
 
 NULL = 0
-"""Stands for NULL where a slot has the places of its literals."""
+"""Represents NULL among the positions of a slot's literals."""
 
 _TOKEN = re.compile(r'"[^"]*(?:""[^"]*)*"|[^\W\d][\w$]*|::|[-+*/<>=~!@#%^&|`?]+|\d[\w.]*|\S')
 _OPERATOR = re.compile(r"[-+*/<>=~!@#%^&|`?]+")
 _ENDS_IN_SIGN = frozenset("~!@#%^&|`?")
-"""Only an operator with one of these may end in a sign (PostgreSQL manual, section 4.1.3)."""
+"""Only operators with one of these may end in a sign (PostgreSQL manual, section 4.1.3)."""
 
 _BEFORE_A_VALUE = frozenset(
     {
@@ -30,23 +30,23 @@ _BEFORE_A_VALUE = frozenset(
 )
 _STRING_PREFIXES = frozenset("bxne")
 _TYPE_OF_PREFIX = {"b": "binary_digits", "x": "hex_digits", "n": "bpchar"}
-"""What `b'101'`, `x'5'` and `n'a'` are, as the type of a cast: see `casts`."""
+"""The types of `b'101'`, `x'5'` and `n'a'`, as of casts."""
 
 
 Token = str | tuple[int, ...]
-"""A word or a sign; or a slot: the places of its literals, negative where a minus precedes."""
+"""A word or a symbol; or a slot: the positions of its literals, negative after a minus."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What one statement has in common with others.
+    """The common part of statements.
 
     Attributes:
-        text: the shape as text, with `?` for each slot: what identifies it.
-        sql: the same with the number of the slot in place of each `?`, for a parser.
-        slots: of each slot, the places of its literals among the parts of the statement (see
-            `traces.importers.postgresql.literals.split`): more than one where a list was folded;
-            negative where a minus precedes; `NULL` where NULL stands.
+        text: the shape as text, with `?` for each slot, which identifies it.
+        sql: the same with the number of the slot for each `?`, for the parser.
+        slots: for each slot, the positions of its literals among the parts of the statement (see
+            `traces.importers.postgresql.literals.split`): several if a list was folded, negative
+            after a minus, and `NULL` for NULL.
     """
 
     text: str
@@ -55,7 +55,7 @@ class Shape:
 
 
 def shapes_of(parts: Sequence[str]) -> tuple[Shape, ...]:
-    """The shapes of the statements in a text, of which there may be several between semicolons.
+    """Return the shapes of the statements in a text, which semicolons separate.
 
     Args:
         parts: gaps and literals in turn, see `traces.importers.postgresql.literals.split`.
@@ -96,7 +96,7 @@ def _append(tokens: list[Token], token: str) -> None:
 
 
 def _operators(run: str) -> list[str]:
-    """Operators that are written without a space between them: `=-` is `=` and `-`."""
+    """Split operators that are written without a space: `=-` is `=` and `-`."""
     signs: list[str] = []
     while len(run) > 1 and run[-1] in "+-" and _ENDS_IN_SIGN.isdisjoint(run):
         signs.insert(0, run[-1])
@@ -105,7 +105,7 @@ def _operators(run: str) -> list[str]:
 
 
 def _absorb_sign(tokens: list[Token]) -> bool:
-    """Take a sign that belongs to the coming literal off the end; whether it was a minus."""
+    """Remove a sign that belongs to the next literal; return whether it was a minus."""
     if not tokens or tokens[-1] not in ("-", "+"):
         return False
     if len(tokens) > 1:
@@ -119,14 +119,14 @@ def _absorb_sign(tokens: list[Token]) -> bool:
 
 
 def _absorb_prefix(tokens: list[Token], gap: str) -> str:
-    """`b'101'`: the letter is part of the literal, where no space is between."""
+    """Remove the letter of `b'101'`, which is part of the literal if no space is between."""
     if not tokens or tokens[-1] not in _STRING_PREFIXES or gap[-1:].isspace():
         return ""
     return str(tokens.pop())
 
 
 def _folded(tokens: list[Token]) -> list[Token]:
-    """Fold lists of values and of rows into their first item, where all items are alike."""
+    """Fold lists of values and of rows into their first item, if all items have one shape."""
     folded: list[Token] = []
     place = 0
     while place < len(tokens):
@@ -148,7 +148,7 @@ def _folded(tokens: list[Token]) -> list[Token]:
 
 
 def _items(tokens: list[Token], start: int) -> tuple[int, list[list[Token]]]:
-    """The items of the list that opens at `start`, and where it closes."""
+    """Return the end of the list that opens at `start`, and its items."""
     items: list[list[Token]] = [[]]
     depth = 0
     for place in range(start + 1, len(tokens)):
@@ -167,7 +167,7 @@ def _items(tokens: list[Token], start: int) -> tuple[int, list[list[Token]]]:
 
 
 def _rows(tokens: list[Token], start: int) -> tuple[int, list[list[Token]]]:
-    """The rows of a list of rows that begins at `start`, and what comes after it."""
+    """Return the end of the list of rows at `start`, and its rows."""
     rows = []
     while _token_at(tokens, start) == "(":
         end, _ = _items(tokens, start)
@@ -182,12 +182,12 @@ def _rows(tokens: list[Token], start: int) -> tuple[int, list[list[Token]]]:
 
 
 def _token_at(tokens: list[Token], place: int) -> Token | None:
-    """The token at a place, if there is one."""
+    """Return the token at a position, or None."""
     return tokens[place] if place < len(tokens) else None
 
 
 def _merged(items: list[list[Token]]) -> list[Token] | None:
-    """One item whose slots have the literals of all; None where items differ in more."""
+    """Merge items into one whose slots have all literals; None if their shapes differ."""
     shape = [isinstance(token, tuple) or token for token in items[0]]
     if True not in shape:
         return None

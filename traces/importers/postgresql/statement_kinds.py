@@ -1,4 +1,4 @@
-"""Kinds of statements, told apart by their first words: without a parser."""
+"""Classifies statements by their first words, without a parser."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ UNREAD = {
     "execute": EXECUTED,
     "lock": TABLE_LOCKED,
 }
-"""By the first word of a statement, why it is not known which rows it touches."""
+"""The reasons why the rows of a statement are unknown, by its first word."""
 
 NAME = r"""(?:(?:u&)?"[^"]*(?:""[^"]*)*"|[\w$]+)"""
-"""A name as a statement writes it: quoted, it may have any characters."""
+"""A name in a statement: a quoted one may contain any characters."""
 
 _COPY = re.compile(
     r"copy ((?:(?:\w+|\"[^\"]*\") \. )?(?:\w+|\"[^\"]*\"))(?: \([^()]*\))? (from|to)\b"
@@ -62,7 +62,7 @@ _QUERIES = frozenset(
 
 
 class Control(Enum):
-    """What a statement does to the transaction it is in."""
+    """The effect of a statement on its transaction."""
 
     NONE = auto()
     BEGIN = auto()
@@ -72,7 +72,7 @@ class Control(Enum):
     ROLLBACK_AND_CHAIN = auto()
     ROLLBACK_TO = auto()
     HAND_OVER = auto()
-    """`PREPARE TRANSACTION`: whoever knows its name ends it."""
+    """`PREPARE TRANSACTION`: any session can end it by its name."""
 
 
 _FIRST_WORDS = {
@@ -90,11 +90,11 @@ _CHAINED = {
 
 
 class Query(NamedTuple):
-    """What of a statement reads and writes tables.
+    """The part of a statement that accesses tables.
 
     Attributes:
-        text: as of `Shape.text`.
-        sql: as of `Shape.sql`.
+        text: as `Shape.text`.
+        sql: as `Shape.sql`.
     """
 
     text: str
@@ -102,7 +102,7 @@ class Query(NamedTuple):
 
 
 def control_of(text: str) -> Control:
-    """What a statement does to its transaction, by the text of its shape."""
+    """Return the effect of a statement on its transaction, by the text of its shape."""
     words = text.split(" ", 3)
     control = _FIRST_WORDS.get(words[0], Control.NONE)
     if text.startswith("prepare transaction"):
@@ -118,7 +118,7 @@ def control_of(text: str) -> Control:
 
 
 def with_options_as_words(text: str) -> str:
-    """A statement with the values of EXPLAIN's options as words: they are no values of a row."""
+    """Replace the values of EXPLAIN's options by words, because they are no values of rows."""
     if "explain" not in text.lower():
         return text
     return _EXPLAIN_OPTIONS.sub(lambda found: _OPTION_VALUE.sub(_as_word, found[0]), text)
@@ -129,7 +129,7 @@ def _as_word(found: re.Match[str]) -> str:
 
 
 def query_of(shape: Shape) -> Query | str | None:
-    """The query of a statement; a word of `UNREAD`; or None: it touches no row."""
+    """Return the query of a statement; a reason of `UNREAD`; or None: it accesses no row."""
     return _query_of(shape.text, shape.sql)
 
 
@@ -140,7 +140,7 @@ def _query_of(text: str, sql: str) -> Query | str | None:
     if word in _QUERIES:
         return Query(text, sql)
     if word == "declare" and (cursor := _DECLARE.match(sql)):
-        # The name of a cursor may be new each time.
+        # The name of a cursor may differ each time.
         return Query(_DECLARE.sub("", text), sql[cursor.end() :])
     if word == "copy":
         return _copied(text, sql)
@@ -152,7 +152,7 @@ def _query_of(text: str, sql: str) -> Query | str | None:
 
 
 def _explained(text: str, sql: str) -> Query | str | None:
-    """What `EXPLAIN ANALYZE` explains is executed."""
+    """Return the query of `EXPLAIN ANALYZE`, which is executed."""
     explain, of_text = _EXPLAIN.match(sql), _EXPLAIN.match(text)
     if explain is None or of_text is None:
         return None
@@ -162,7 +162,7 @@ def _explained(text: str, sql: str) -> Query | str | None:
 
 
 def _created(text: str, sql: str) -> Query | str | None:
-    """The query that fills a new table."""
+    """Return the query that fills a new table."""
     create, of_text = _CREATE_AS.match(sql), _CREATE_AS.match(text)
     if create is None or of_text is None:
         return None
@@ -182,14 +182,14 @@ def _copied(text: str, sql: str) -> Query | str:
 
 
 class Prepared(NamedTuple):
-    """A statement that was prepared, and the types of its parameters, as far as they are given."""
+    """A prepared statement, and the given types of its parameters."""
 
     query: str
     types: list[str]
 
 
 def prepared(sql: str) -> Prepared | None:
-    """What `PREPARE name (types) AS query` prepares; None if this is none."""
+    """Return the statement of `PREPARE name (types) AS query`; None for other statements."""
     match = _PREPARED.match(sql)
     if match is None:
         return None

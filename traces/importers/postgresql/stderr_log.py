@@ -1,4 +1,4 @@
-"""PostgreSQL's log in text form (`log_destination = 'stderr'`) as the records of its csvlog."""
+"""Reads PostgreSQL's log in text form (`log_destination = 'stderr'`) as records of its csvlog."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from traces.importers.postgresql.records import (
 NO_ENTRY = "line that is no entry"
 TOO_LONG = "log entry longer than any"
 UNKNOWN_VIRTUAL = "?"
-"""Stands for the local id of a transaction where the log has none (`%v`)."""
+"""Represents the local id of a transaction if the log has none (`%v`)."""
 
 _PARTS = frozenset(PARTS.split("|"))
 _PLACES = {
@@ -39,7 +39,7 @@ _CONTINUED = "\t"
 
 @dataclass
 class _Open:
-    """An entry while its lines come."""
+    """An entry while its lines are read."""
 
     line: int
     match: re.Match[str]
@@ -52,14 +52,14 @@ class _Open:
 
 
 class Sessions:
-    """Sessions by their processes, where the log has no session ids (`%c`); through all files."""
+    """Sessions by process, for logs without session ids (`%c`); kept through all files."""
 
     def __init__(self) -> None:
         self._count = 0
         self._known: dict[str, tuple[str, tuple[str, ...]]] = {}
 
     def name(self, found: dict[str, str], message: str) -> str:
-        """A session's id: two hexadecimal numbers, the second of which is the process."""
+        """Return a session's id: two hexadecimal numbers, of which the second is the process."""
         process = found["process"]
         marks = tuple(found.get(one, "") for one in ("remote", "host", "start"))
         known = self._known.get(process)
@@ -81,18 +81,18 @@ def read_records(
 ) -> Iterator[Record | Damage]:
     """Read a log in text form.
 
-    An entry is a line with a severity, those that say more of it (`DETAIL` and others), and lines
-    that begin with a tab, which go on with the one above.
+    An entry is a line with a severity, further lines of it (`DETAIL` and others), and lines that
+    start with a tab, which continue the line above.
 
     Args:
-        lines: of the file, as bytes, with their ends.
-        encoding: of the text: the server's.
-        prefix: the server's.
-        sessions: of the files before, to which this one's are added.
-        database: whose statements are wanted; None: those of all.
+        lines: the lines of the file, as bytes, with their ends.
+        encoding: the server's encoding.
+        prefix: the server's prefix.
+        sessions: the sessions of earlier files, to which this one's are added.
+        database: the database whose statements are wanted; None: all.
 
     Raises:
-        TraceError: the prefix does not tell databases apart, and one is wanted.
+        TraceError: a database is wanted, but the prefix does not contain it.
     """
     if database is not None and not prefix.has("d"):
         raise _no_database(database)
@@ -106,7 +106,7 @@ def read_records(
             text, exact = whole.decode(encoding, errors="backslashreplace"), False
         ended = text.endswith("\n")
         for found in reader.line(number, text.rstrip("\r\n"), exact):
-            # A well-known prefix may fit as far as it is written outside sessions, too.
+            # A well-known prefix may match outside of sessions, where only a part is written.
             if database is not None and isinstance(found, Record) and _is_nowhere(found.fields):
                 raise _no_database(database)
             yield found
@@ -120,13 +120,13 @@ def _is_nowhere(fields: list[str]) -> bool:
 
 def _no_database(wanted: str) -> TraceError:
     return TraceError(
-        f"--database {wanted}: the log does not tell databases apart, for its log_line_prefix has "
-        "no %d; leave the option out to read the statements of all"
+        f"--database {wanted}: the log does not name databases, because its log_line_prefix has "
+        "no %d; omit --database to read all statements"
     )
 
 
 class _Reader:
-    """Puts lines together."""
+    """Combines lines into entries."""
 
     def __init__(self, prefix: LinePrefix, sessions: Sessions) -> None:
         self._pattern = prefix.pattern
@@ -162,7 +162,7 @@ class _Reader:
             current.exact = current.exact and exact
 
     def finish(self, ended: bool = True) -> Iterator[Record]:
-        """The entry that the lines so far make."""
+        """Yield the entry of the lines so far."""
         current, self._open = self._open, None
         if current is None:
             return
@@ -194,7 +194,7 @@ class _Reader:
     def _virtual(self, found: dict[str, str], session: str, message: str) -> str:
         if self._has_virtual:
             return found["virtual"]
-        # In the place of that of the server: its process, which no other session has meanwhile.
+        # In place of the server's id: its process, which no other session has at the same time.
         process = session.partition(".")[2]
         return "" if message.startswith(_OUTSIDE) else f"{process}/{UNKNOWN_VIRTUAL}"
 
@@ -205,7 +205,7 @@ def _whose(match: re.Match[str]) -> str:
 
 
 def _time(found: dict[str, str]) -> str:
-    """The time as the csvlog has it: to the millisecond, with the zone."""
+    """Return the time in csvlog's form: in milliseconds, with the zone."""
     if "time" in found:
         return found["time"]
     if "second" in found:

@@ -1,4 +1,4 @@
-"""Small questions to a syntax tree."""
+"""Queries about syntax trees."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from traces.importers.postgresql.column_types import sql_type
 DIALECT = "postgres"
 
 _VALUE = "value"
-"""Marks a literal that is a value, where others are numbers of slots."""
+"""Marks a literal that is a value, because other literals are numbers of slots."""
 
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
-"""Conditions that hold for no row where a side is NULL."""
+"""Conditions that hold for no row if a side is NULL."""
 
 
 QUERIES = (exp.Query, exp.Values)
-"""What has rows; to the parser, a list of rows is no query."""
+"""Nodes that have rows; to the parser, a list of rows is no query."""
 
 
 def folded(identifier: exp.Expr) -> str:
-    """A name as PostgreSQL knows it: in lower case unless it was quoted."""
+    """Return a name as PostgreSQL folds it: in lower case unless it was quoted."""
     return identifier.name if identifier.args.get("quoted") else literals.folded(identifier.name)
 
 
 def table_name(table: exp.Table) -> str:
-    """A table's name in a trace: with its schema, unless that is `public`."""
+    """Return a table's name in a trace: with its schema, unless that is `public`."""
     schema = folded(table.args["db"]) if table.args.get("db") else ""
     return full_name(schema, folded(table.this))
 
 
 def mark_values(tree: exp.Expr) -> exp.Expr:
-    """Mark the literals of a definition: they are values, and no numbers of slots."""
+    """Mark the literals of a definition as values, not numbers of slots."""
     for literal in tree.find_all(exp.Literal):
         literal.meta[_VALUE] = True
     return tree
 
 
 def flattened(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """The conditions that all have to hold."""
+    """Yield the conditions of a conjunction."""
     stack = [condition]
     while stack:
         node = stack.pop().unnest()
@@ -59,13 +59,13 @@ def flattened(condition: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def row_of(node: exp.Expr) -> list[exp.Expr]:
-    """The items of `(a, b)`; of anything else, itself."""
+    """Return the items of `(a, b)`; of any other node, the node itself."""
     node = node.unnest()
     return list(node.expressions) if isinstance(node, exp.Tuple) else [node]
 
 
 def query_of_in(one: exp.In) -> exp.Expr | None:
-    """The query of `IN (SELECT …)`; None where values are listed."""
+    """Return the query of `IN (SELECT …)`; None for a list of values."""
     listed: list[exp.Expr] = one.expressions
     inside = listed[0] if len(listed) == 1 and isinstance(listed[0], QUERIES) else None
     query: exp.Expr | None = one.args.get("query") or inside
@@ -73,7 +73,7 @@ def query_of_in(one: exp.In) -> exp.Expr | None:
 
 
 def required_by(tree: exp.Expr) -> frozenset[str]:
-    """The sources of which WHERE compares columns: no row has NULL there for want of a match."""
+    """Return the sources that WHERE requires to have a row, because it compares their columns."""
     where = tree.args.get("where")
     if where is None:
         return frozenset()
@@ -88,7 +88,7 @@ def required_by(tree: exp.Expr) -> frozenset[str]:
 
 
 def queries_in_expressions(tree: exp.Expr) -> list[exp.Expr]:
-    """The queries inside a statement's expressions: not those in FROM, WITH, WHERE and the like."""
+    """Return the queries inside a statement's expressions, except in FROM, WITH and WHERE."""
     elsewhere = ("with_", "from_", "joins", "using", "on", "where", "this", "laterals")
     own = (*elsewhere, "expression") if isinstance(tree, exp.Insert) else elsewhere
     return [
@@ -102,14 +102,14 @@ def queries_in_expressions(tree: exp.Expr) -> list[exp.Expr]:
 
 
 def outermost_queries(node: exp.Expr) -> list[exp.Expr]:
-    """The queries inside an expression, and not those inside these."""
+    """Return the outermost queries inside an expression."""
     if isinstance(node, exp.Query):
         return [node]
     return [query for child in node.iter_expressions() for query in outermost_queries(child)]
 
 
 def alias_of(node: exp.Expr) -> str:
-    """What a source is called in its query; empty if nothing."""
+    """Return the alias of a source in its query; empty if it has none."""
     alias = node.args.get("alias")
     name = alias.this if isinstance(alias, exp.TableAlias) else alias
     if name is None and isinstance(node, exp.Table):
@@ -118,24 +118,24 @@ def alias_of(node: exp.Expr) -> str:
 
 
 def table_of(column: exp.Column) -> str:
-    """The table that a column is named with; empty if it is named without."""
+    """Return the table that qualifies a column; empty if none does."""
     table = column.args.get("table")
     return folded(table) if isinstance(table, exp.Identifier) else ""
 
 
 def column_names(node: exp.Expr) -> list[str]:
-    """The names that an alias gives to columns: `AS x(a, b)`."""
+    """Return the names that an alias gives to columns: `AS x(a, b)`."""
     alias = node.args.get("alias")
     columns = alias.columns if isinstance(alias, exp.TableAlias) else ()
     return [folded(column) for column in columns]
 
 
 def projections(query: exp.Expr, names: list[str]) -> dict[str, exp.Expr]:
-    """What the columns of a query stand for, by name.
+    """Return the expressions behind the columns of a query, by name.
 
     Args:
-        query: which.
-        names: what the first of its columns are called, where the query does not say it.
+        query: the query.
+        names: the names of its first columns, if they are given outside of it.
     """
     values = _all_values(query)
     if values is not None:
@@ -145,7 +145,7 @@ def projections(query: exp.Expr, names: list[str]) -> dict[str, exp.Expr]:
     found: dict[str, exp.Expr] = {}
     for place, one in enumerate(query.expressions):
         if one.is_star:
-            if names:  # how many columns it stands for is not known
+            if names:  # the number of columns that it stands for is unknown
                 return {}
             found["*"] = one
             continue
@@ -155,12 +155,12 @@ def projections(query: exp.Expr, names: list[str]) -> dict[str, exp.Expr]:
 
 
 def is_list_of_rows(query: exp.Expr) -> bool:
-    """Whether a query is `VALUES`, or makes its rows of constants, and nothing else."""
+    """Whether a query is only `VALUES`, or creates its rows from constants."""
     return _all_values(query) is not None or row_of_constants(query) is not None
 
 
 def _all_values(query: exp.Expr) -> exp.Values | None:
-    """The list of rows that a query is, also as the parser has it: `SELECT * FROM (VALUES …)`."""
+    """Return the list of rows of a query, also in the parser's form `SELECT * FROM (VALUES …)`."""
     if isinstance(query, exp.Select) and len(query.expressions) == 1:
         from_ = query.args.get("from_")
         others = ("joins", "where", "limit", "offset", "group", "having", "distinct")
@@ -171,7 +171,7 @@ def _all_values(query: exp.Expr) -> exp.Values | None:
 
 
 def _projected_name(node: exp.Expr) -> str:
-    """What a query calls one of its columns."""
+    """Return the name of a column of a query."""
     if isinstance(node, exp.Alias):
         return folded(node.args["alias"])
     if isinstance(node, exp.Column):
@@ -180,18 +180,18 @@ def _projected_name(node: exp.Expr) -> str:
 
 
 def unnested(node: exp.Unnest) -> dict[str, exp.Expr]:
-    """The columns of `unnest($1, $2) AS x(a, b)`."""
+    """Return the columns of `unnest($1, $2) AS x(a, b)`."""
     names = column_names(node)
     if not names and len(node.expressions) == 1:
         names = [alias_of(node) or "unnest"]
-    # Columns without a name of their own can't be named, but `*` has them.
+    # Columns without a name can't be referred to, but `*` includes them.
     names += [f" {place}" for place in range(len(names), len(node.expressions))]
     made = [exp.Explode(this=one) for one in node.expressions]
     return dict(zip(names, made, strict=False))
 
 
 def row_of_constants(query: exp.Expr) -> list[exp.Expr] | None:
-    """The columns of a query that takes its rows from nowhere: `SELECT unnest($1)`."""
+    """Return the columns of a query without sources: `SELECT unnest($1)`."""
     if is_partial(query):
         return None
     query = query.unnest()
@@ -205,7 +205,7 @@ def row_of_constants(query: exp.Expr) -> list[exp.Expr] | None:
 
 
 def first_row(values: exp.Values, names: list[str]) -> dict[str, exp.Expr]:
-    """The columns of a list of rows that was folded into one."""
+    """Return the columns of a list of rows that was folded into one."""
     if len(values.expressions) != 1 or not isinstance(values.expressions[0], exp.Tuple):
         return {}
     row = values.expressions[0].expressions
@@ -214,14 +214,14 @@ def first_row(values: exp.Values, names: list[str]) -> dict[str, exp.Expr]:
 
 
 def in_a_list(node: exp.Expr) -> bool:
-    """Whether what a column stands for has a value in each row of a list of rows."""
+    """Whether the expression of a column has a value in each row of a list of rows."""
     row = node.parent
     inside = isinstance(row, exp.Tuple) and isinstance(row.parent, exp.Values)
     return inside or isinstance(bare(node), exp.Explode)
 
 
 def is_partial(query: exp.Expr) -> bool:
-    """Whether a query leaves out rows that fulfil its conditions, or lists that it is made of."""
+    """Whether a query omits rows that fulfil its conditions, or rows of its lists."""
     while isinstance(query, exp.Subquery):
         if _limited(query):
             return True
@@ -233,7 +233,7 @@ def is_partial(query: exp.Expr) -> bool:
 
 
 def is_sealed(query: exp.Expr) -> bool:
-    """Whether conditions on a query's columns are none on the rows that it reads."""
+    """Whether conditions on a query's columns do not restrict the rows that it reads."""
     while isinstance(query, exp.Subquery):
         if _limited(query) or query.args.get("locks"):
             return True
@@ -248,7 +248,7 @@ def is_sealed(query: exp.Expr) -> bool:
 
 
 def always_has_rows(query: exp.Select) -> bool:
-    """Whether a query may have a row where no row fulfils its conditions: `SELECT count(*)`."""
+    """Whether a query returns a row even if no row fulfils its conditions: `SELECT count(*)`."""
     group = query.args.get("group")
     if group is not None:
         sets = ("grouping_sets", "cube", "rollup", "totals")
@@ -256,7 +256,7 @@ def always_has_rows(query: exp.Select) -> bool:
     if query.args.get("having"):
         return True
     plain = any(isinstance(one.unalias(), (exp.Column, exp.Star)) for one in query.expressions)
-    # Which functions are aggregates is known of PostgreSQL's own only.
+    # Only PostgreSQL's own functions are known to be no aggregates.
     return not plain and any(_has_function(one) for one in query.expressions)
 
 
@@ -275,11 +275,11 @@ def _limited(query: exp.Expr) -> bool:
 
 
 _NEW_VALUES = frozenset({"nextval", "gen_random_uuid", "uuidv4", "uuidv7"})
-"""Functions that give a value which no row has yet."""
+"""Functions that return a unique new value."""
 
 
 def is_new_value(node: exp.Expr) -> bool:
-    """Whether the database makes a value that no row has yet: DEFAULT, a sequence's, a new UUID."""
+    """Whether the database generates a unique value: DEFAULT, a sequence's, or a new UUID."""
     node = bare(node)
     if isinstance(node, exp.Anonymous):
         name = node.name.lower()
@@ -288,14 +288,14 @@ def is_new_value(node: exp.Expr) -> bool:
 
 
 def bare(node: exp.Expr) -> exp.Expr:
-    """An expression without parentheses and casts around it."""
+    """Return an expression without the parentheses and casts around it."""
     while isinstance(node, (exp.Paren, exp.Cast)):
         node = node.this
     return node
 
 
 def constant(node: exp.Expr) -> KeyPart | None:
-    """Where a constant's value is found, with the casts around it; None for anything else."""
+    """Return the source of a constant's value, with its casts; None for other expressions."""
     node, casts = without_casts(node)
     if isinstance(node, exp.Explode):
         part = array(node)
@@ -305,13 +305,13 @@ def constant(node: exp.Expr) -> KeyPart | None:
 
 
 def array(node: exp.Expr) -> KeyPart | None:
-    """`ANY($1)`, `ANY(ARRAY[1, 2])`, `ALL($1)` and `unnest($1)`."""
+    """Return the source of `ANY($1)`, `ANY(ARRAY[1, 2])`, `ALL($1)` or `unnest($1)`."""
     if isinstance(node, exp.Anonymous) and len(node.expressions) != 1:
         return None
     inner, casts = without_casts(
         node.expressions[0] if isinstance(node, exp.Anonymous) else node.this
     )
-    # A text that becomes an array is read as one.
+    # A text that is cast to an array is parsed as one.
     of_items = [replace(one, is_array=False) for one in casts if one.is_array or not _is_text(one)]
     if isinstance(inner, exp.Array):
         part = constant(inner.expressions[0]) if len(inner.expressions) == 1 else None
@@ -332,7 +332,7 @@ def _plain_constant(node: exp.Expr, *, is_cast: bool) -> KeyPart | None:
 
 
 def without_casts(node: exp.Expr) -> tuple[exp.Expr, list[Cast]]:
-    """An expression without parentheses and casts around it, and those, the innermost first."""
+    """Return an expression without parentheses and casts, and the casts, innermost first."""
     casts: list[Cast] = []
     while isinstance(node, (exp.Paren, exp.Cast)):
         if isinstance(node, exp.Cast):
@@ -342,7 +342,7 @@ def without_casts(node: exp.Expr) -> tuple[exp.Expr, list[Cast]]:
 
 
 def cast_to(kind: exp.DataType) -> Cast:
-    """A cast to a type."""
+    """Return a cast to a type."""
     is_array = False
     while kind.is_type(exp.DataType.Type.ARRAY) and isinstance(kind.expressions[0], exp.DataType):
         kind, is_array = kind.expressions[0], True
@@ -352,7 +352,7 @@ def cast_to(kind: exp.DataType) -> Cast:
     numbers = [_plain_constant(one.this, is_cast=False) for one in kind.expressions]
     if '"' not in name:
         name = literals.folded(name)
-    if name.startswith("_"):  # PostgreSQL's own names of its arrays
+    if name.startswith("_"):  # PostgreSQL's internal names of array types
         name, is_array = name[1:], True
     return Cast(name, tuple(one for one in numbers if one is not None), is_array)
 
@@ -362,7 +362,7 @@ def _is_text(cast: Cast) -> bool:
 
 
 def limits_of(query: exp.Expr) -> tuple[Limit, ...]:
-    """How many rows of a query its LIMIT and its OFFSET let pass; empty: all."""
+    """Return the limits of a query by LIMIT and OFFSET; empty: all rows pass."""
     limit, offset = query.args.get("limit"), query.args.get("offset")
     if limit is None and offset is None:
         return ()

@@ -1,4 +1,4 @@
-"""Which columns are a table's key: from its definition, or from what statements ask by."""
+"""Determines the key columns of tables, from definitions or from equality predicates."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from traces.importers.postgresql.column_types import (
 )
 
 _KEEPING = frozenset({("whole", "numeric"), ("enum", "text"), ("name", "text")})
-"""Families of types of which the first has each value once in the second."""
+"""Pairs of type families; each value of the first occurs once in the second."""
 
 _TOLD_BY_TYPE = frozenset({"text", "padded", "citext", "name", "byte", "enum", "real"})
-"""Families of types of which a number without quotes is another value than the same in quotes."""
+"""Families of types in which a number without quotes differs from the quoted one."""
 
 
 class TableKeys:
     """The key columns of tables.
 
-    Where a table's definition is not known, the columns that the first statement with equality
-    predicates asks by are taken for its key.
+    If a table's definition is unknown, the columns of the first statement with equality predicates
+    count as its key.
 
     Args:
-        catalog: what is known of the database.
+        catalog: the known definitions of the database.
     """
 
     def __init__(self, catalog: Catalog | None = None) -> None:
@@ -38,26 +38,26 @@ class TableKeys:
         self._forms: dict[tuple[str, str, bool], Form | None] = {}
 
     def definition(self, table: str) -> TableDefinition | None:
-        """A table's definition, if it is known."""
+        """Return a table's definition, if it is known."""
         return self.catalog.tables.get(table)
 
     def asked(self, table: str, columns: Collection[str]) -> tuple[str, ...]:
-        """The key columns of a table that is not defined, of those that a statement asks by."""
+        """Return the key columns of an undefined table, given a statement's predicate columns."""
         known = self._asked_by.setdefault(table, tuple(sorted(columns)))
         return known if set(known) <= set(columns) else tuple(sorted(columns))
 
     def asked_by(self, table: str) -> tuple[str, ...] | None:
-        """What such a table was asked by first; None before that."""
+        """Return the columns of the first predicates on an undefined table; None before them."""
         return self._asked_by.get(table)
 
     def formed(self, table: str, column: str, part: KeyPart, *, stored: bool = False) -> KeyPart:
-        """A part of a key, in the form of the type of its column.
+        """Return a part of a key, in the form of its column's type.
 
         Args:
-            table: whose key.
-            column: of the key.
-            part: where the column's value comes from.
-            stored: whether the value is written, or compared with those that were.
+            table: the table.
+            column: the column of the key.
+            part: the source of the column's value.
+            stored: whether the value is written, or compared with stored values.
         """
         if part.casts:
             named = self.catalog.types
@@ -70,13 +70,13 @@ class TableKeys:
         return part if form is None else replace(part, form=form)
 
     def resolved(self, part: KeyPart) -> KeyPart:
-        """A constant that is no part of a key, with its casts to types of PostgreSQL's own."""
+        """Return a constant outside of keys, with casts to PostgreSQL's own types."""
         named = self.catalog.types
         casts = tuple(replace(one, kind=resolved(one.kind, named)) for one in part.casts)
         return replace(part, casts=casts)
 
     def column_type(self, table: str, column: str) -> SqlType | None:
-        """The type of a column, if it is known."""
+        """Return the type of a column, if it is known."""
         definition = self.definition(table)
         kind = definition.types.get(column, "") if definition is not None else ""
         return sql_type(resolved(kind, self.catalog.types)) if kind else None

@@ -1,4 +1,4 @@
-"""Templates: what statements of one shape do, found out once for all of them."""
+"""Templates: the analysis of a shape, shared by all its statements."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from traces.importers.postgresql.table_keys import TableKeys
 from traces.importers.postgresql.temporary_tables import dropped, made_temporary
 
 TEMPLATES_MAX = 100_000
-"""So many templates are told apart."""
+"""The maximum number of templates."""
 
 TOO_MANY = f"statement of a template beyond the first {TEMPLATES_MAX}"
 
 CACHED_CHARACTERS_MAX = 1 << 25
-"""What is remembered by texts: beyond so many characters of them, all of it is forgotten."""
+"""The size of the cache of texts in characters; a full cache is cleared."""
 
 
 _ENDING = frozenset(
@@ -49,17 +49,17 @@ _ENDING = frozenset(
 
 @dataclass(eq=False)
 class Template:
-    """What statements of one shape do.
+    """The analysis of a shape.
 
     Attributes:
         text: the shape.
-        control: what it does to its transaction.
-        sql: for the parser; empty if it touches no row.
-        accesses: what it touches.
-        codes: of its accesses, numbers that no access of another template has.
+        control: its effect on the transaction.
+        sql: the statement for the parser; empty if it accesses no row.
+        accesses: its accesses.
+        codes: numbers of its accesses, unique among all templates.
         ends: whether it ends its transaction.
-        temporary: the temporary table that it makes.
-        dropped: the tables that it drops; None: all that are temporary.
+        temporary: the temporary table that it creates.
+        dropped: the tables that it drops; None: all temporary ones.
     """
 
     text: str
@@ -74,7 +74,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class CodedAccess:
-    """An access, and where it is from: the n-th of a template."""
+    """An access and its origin: the n-th of a template."""
 
     template: Template
     place: int
@@ -83,7 +83,7 @@ class CodedAccess:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A statement's template, and how to make its keys of its literals."""
+    """A statement's template, and how its keys are computed from its literals."""
 
     template: Template
     steps: tuple[Step, ...] = ()
@@ -92,7 +92,7 @@ class Planned:
     def steps_of(
         self, parts: Sequence[str], parameters: Sequence[str] | None, unsure: Unsure
     ) -> tuple[Step, ...]:
-        """The accesses whose conditions can be fulfilled; the arguments are those of `keys_of`."""
+        """Return the accesses whose conditions may hold; the arguments are those of `keys_of`."""
         if not any(step.is_tested for step in self.steps):
             return self.steps
         return tuple(
@@ -102,7 +102,7 @@ class Planned:
         )
 
     def reasons(self, made: Sequence[Step]) -> Iterator[str]:
-        """What is left out or guessed, where these of its accesses are made."""
+        """Yield the reasons of omissions and guesses if these of its accesses are made."""
         accesses = self.template.accesses
         none = len(self.steps) > len(made) == 0
         for reason in (*accesses.faults, *accesses.guesses):
@@ -112,13 +112,13 @@ class Planned:
 
 @dataclass
 class _Along:
-    """What texts do along one search path.
+    """The analysis of texts along one search path.
 
     Attributes:
-        names: what tables are called.
+        names: resolves names of tables.
         by_text: templates, by their texts.
-        plans: by the gaps of a text.
-        of_text: by whole texts: those that come again as they are, for they have no values.
+        plans: plans, by the gaps of a text.
+        of_text: results by whole text, for texts without values, which recur.
     """
 
     names: Names
@@ -132,8 +132,8 @@ class Templates:
     """All templates of a log.
 
     Attributes:
-        keys: of the tables.
-        search_path: what sessions of a role begin with is given by options: `--search-path`.
+        keys: the keys of the tables.
+        search_path: the settings of `--search-path` for initial search paths.
         coded: the accesses of all templates, by code.
     """
 
@@ -142,21 +142,21 @@ class Templates:
     coded: list[CodedAccess] = field(default_factory=list)
     _along: dict[SearchPath, _Along] = field(default_factory=dict)
     _templates: dict[tuple[str, Accesses], Template] = field(default_factory=dict)
-    """Of all search paths: where these make no difference, a template is one."""
+    """The templates of all search paths; a template is shared if the path makes no difference."""
     _guessing: list[tuple[Template, Names]] = field(default_factory=list)
     _cached_characters: int = 0
 
     def __post_init__(self) -> None:
-        """Read the search paths that are given."""
+        """Parse the given search paths."""
         self.paths = SearchPaths(self.search_path, self.keys.catalog)
 
     def statements(
         self, text: str, path: SearchPath = (PUBLIC,)
     ) -> tuple[list[str], tuple[Planned, ...]]:
-        """The statements of a text, which may be several between semicolons.
+        """Return the statements of a text, which semicolons may separate.
 
         Args:
-            text: of one or more statements.
+            text: one or more statements.
             path: the search path of the session.
 
         Returns:
@@ -181,7 +181,7 @@ class Templates:
         return parts, plans
 
     def _remember(self, text: str) -> None:
-        """Something is remembered by this text; when there is too much, all is forgotten."""
+        """Account for a cached text, and clear the cache if it is full."""
         self._cached_characters += len(text)
         if self._cached_characters > CACHED_CHARACTERS_MAX:
             self._forget()
@@ -213,7 +213,7 @@ class Templates:
         return Planned(known, tuple(_step(*coded, shape) for coded in accesses), path)
 
     def _read(self, query: Query, names: Names) -> Template:
-        """Find out what a template touches, and what is now known better of earlier ones."""
+        """Analyze a template, and update earlier ones with what is now known."""
         accesses = accesses_of(query.sql, self.keys, names)
         same = self._templates.get((query.text, accesses))
         if same is not None:
@@ -230,7 +230,7 @@ class Templates:
         return template
 
     def _guess_again(self, newest: Template, names: Names) -> None:
-        """Give the inserts into a table the key that others now turn out to ask by."""
+        """Give insertions into a table the key that later statements look up."""
         if newest.accesses.guessed:
             self._guessing.append((newest, names))
         for earlier, along in self._guessing:

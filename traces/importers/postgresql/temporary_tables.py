@@ -1,4 +1,4 @@
-"""Temporary tables: each session has its own, so that they are in nobody's way."""
+"""Temporary tables, which never conflict because each session has its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DISCARD = re.compile(r"discard (?:all|temp|temporary)")
 
 
 def made_temporary(text: str) -> str | None:
-    """The temporary table that a statement makes, by the text of its shape."""
+    """Return the temporary table that a statement creates, by the text of its shape."""
     if "temp" not in text:
         return None
     found = _CREATE.match(text) or _INTO.match(text)
@@ -22,7 +22,7 @@ def made_temporary(text: str) -> str | None:
 
 
 def dropped(text: str) -> frozenset[str] | None:
-    """The tables that a statement drops; None: all that are temporary."""
+    """Return the tables that a statement drops; None: all temporary ones."""
     if _DISCARD.fullmatch(text):
         return None
     found = _DROP.fullmatch(text)

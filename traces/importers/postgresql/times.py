@@ -1,4 +1,4 @@
-"""The time of a log entry, as PostgreSQL writes it: `2026-11-21 09:12:31.412 CET`."""
+"""Parses the time of a log entry as PostgreSQL writes it: `2026-11-21 09:12:31.412 CET`."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ _TIME = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-\d\d (?:[01]\d|2[0-3]):[0-5]\d:[0-5
 _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)?:?(\d\d)?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATE = timedelta(seconds=10)
-"""Entries of one log are not further from the order of time."""
+"""The maximum deviation of a log's entries from the order of time."""
 
 
 class UnknownZoneError(ValueError):
-    """An abbreviation that could mean several zones; the message says what to do."""
+    """An ambiguous abbreviation of a zone; the message says what to do."""
 
 
 class LogTimes:
-    """Reads times, quickly: entries of one second share their work.
+    """Parses times; entries of the same second share the work.
 
     Args:
-        zone: the server's `log_timezone`, for logs that are not in UTC: abbreviations such as
-            `IST` mean different zones in different places.
+        zone: the server's `log_timezone`, for logs that are not in UTC, because abbreviations such
+            as `IST` are ambiguous.
 
     Attributes:
-        is_guessed: whether the last time was one of two, which have one abbreviation.
+        is_guessed: whether the last time was one of two with the same abbreviation.
     """
 
     def __init__(self, zone: ZoneInfo | None = None) -> None:
@@ -38,15 +38,15 @@ class LogTimes:
         self.is_guessed = False
 
     def us(self, text: str) -> int:
-        """Microseconds since 1970 (UTC).
+        """Return microseconds since 1970 (UTC).
 
         Raises:
-            UnknownZoneError: the zone needs to be told.
-            ValueError: this is no time.
+            UnknownZoneError: the zone is ambiguous.
+            ValueError: the text is not a time.
         """
         if text[:19] != self._second or text[24:] != self._abbreviation:
             if not _TIME.fullmatch(text):
-                raise ValueError(f"{text!r} is no time of a log")
+                raise ValueError(f"{text!r} is not a time of a log")
             self._second_us = self._whole_second(text[:19], text[24:])
             self._second, self._abbreviation = text[:19], text[24:]
         return self._second_us + int(text[20:23]) * 1000
@@ -68,8 +68,8 @@ class LogTimes:
             return timezone(east if offset[1] == "+" else -east)
         if self._zone is None:
             raise UnknownZoneError(
-                f"times are in the zone '{abbreviation}', which means different zones in different "
-                "places: name the server's log_timezone, such as --timezone Europe/Berlin"
+                f"times are in the zone '{abbreviation}', which is ambiguous: give the server's "
+                "log_timezone, such as --timezone Europe/Berlin"
             )
         moments = [local.replace(tzinfo=self._zone, fold=fold) for fold in (0, 1)]
         offsets = [
@@ -78,14 +78,14 @@ class LogTimes:
             if moment.tzname() == abbreviation
         ]
         if offsets:
-            return timezone(self._told(local, offsets[0], offsets[-1]))
+            return timezone(self._resolved(local, offsets[0], offsets[-1]))
         raise UnknownZoneError(
             f"times are in the zone '{abbreviation}', which {self._zone} does not have at "
-            f"{local}: name the server's log_timezone with --timezone"
+            f"{local}: give the server's log_timezone with --timezone"
         )
 
-    def _told(self, local: datetime, first: timedelta, second: timedelta) -> timedelta:
-        """The offset of a time that may have two: the second once the log is further on."""
+    def _resolved(self, local: datetime, first: timedelta, second: timedelta) -> timedelta:
+        """Return the offset of an ambiguous time: the second if the log is already later."""
         shift = first - second
         if shift <= timedelta():
             return first

@@ -1,4 +1,4 @@
-"""Dates and times in the one form that all ways to write them have in common."""
+"""Normalizes the text of dates and times."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ MICROSECONDS = 6
 
 
 class ZonelessError(ValueError):
-    """A time without a zone, of a column that has one.
+    """A time without a zone, for a column with one.
 
     Attributes:
-        as_utc: what it is in UTC, if it is meant in UTC.
+        as_utc: the time as if it were in UTC.
     """
 
     def __init__(self, text: str, as_utc: str) -> None:
@@ -36,24 +36,24 @@ class ZonelessError(ValueError):
 
 
 def day(text: str) -> str:
-    """A value of a column of dates: `2026-11-26`.
+    """Normalize a date: `2026-11-26`.
 
     Raises:
-        ValueError: it is not written in the order year, month, day.
+        ValueError: the order is not year, month, day.
     """
     special = _special(text)
     return special.partition(" ")[0] if special else _date_of(_match(_DAY, text))
 
 
 def moment(text: str, digits: int = MICROSECONDS) -> str:
-    """A value of a column of times without a zone: `2026-11-26 09:00:00.5`.
+    """Normalize a timestamp without a zone: `2026-11-26 09:00:00.5`.
 
     Args:
-        text: as it is written; a zone is passed over, as PostgreSQL does.
-        digits: how many of the fraction are kept.
+        text: the timestamp; a zone is ignored, as PostgreSQL does.
+        digits: the number of digits of the fraction.
 
     Raises:
-        ValueError: it is not written in the order year, month, day.
+        ValueError: the order is not year, month, day.
     """
     special = _special(text)
     if special:
@@ -66,11 +66,11 @@ def moment(text: str, digits: int = MICROSECONDS) -> str:
 
 
 def instant(text: str, digits: int = MICROSECONDS) -> str:
-    """A value of a column of times with a zone, in UTC: `2026-11-26 09:00:00`.
+    """Normalize a timestamp with a zone to UTC: `2026-11-26 09:00:00`.
 
     Raises:
         ZonelessError: it has no zone.
-        ValueError: it is not written in the order year, month, day, or its zone is not known.
+        ValueError: the order is not year, month, day, or the zone is unknown.
     """
     special = _special(text)
     if special:
@@ -89,20 +89,20 @@ def instant(text: str, digits: int = MICROSECONDS) -> str:
 
 
 def clock(text: str, digits: int = MICROSECONDS) -> str:
-    """A value of a column of times of day: `09:00:00.5`.
+    """Normalize a time of day: `09:00:00.5`.
 
     Raises:
-        ValueError: it is none that begins with the hours.
+        ValueError: it does not start with the hours.
     """
     return _clock_of(_match(_TIME, text), digits)
 
 
 def clock_with_zone(text: str, digits: int = MICROSECONDS) -> str:
-    """A value of a column of times of day with a zone; two of unlike zones are never equal.
+    """Normalize a time of day with a zone; times of different zones are never equal.
 
     Raises:
         ZonelessError: it has no zone.
-        ValueError: it is none that begins with the hours, or its zone is not an offset.
+        ValueError: it does not start with the hours, or its zone is not an offset.
     """
     found = _match(_TIME, text)
     at = _clock_of(found, digits)
@@ -135,7 +135,7 @@ def _match(pattern: re.Pattern[str], text: str) -> re.Match[str]:
 def _date_of(found: re.Match[str]) -> str:
     year, month, number = (int(found[part]) for part in ("year", "month", "day"))
     if not (1 <= month <= 12 and 1 <= number <= 31 and year):
-        raise ValueError(f"{found[0]!r} is no date")
+        raise ValueError(f"{found[0]!r} is not a date")
     before = " BC" if found["era"] and found["era"].upper() == "BC" else ""
     return f"{year:04}-{month:02}-{number:02}{before}"
 
@@ -150,7 +150,7 @@ def _clock_of(found: re.Match[str], digits: int) -> str:
 
 
 def _local(found: re.Match[str], digits: int) -> tuple[datetime, int]:
-    """The time to the second, and its microseconds."""
+    """Return the time to the second, and its microseconds."""
     at = datetime(int(found["year"]), int(found["month"]), int(found["day"]))
     hour, minute, second = _hands(found)
     fraction = _fraction(found, digits)
@@ -160,11 +160,11 @@ def _local(found: re.Match[str], digits: int) -> tuple[datetime, int]:
 
 
 def _hands(found: re.Match[str]) -> tuple[int, int, int]:
-    """Hour of the day, minute and second."""
+    """Return hour, minute and second."""
     hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
     half = (found["half"] or "").upper()
     if hour > (12 if half else 24) or minute > 59 or second > 60:
-        raise ValueError(f"{found[0]!r} is no time")
+        raise ValueError(f"{found[0]!r} is not a time")
     if half == "AM" and hour == 12:
         hour = 0
     if half == "PM" and hour != 12:
@@ -173,13 +173,13 @@ def _hands(found: re.Match[str]) -> tuple[int, int, int]:
 
 
 def _in_utc(at: datetime, zone: tzinfo) -> datetime:
-    """A local time in UTC; one that a zone has twice or not at all is counted in winter time."""
-    # PostgreSQL takes the offset after a clock is set back, and before it is set forward.
+    """Convert a local time to UTC; ambiguous and skipped times count in winter time."""
+    # PostgreSQL uses the offset after a clock is set back, and before it is set forward.
     return max(at.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
 
 
 def _fraction(found: re.Match[str], digits: int) -> int:
-    """Microseconds, rounded to a number of digits of a second."""
+    """Return microseconds, rounded to a number of digits of a second."""
     written = (found["fraction"] or "0")[:18]
     unit = 10 ** (MICROSECONDS - digits)
     scaled = int(written.ljust(18, "0"))
@@ -205,8 +205,8 @@ def _zone(name: str) -> tzinfo:
         east = timedelta(hours=hours, minutes=minutes, seconds=seconds)
         return timezone(east if offset[1] == "+" else -east)
     if "/" not in name:
-        raise ValueError(f"{name} means different zones in different places")
+        raise ValueError(f"{name} is an ambiguous zone")
     try:
         return ZoneInfo(name)
     except (OSError, KeyError):
-        raise ValueError(f"{name} is no zone") from None
+        raise ValueError(f"{name} is not a zone") from None

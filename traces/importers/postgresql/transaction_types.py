@@ -1,4 +1,4 @@
-"""Transaction types: which accesses a transaction makes, in the order it first makes them."""
+"""Transaction types: the accesses of a transaction, in the order of their first occurrence."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from traces.manifest import Access as NamedAccess
 from traces.manifest import TransactionType
 
 TYPES_MAX = 10_000
-"""So many types of transactions are told apart."""
+"""The maximum number of transaction types."""
 
 ACCESSES_MAX = 1 << 15
-"""So many accesses a type has room for, in a trace's 16 bits."""
+"""The number of accesses of a type that a trace can number with its 16 bits."""
 
 _NAMED_MAX = 2
-"""So many accesses are named in the name of a type."""
+"""The maximum number of accesses in the name of a type."""
 
 _DIGITS = 6
-"""Of the digest of what a type does, in its name."""
+"""The length of the digest of a type's accesses in its name."""
 
 
 class TypeOf:
     """One transaction type.
 
     Attributes:
-        number: among the types, from 0.
-        name: for people, and the same for the same accesses in every log.
+        number: its number among the types, from 0.
+        name: its name, which is the same for the same accesses in each log.
         ids: the access id of each access, by the access's code.
     """
 
@@ -42,13 +42,12 @@ class TypeOf:
 class Types:
     """The types of a log's transactions.
 
-    A transaction's type is what it does: its templates' accesses in the order in which it first
-    makes each. A statement repeated, and a loop over several, make no other type.
+    A transaction's type is the sequence of its templates' accesses, each at its first occurrence.
+    Repetitions and loops make no difference.
 
     Args:
-        templates: of the log.
-        names: what to call types, by the names they are given otherwise. Types that are called
-            the same become one.
+        templates: the templates of the log.
+        names: new names of types, by default name. Types with the same new name become one.
     """
 
     def __init__(self, templates: Templates, names: Mapping[str, str] | None = None) -> None:
@@ -64,7 +63,7 @@ class Types:
         return list(self._by_name)
 
     def of(self, codes: Iterable[int]) -> TypeOf | None:
-        """The type of a transaction that makes these accesses; None beyond `TYPES_MAX` types."""
+        """Return the type of a transaction with these accesses; None beyond `TYPES_MAX` types."""
         signature = tuple(dict.fromkeys(codes))
         if signature in self._by_signature:
             return self._by_signature[signature]
@@ -73,7 +72,7 @@ class Types:
         return self._by_signature.setdefault(signature, self._new(signature))
 
     def described(self) -> tuple[TransactionType, ...]:
-        """The types as a manifest has them."""
+        """Return the types for a manifest."""
         return tuple(
             TransactionType(one.name, tuple(self._accesses(one))) for one in self._by_name.values()
         )
@@ -107,7 +106,7 @@ def _name(access: Access) -> str:
 
 
 def _readable(accesses: Iterable[Access]) -> str:
-    """The writes, or the reads where there is none."""
+    """Return the writes, or the reads if there are none."""
     made = list(accesses)
     writes = [access for access in made if access.kind not in ("read", "scan")]
     names = list(dict.fromkeys(_name(access) for access in writes or made))
@@ -122,6 +121,6 @@ def _digest(accesses: Iterable[CodedAccess]) -> str:
 
 
 def _schema(one: CodedAccess) -> str:
-    """The schema that the search path has led to, which the text does not name."""
+    """Return the schema of a name that the search path resolved."""
     schema, _ = split_name(one.access.table)
     return f"|{schema}" if schema and schema.lower() not in one.template.text.lower() else ""

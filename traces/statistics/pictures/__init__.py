@@ -1,1 +1,1 @@
-"""Pictures of a trace's statistics."""
+"""Pictures of the statistics of a trace."""

@@ -1,4 +1,4 @@
-"""The picture of a trace's hours: a calendar of requests, and one of conflict rates."""
+"""Draws a calendar of requests and one of conflict rates."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 NOTHING = "#d9d9d9"
 WEEKEND = "#222222"
 STRIP_BOTTOM, STRIP_HEIGHT = 1.012, 0.018
-"""Where weekends are marked, in heights of the map: above it."""
+"""Position of the marks of weekends above the map, in its heights."""
 INVALID_HEIGHT = 1.055
-"""Likewise, invalid days."""
+"""Position of the marks of invalid days above the map, in its heights."""
 PEAKS_MAX = 120
-"""Up to so many days, the mark of a peak hour can be made out."""
+"""The maximum number of days for which marks of peak hours are legible."""
 INVALID: dict[str, Any] = {"linestyle": "none", "marker": "v", "markersize": 5, "color": WARNING}
 BESIDE: dict[str, Any] = {"clip_on": False, "in_layout": False}
-"""Of marks outside of the map, in the room that its title leaves."""
+"""Properties of marks outside of the map, below its title."""
 PEAK: dict[str, Any] = {
     "linestyle": "none",
     "marker": "o",
@@ -47,7 +47,7 @@ PEAK: dict[str, Any] = {
 
 
 def draw_calendar(found: TraceStatistics) -> Figure:
-    """Draw a column a day and a row an hour, coloured by requests and by conflict rate."""
+    """Draw a column for each day and a row for each hour, colored by requests and conflict rate."""
     figure = new_figure(12, 8.5)
     upper, lower = figure.subplots(2, 1, sharex=True)
     days = found.days
@@ -61,7 +61,7 @@ def draw_calendar(found: TraceStatistics) -> Figure:
             for day in days
         ]
     )
-    _draw_map(upper, requests, "viridis", count_text, "requests an hour")
+    _draw_map(upper, requests, "viridis", count_text, "requests per hour")
     _draw_map(lower, rates, "magma", percent_text, "conflict rate")
     for axes in (upper, lower):
         _mark_weekends(axes, days)
@@ -70,7 +70,7 @@ def draw_calendar(found: TraceStatistics) -> Figure:
     _mark_invalid(upper, days)
     upper.set_title("Requests", loc="left", fontsize=11, pad=20)
     lower.set_title(
-        "Conflict rate: the share of requests that meet another user's on a row in the same "
+        "Conflict rate: the share of requests that access a row of another user's in the same "
         f"{found.window_minutes} minutes",
         loc="left",
         fontsize=11,

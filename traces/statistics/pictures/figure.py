@@ -1,4 +1,4 @@
-"""What the pictures share: a figure, its file, and an axis of days."""
+"""Common parts of the pictures: figures, files and axes of days."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ ENDINGS = (".png", ".svg", ".pdf")
 INK, MUTED, WARNING = "#1f4e79", "#9bb3c9", "#b3261e"
 SATURDAY = 5
 EVERY_DAY_MAX = 10
-"""Up to so many days, each has its date; from there on, each Monday."""
+"""The maximum number of days that are labeled each; more are labeled by week."""
 EVERY_WEEK_MAX = 70
-"""Up to so many days, each Monday has its date; from there on, each month has its name."""
+"""The maximum number of days that are labeled by week; more are labeled by month."""
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches. The object interface needs no display."""
-    # Takes a second to import: only where it is used.
+    """Create an empty figure, in inches. The object interface needs no display."""
+    # The import takes a second, so it is done only here.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -36,10 +36,10 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def write_figure(figure: Figure, path: Path) -> None:
-    """Draw a figure into a file, whole or not at all; the file's ending gives the format.
+    """Write a figure to a file atomically; the file's ending determines the format.
 
     Raises:
-        TraceError: it can't be written.
+        TraceError: the file can't be written.
     """
     try:
         with replaced_atomically(path) as beside, names_as_they_are(figure):
@@ -49,7 +49,7 @@ def write_figure(figure: Figure, path: Path) -> None:
 
 
 def mark_synthetic(figure: Figure) -> None:
-    """Say in the picture that the trace was made up: pictures travel without their text."""
+    """Mark the picture as synthetic, because pictures are shared without their text."""
     figure.text(
         0.995,
         0.99,
@@ -63,7 +63,7 @@ def mark_synthetic(figure: Figure) -> None:
 
 
 def label_days(axes: Axes, days: Sequence[date]) -> None:
-    """Label an x axis whose positions are days by number: by day, by week or by month."""
+    """Label an axis of day numbers by day, by week or by month."""
     if len(days) <= EVERY_DAY_MAX:
         labelled = list(range(len(days)))
         texts = [f"{day:%a}\n{day.day} {day:%b}" for day in days]
@@ -82,10 +82,10 @@ def label_days(axes: Axes, days: Sequence[date]) -> None:
 
 
 def percent_text(share: float, position: float | None = None) -> str:
-    """A share as an axis shows it, in the form that matplotlib calls."""
+    """Return the label of a share, as a tick formatter of matplotlib."""
     return f"{100 * share:.3g}%"
 
 
 def count_text(count: float, position: float | None = None) -> str:
-    """A count, likewise."""
+    """Return the label of a count, as a tick formatter of matplotlib."""
     return f"{count:,.0f}"

@@ -1,4 +1,4 @@
-"""The picture of the predictions: figure 11 of Wang et al., OSDI 2021, and the retrainings."""
+"""Draws the predictions: figure 11 of Wang et al., OSDI 2021, and the retrainings."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEADROOM = 1.15
-"""Where an axis ends, above the greatest finite value; an infinite error is drawn to there."""
+"""The end of an axis above the largest finite value; infinite errors are drawn there."""
 
 
 def draw_forecast(
     found: TraceStatistics, predictions: Sequence[Prediction], threshold: float
 ) -> Figure:
-    """Draw the peak hours' conflict rate and what was trained for, each day's error, and their CDF.
+    """Draw the peak hours' conflict rates and the trained rates, each day's error, and their CDF.
 
     Args:
-        found: the trace's.
-        predictions: at least one.
-        threshold: that led to the retrainings.
+        found: the statistics of the trace.
+        predictions: at least one prediction.
+        threshold: the threshold of the retrainings.
     """
     figure = new_figure(12, 7.5)
     grid = figure.add_gridspec(2, 3)
@@ -54,7 +54,7 @@ def draw_forecast(
         axes.grid(alpha=0.2)
         axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(
-        f"{found.name}: tomorrow's peak hour predicted to be like today's, {len(predictions)} days",
+        f"{found.name}: peak hours predicted from the day before, {len(predictions)} days",
         x=0.01,
         ha="left",
         fontsize=13,
@@ -102,7 +102,7 @@ def _draw_rates(
     axes.yaxis.set_major_formatter(FuncFormatter(percent_text))
     axes.set_ylabel("conflict rate")
     axes.set_title(
-        f"Retrained when the prediction is {percent_text(threshold)} off what was trained for",
+        f"Retrained if the prediction differs by {percent_text(threshold)} from the trained rate",
         loc="left",
         fontsize=11,
     )
@@ -149,7 +149,7 @@ def _draw_distribution(axes: Axes, errors: Sequence[float]) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(percent_text))
     axes.yaxis.set_major_formatter(FuncFormatter(percent_text))
     axes.set_xlabel("error of the prediction")
-    axes.set_ylabel("days with no larger error")
+    axes.set_ylabel("share of days with at most this error")
     axes.set_title(f"(b) CDF: median {median(errors):.1%}", loc="left", fontsize=11)
 
 

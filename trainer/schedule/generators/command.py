@@ -1,4 +1,4 @@
-"""`heddle schedule generate`: a workload as a benchmark draws it."""
+"""`heddle lab generate`: a workload as a benchmark draws it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from trainer.schedule.options import with_seed
 EXAMPLES = """
 \b
 Examples:
-  heddle schedule generate tpcc --output workload.json
-  heddle schedule generate ycsb theta=0.99 records=1000 --transactions 2000 --output hot.json
+  heddle lab generate tpcc --output workload.json
+  heddle lab generate ycsb theta=0.99 records=1000 --transactions 2000 --output hot.json
 """
 
 

@@ -62,7 +62,7 @@ def test_a_definition_that_can_not_be_read_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"SELECT 1;", "defines no table; write it with pg_dump --schema-only"),
+        (b"SELECT 1;", "defines no table; create it with pg_dump --schema-only"),
         (b"", "defines no table"),
         (b"\xff\xfa", "is not UTF-8 text"),
         (None, "can't be read: No such file"),

@@ -227,7 +227,7 @@ def test_options_that_are_wrong(
     [
         ("[]", "must be an object such as"),
         ("{", "is not JSON"),
-        ('{"a": 5}', "a: must be a name, is 5"),
+        ('{"a": 5}', "a: must be a name, not 5"),
     ],
 )
 def test_names_that_are_wrong(log: Path, tmp_path: Path, names: str, message: str) -> None:

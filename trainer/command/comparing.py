@@ -1,0 +1,59 @@
+"""What the commands that compare policies share: lists of names, the reference, the schedule."""
+
+from __future__ import annotations
+
+from envs import Evaluator, UnknownPolicyError, subject_of, untuned
+from envs.engine_interface import load_engine
+from policies import Signature
+from trainer.command.errors import UsageError
+from trainer.command.typed_values import list_text
+from trainer.config import ScheduleConfig
+
+
+def as_list(override: str, listed: str = "policy") -> str:
+    """Write `policy=a,b` as a list for Hydra: several policies of one run instead of a sweep.
+
+    Args:
+        override: as typed.
+        listed: the key whose value is a list; another override is returned unchanged.
+    """
+    key, equals, value = override.partition("=")
+    if key != listed or not equals:
+        return override
+    return f"{listed}={list_text(value)}"
+
+
+def refuse_unknown_reference(name: str, evaluator: Evaluator) -> None:
+    """Check that the setting `reference` names a policy.
+
+    Raises:
+        UsageError: there is no such policy.
+    """
+    try:
+        subject_of(name, evaluator.signature, untuned)
+    except UnknownPolicyError as error:
+        known = str(error).splitlines()[-1]
+        raise UsageError(f"reference={name}: no such policy\n{known}") from error
+
+
+def schedule_options(config: ScheduleConfig, signature: Signature) -> dict[str, str]:
+    """The settings `schedule.*` as the engine takes them.
+
+    Args:
+        config: the settings.
+        signature: the workload's.
+
+    Raises:
+        UsageError: there is no such policy or type, or a value is out of range.
+    """
+    if unknown := [name for name in config.unscheduled if name not in signature.type_names]:
+        raise UsageError(
+            f"schedule.unscheduled=[{','.join(unknown)}]: {signature.workload} has the types "
+            f"{', '.join(signature.type_names)}"
+        )
+    options = config.options()
+    try:
+        load_engine().check_schedule(options, signature.to_dict())
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return options
