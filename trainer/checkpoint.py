@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from envs.tuned_backoff import TunedBackoff
-from policies.errors import refuse_special, regular_text, why_not_written
+from policies.errors import refuse_special, regular_text, write_failure_reason
 
 SCHEMA_VERSION = 5
 OLD_SCHEMA_VERSION = 4
@@ -263,7 +263,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        raise WritingError(f"{path}: can't be written: {why_not_written(error)}") from error
+        raise WritingError(f"{path}: can't be written: {write_failure_reason(error)}") from error
 
 
 def remove_unfinished(folder: Path) -> None:

@@ -25,9 +25,9 @@ from envs import machine_words
 from envs.result import Machine
 from policies import PolicyDocument, PolicyFileError, Signature, digest, from_json, to_json
 from policies.format import read_text
-from policies.homes import homes
 from policies.policy_digest import policy_digest
 from policies.sources import add_source
+from policies.training_places import training_places
 from trainer.mlflow_store import MlflowStore, reason_of, sqlite_file
 
 SCHEME = "registry"
@@ -119,7 +119,7 @@ def tags_of(document: PolicyDocument) -> dict[str, str]:
         POLICY: policy_digest(document),
         SIGNATURE: signature_digest(document.signature),
     }
-    places = homes(known)
+    places = training_places(known)
     if all(place.workload for place in places):
         tags["heddle.workload"] = " | ".join(
             " ".join(

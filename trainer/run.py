@@ -41,9 +41,9 @@ from policies import (
     save,
     to_json,
 )
-from policies.homes import SCENARIOS_KEY
 from policies.policy_digest import policy_digest
 from policies.schedule import PARAMETERS, POLICY
+from policies.training_places import SCENARIOS_KEY
 from trainer.budget import Pacing
 from trainer.champion import choose_champion, stages
 from trainer.checkpoint import Checkpoint, GenerationRecord, Incumbent, WritingError, best_curve
@@ -845,7 +845,7 @@ def _base(space: Space, name: str | None) -> list[Candidate]:
     vector = list(space.base)
     for cell in space.encoding.schedule_cells[:1]:
         vector[cell] = space.encoding.cells[cell].default
-    plain = space.fit(space.encoding.settled(vector))
+    plain = space.fit(space.encoding.canonical(vector))
     found = {space.base: name}
     found.setdefault(plain, f"{name}{UNSCHEDULED}")
     return [Candidate(one, origin) for one, origin in found.items()]

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from policies.errors import regular_text, why_not_written
+from policies.errors import regular_text, write_failure_reason
 from trainer.checkpoint import FILE_NAME, CheckpointError, write_atomically
 from trainer.renamed import present_overrides, with_present_names
 from trainer.search import SEARCHES
@@ -246,7 +246,7 @@ def _none_can_be_made(runs_dir: Path, error: OSError, key: str = "runs_dir") -> 
             f"{key}={runs_dir}: there is a file in the place of a folder; name a folder"
         )
     return RunFolderError(
-        f"{key}={runs_dir}: no folder can be made there: {why_not_written(error)}"
+        f"{key}={runs_dir}: no folder can be made there: {write_failure_reason(error)}"
     )
 
 

@@ -97,4 +97,4 @@ class Dummy:
         cells = self._random.sample(self._space.open, self._random.randint(1, most))
         changed = self._space.redraw(self._best.candidate.vector, cells, self._random)
         # Cells without effect get one value, so that equal policies are equal tables.
-        return Candidate(self._space.encoding.settled(changed), "step")
+        return Candidate(self._space.encoding.canonical(changed), "step")

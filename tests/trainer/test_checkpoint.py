@@ -134,7 +134,7 @@ def test_a_failed_write_leaves_the_old_file(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("trainer.checkpoint.os.fsync", full)
-    with pytest.raises(WritingError, match=r"file: can.t be written: No space left.*; make room"):
+    with pytest.raises(WritingError, match=r"file: can.t be written: No space left.*; free"):
         write_atomically(path, "new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]

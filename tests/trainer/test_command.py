@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from omegaconf import OmegaConf
 
 from envs import machine_words
-from envs.host import here
+from envs.host import local_machine
 from policies import ACTION_GROUPS, Signature, build_seed, save
 from policies.schedule import PARAMETERS
 from trainer.checkpoint import Checkpoint
@@ -368,8 +368,8 @@ def test_train_on_virtual_cores_leaves_a_comparison_of_each_machine() -> None:
     assert done.exit_code == 0, done.output
     folder, shown = only_run(), []
     for name, machine, words in (
-        ("comparison", here("virtual", 4), "4 virtual cores"),
-        ("validation", here("threads", 3), machine_words(here("threads", 3))),
+        ("comparison", local_machine("virtual", 4), "4 virtual cores"),
+        ("validation", local_machine("threads", 3), machine_words(local_machine("threads", 3))),
     ):
         results = json.loads((folder / f"{name}.json").read_text())["results"]
         assert results[-1]["policy"] == "learned"

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from omegaconf import OmegaConf
 
 from envs import Comparison, machine_words
-from envs.host import here
+from envs.host import local_machine
 from policies import build_seed, load, save
 from tests.trainer import fake_engine as stand_in
 from tests.trainer.fake_run import settings, train, virtual_settings
@@ -146,7 +146,7 @@ def test_the_seed_beside_it_can_be_chosen(folder: RunFolder) -> None:
 def test_both_machines_are_shown_and_named(fake_engine: ModuleType, tmp_path: Path) -> None:
     text = page_of(saved_run(tmp_path / "runs" / "one", virtual_settings(2)))
     assert "Against the baselines, on 4 virtual cores" in text
-    real = machine_words(here("threads", 3))
+    real = machine_words(local_machine("threads", 3))
     assert f"Against the baselines, on {real}" in text
     assert f"measured on {real}" in text
 
@@ -196,7 +196,7 @@ def test_a_learned_schedule_is_told(folder: RunFolder) -> None:
     text = page_of(folder)
     assert "<dt>Schedule</dt><dd>smf, window 16</dd>" in text
     told = text.partition("What it does otherwise, in words")[2]
-    assert "Transactions start as their schedule has it (smf, window 16); in OCC as they" in told
+    assert "Transactions start in the order of their schedule (smf, window 16); in OCC" in told
     assert "2 cells do otherwise than in OCC" in text
 
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from envs.transfer import Place
 from envs.trial import Trial
 from policies import load
-from policies.homes import homes
+from policies.training_places import training_places
 from tests.trainer.fake_run import of_warehouses, train, virtual_settings
 from tests.trainer.fake_signatures import SIGNATURES
 from tests.trainer.fake_trials import FakeTrialPool
@@ -200,9 +200,9 @@ def test_the_policy_says_what_it_was_trained_for(opposed: ModuleType, tmp_path: 
         assert scenario["scores"] == _rounded(one.comparison.scores("learned"))
     assert known["scores"] == _rounded(outcome.scores)
     assert outcome.scores["silo_tuned"] == pytest.approx(min(score(outcome)))
-    for workload in (home.workload for home in homes(known)):
+    for workload in (home.workload for home in training_places(known)):
         place = Place("", workload, machine, 4)
-        assert place.is_home_of(outcome.closings[0].comparison.rows[0].subject) is False
+        assert place.is_training_place(outcome.closings[0].comparison.rows[0].subject) is False
         assert _is_home(place, document)
     assert not _is_home(Place("", {"name": "tpcc", "warehouses": "2"}, machine, 4), document)
     tags = tags_of(document)
@@ -215,7 +215,7 @@ def _is_home(place: Place, document: Any) -> bool:
     from envs import of_policy
     from policies import to_json
 
-    return place.is_home_of(of_policy("learned", to_json(document)))
+    return place.is_training_place(of_policy("learned", to_json(document)))
 
 
 def _rounded(scores: dict[str, float]) -> dict[str, float]:

@@ -17,7 +17,7 @@ from rich import box
 from rich.table import Table
 
 from envs import machine_words
-from envs.host import here, this_host
+from envs.host import local_machine, this_host
 from envs.shrink import shrink
 from envs.trial import Trial, Verdict
 from envs.trial_plan import (
@@ -369,7 +369,7 @@ def _keep(trial: Trial, verdict: Verdict, folder: Path, pool: TrialPool, form: s
     finally:
         if not err:
             _tell(verdict.findings)
-    words = machine_words(here(trial.machine["kind"], trial.cores))
+    words = machine_words(local_machine(trial.machine["kind"], trial.cores))
     click.echo(f"trial: {kept} ({trial.subject.name}, {words})", err=err)
     if (folder / HISTORY_FILE).exists():
         click.echo(f"history: {folder / HISTORY_FILE}", err=err)
@@ -387,7 +387,7 @@ def _counts(transactions: int, aborted: int, trials: int) -> str:
 
 
 def _table(tally: Tally, plan: TrialPlan) -> Table:
-    where = machine_words(here(plan.machine["kind"], plan.cores))
+    where = machine_words(local_machine(plan.machine["kind"], plan.cores))
     options = plan.workload.items()
     fixed = ", ".join(f"{key} {value}" for key, value in options if f"workload.{key}" in plan.fixed)
     workload = f"{plan.workload['name']}{f' ({fixed})' if fixed else ''}"

@@ -22,7 +22,7 @@ from envs import (
     subject_of,
     untuned,
 )
-from envs.host import here, this_host, usable_cores
+from envs.host import local_machine, this_host, usable_cores
 from policies import to_json
 from trainer.checkpoint import write_atomically
 from trainer.command.comparing import as_list
@@ -228,7 +228,7 @@ def _best_of(method: str, case: CaseStanding, runs: Sequence[Entrant]) -> Iterat
 
 def _machine(entrants: Sequence[Entrant], case: str) -> str:
     machine = next(entrant.config.machine for entrant in entrants if entrant.case == case)
-    return machine_words(here(machine.kind, machine.cores or usable_cores()))
+    return machine_words(local_machine(machine.kind, machine.cores or usable_cores()))
 
 
 def _write(

@@ -17,7 +17,7 @@ from envs.host import this_host
 from envs.workload import TRACED
 from policies import PolicyDocument, PolicyFileError, load, save, shipped
 from policies.command import HELP
-from policies.errors import why_not_written
+from policies.errors import write_failure_reason
 from policies.policy_digest import policy_digest
 from policies.shipped import library_names, library_path
 from traces.result_file import JSON, OUTPUT, file_text, named_output, print_json, with_format
@@ -457,7 +457,9 @@ def _target(trained: _Trained, name: str | None, folder: Path, replace: bool) ->
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"--folder {folder}: can't be made: {why_not_written(error)}") from error
+        raise UsageError(
+            f"--folder {folder}: can't be made: {write_failure_reason(error)}"
+        ) from error
     target = folder / f"{name}.json"
     if target.exists() and not replace:
         raise UsageError(f"{target}: is there already; --replace replaces it, --name names another")

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from policies.errors import why_not_written
+from policies.errors import write_failure_reason
 from trainer.checkpoint import WritingError, write_atomically
 from trainer.nightly.errors import StateError
 from trainer.nightly.nights import log
@@ -96,7 +96,7 @@ def _end(state: StateFolder, step: Rollback) -> bool:
         state.rollback.unlink()
     except OSError as error:
         raise WritingError(
-            f"{state.rollback}: can't be removed: {why_not_written(error)}"
+            f"{state.rollback}: can't be removed: {write_failure_reason(error)}"
         ) from None
     return here
 

@@ -13,7 +13,7 @@ import yaml
 from envs import Comparison, machine_words
 from envs.result import Machine
 from policies import PolicyDocument, load
-from policies.errors import why_not_written
+from policies.errors import write_failure_reason
 from trainer.checkpoint import Checkpoint, OtherVersionError
 from trainer.config import VerdictConfig
 from trainer.evaluation.objective import OBJECTIVES
@@ -310,7 +310,7 @@ def _text(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise SavedRunError(f"{path}: can't be read: {why_not_written(error)}") from error
+        raise SavedRunError(f"{path}: can't be read: {write_failure_reason(error)}") from error
     except UnicodeDecodeError as error:
         raise _damaged(path, error) from error
 

@@ -88,7 +88,7 @@ class Evolution:
         _check(config)
         self._config = config
         self._random = Random(seed)
-        self._settled = space.encoding.settled
+        self._settled = space.encoding.canonical
         self._start = fitted(start, space)
         self._population: list[Individual] = []
         self._seen: set[str] = set()

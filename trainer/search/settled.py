@@ -66,4 +66,4 @@ class Settled:
         self._search.load_state_dict(state)
 
     def _settled(self, candidate: Candidate) -> Candidate:
-        return Candidate(self._encoding.settled(candidate.vector), candidate.origin)
+        return Candidate(self._encoding.canonical(candidate.vector), candidate.origin)

@@ -73,7 +73,7 @@ def _nearest(us: float) -> int:
 
 def fitted(start: Sequence[Candidate], space: Space) -> list[Candidate]:
     """A warm start as a space allows it (`Space.fit`), in order, each policy once."""
-    settled = space.encoding.settled
+    settled = space.encoding.canonical
     return _different([Candidate(settled(space.fit(one.vector)), one.origin) for one in start])
 
 
