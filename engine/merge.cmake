@@ -1,5 +1,5 @@
-# Writes the test files SOURCES into one, OUTPUT. What each keeps to itself, in an unnamed namespace,
-# gets a namespace of its own, as two files may give one name to different things.
+# Writes the files SOURCES into one, OUTPUT. The unnamed namespace of each gets a name, because two files
+# may give one name to different things.
 set(merged "")
 foreach(source IN LISTS SOURCES)
   file(READ "${source}" text)
