@@ -158,7 +158,11 @@ def test_predict_as_json(shop: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("command", "ending"),
-    [("stats", ".png"), ("predict", ".svg"), pytest.param("predict", ".pdf", marks=pytest.mark.full)],
+    [
+        ("stats", ".png"),
+        ("predict", ".svg"),
+        pytest.param("predict", ".pdf", marks=pytest.mark.full),
+    ],
 )
 def test_pictures(command: str, ending: str, shop: Path, tmp_path: Path) -> None:
     picture = tmp_path / f"picture{ending}"

@@ -1,5 +1,5 @@
-# Writes the files SOURCES into one, OUTPUT. The unnamed namespace of each gets a name, because two files
-# may give one name to different things.
+# Writes the test files SOURCES into one, OUTPUT. The unnamed namespace of each gets a name, because
+# two files may give one name to different things.
 set(merged "")
 foreach(source IN LISTS SOURCES)
   file(READ "${source}" text)
