@@ -185,7 +185,12 @@ def test_predict_as_json(shop: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "ending"), [([], ".png"), (["--predict"], ".svg"), (["--predict"], ".pdf")]
+    ("options", "ending"),
+    [
+        ([], ".png"),
+        (["--predict"], ".svg"),
+        pytest.param(["--predict"], ".pdf", marks=pytest.mark.full),
+    ],
 )
 def test_pictures(options: list[str], ending: str, shop: Path, tmp_path: Path) -> None:
     picture = tmp_path / f"picture{ending}"
