@@ -99,6 +99,10 @@ test-thread: $(VENV)/.ready ## Run the engine's tests under the thread sanitizer
 	@cmake --build build/thread$(FULL)
 	@$(FIXED_ADDRESSES) $(CTEST) --test-dir build/thread$(FULL)
 
+# Half of the tests' time passes while they wait for a process or a clock: three of them at a time
+# keep two cores busy.
+WORKERS ?= $(shell echo $$(( ($(JOBS) * 3 + 1) / 2 )))
+
 # Tests start Python many times over. Each time it would compile all libraries anew where an installer
 # left that out and the environment forbids to keep what was compiled, as containers' often do.
 test-python: export PYTHONDONTWRITEBYTECODE :=
@@ -106,7 +110,7 @@ test-python: export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 test-python: $(VENV)/.ready-test ## Python tests (ARGS="-k name")
 	@echo "== $@"
 	@python -c "import engine" # rebuilds what has changed, outside any test's time-out
-	@pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder \
+	@pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	  $(if $(FULL),-m "full or not full") $(ARGS)
 
 soak: $(VENV)/.ready-test ## Run the hours-long checks: consistency, bounded memory (ARGS="--seconds 10")

@@ -120,9 +120,9 @@ def _policy_numbers() -> str:
         for one in engine_specs("schedule")
         if one.default is not None and not isinstance(one.default, list)
     }
-    return f'''"""Numbers of the engine's that policies are made of.
+    return f'''"""The values and defaults of policies that the engine declares.
 
-`python -m configs.generate` writes this file: the engine declares them.
+`python -m configs.generate` writes this file.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ SCHEDULE_DEFAULTS: Mapping[str, str | int | float] = MappingProxyType(
 {_entries(defaults)}
     }}
 )
-"""What the engine takes where a schedule leaves a field out."""
+"""The engine's defaults of the fields of a schedule."""
 '''
 
 

@@ -1,6 +1,7 @@
-"""The engine as an environment: measure subjects, compare them, and step through tables.
+"""Measure protocols and policy tables on the engine, and compare them.
 
-`PolicyEnv` is also registered with Gymnasium as `heddle/Policy-v0`, its vectorised form with it.
+Importing the package registers `PolicyEnv` and `VectorPolicyEnv` with Gymnasium as
+`heddle/Policy-v0`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`silo_tuned`: find the backoff that suits Silo best on this workload and machine."""
+"""Find Silo's best backoff on a workload and machine (`silo_tuned`)."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from envs.tuned_backoff import TunedBackoff
 from policies import INITIAL_US
 
 EXPONENTIAL = Subject("silo", "silo")
-"""Silo under its own backoff: what the best constant has to beat."""
+"""Silo under its own exponential backoff, which the best constant is compared with."""
 
 SHARE_WAITED = 0.25
-"""A constant is no longer than this share of a run: in a longer wait hardly anything happens."""
+"""The longest constant tried, as a share of a run. Hardly anything commits under a longer one."""
 
 
 @dataclass(frozen=True)
 class BackoffSweep:
-    """The outcome of a sweep.
+    """The result of a backoff sweep.
 
     Attributes:
-        best: the backoff that won.
-        gain: throughput under the best constant ÷ under exponential backoff; infinite if nothing
-            was committed under the latter.
-        throughput: median throughput by constant, in µs, of those that were tried.
-        at_end: whether the best constant is the longest that can be tried, and a longer one may
-            be better still.
+        best: the best backoff.
+        gain: throughput under the best constant divided by that under exponential backoff;
+            infinite if nothing commits under exponential backoff.
+        throughput: median throughput in commits per second, by constant in µs.
+        at_end: whether the best constant is the longest one tried, so that a longer one may be
+            better.
     """
 
     best: TunedBackoff
@@ -40,30 +40,30 @@ class BackoffSweep:
 
     @property
     def words(self) -> str:
-        """What won, and where the optimum lies."""
+        """The best backoff, its gain and the range of constants tried, as one sentence."""
         found = f"{self.best.words} suits Silo best here"
         constant = f"a constant {self.best.constant_us:g} µs" if self.best.exponential else "it"
         tried = f"{min(self.throughput):g} to {max(self.throughput):g} µs were tried"
         if self.at_end:
-            tried += ", and the longest is the best of them: longer runs may show a better one"
+            tried += "; the longest is the best of them, so longer runs may find a better one"
         times = f"is {self.gain:.3f} × exponential backoff"
         if math.isinf(self.gain):
-            times = "commits, and exponential backoff does not"
+            times = "commits, exponential backoff does not"
         return f"{found}; {constant} {times} ({tried})"
 
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """How much a sweep measures.
+    """The measurements of a backoff sweep.
 
     Attributes:
-        seconds: length of a slice.
-        warmup: unmeasured seconds before each.
-        rounds: slices of every constant in the coarse pass.
-        finalists: how many of the best are repeated.
-        final_rounds: further runs of each of those.
-        final_slices: how many slices long each of these is.
-        levels_us: the constants to try, µs.
+        seconds: length of a slice in seconds.
+        warmup: unmeasured seconds before each slice.
+        rounds: slices of each constant in the coarse pass.
+        finalists: number of best constants that are measured again.
+        final_rounds: further runs of each finalist.
+        final_slices: length of such a run in slices.
+        levels_us: constants to try, in µs.
     """
 
     seconds: float = 0.1
@@ -76,38 +76,43 @@ class SweepPlan:
 
     @property
     def runs(self) -> int:
-        """Of all backoffs together, if the best is not at an end of the constants to try."""
+        """Number of runs, if the best constant is neither the shortest nor the longest."""
         finalists = min(self.finalists, len(self.levels_us))
         return len(self.levels_us) * self.rounds + (finalists + 2) * self.final_rounds
 
     @property
     def longest_us(self) -> float:
-        """The longest constant that its runs can measure, µs."""
+        """The longest constant that the final runs can measure, in µs."""
         return SHARE_WAITED * self.seconds * self.final_slices * 1e6
 
 
 def sweep_backoff(
     run_round: RunRound, plan: SweepPlan, seed: int, on_run: Callable[[], None] = lambda: None
 ) -> BackoffSweep:
-    """Measure Silo under each constant, in turns, then the best few beside exponential backoff.
+    """Find the best backoff for Silo among constants and exponential backoff.
 
-    Every round runs all constants on common inputs in a new order, so that drift of the machine
-    falls on all of them alike; at first a constant's worth is the median over rounds of its
-    throughput relative to the round's mean.
+    The coarse pass runs every constant once per round, on the same inputs and in a new order, so
+    that drift of the machine affects all of them equally. It ranks the constants by the median of
+    their throughput relative to the mean of the round.
 
-    Of the finalists that is best which commits most over all of its final rounds. A median would
-    be wrong there: under a constant that is a little too short, Silo is quick until the aborted
-    attempts get the better of it, and from then on it stays slow. A run may be over before that
-    comes, so the final ones are longer, and those in which it came count like any other.
+    The final pass repeats the best constants and takes the one with the most commits over all its
+    runs. It uses longer runs and no median because of constants that are slightly too short: under
+    these Silo is fast until its aborts cascade, and stays slow afterwards.
 
-    Where the best constant is the shortest or the longest, the sweep extends beyond it, as long as
-    that is better: to no wait at all, or to twice as long a one.
+    If the best constant is the shortest or the longest, the sweep also tries no wait, or twice the
+    constant, as long as that is better.
 
     Args:
         run_round: measures the backoffs of a round.
-        plan: how much to measure.
-        seed: of the inputs and of the order.
+        plan: the measurements to make.
+        seed: seed of the inputs and of the order.
         on_run: called after every run.
+
+    Returns:
+        The best backoff, and the throughput of every constant tried.
+
+    Raises:
+        MeasuringError: a run failed.
     """
     sweep = _Sweep(run_round, plan, seed, on_run)
     best = sweep.best_of(sweep.finalists())
@@ -126,17 +131,14 @@ def sweep_backoff(
 
 
 def _beyond(best: float, tried: Iterable[float]) -> float | None:
-    """What is tried next after a constant at an end; None if it is at none."""
+    """Return the constant to try beyond the shortest or the longest one, else None."""
     if best == min(tried) and best > 0:
         return 0.0
     return 2 * best if best == max(tried) else None
 
 
 class _Sweep:
-    """What was measured, by constant.
-
-    Args: as of `sweep_backoff`.
-    """
+    """Measures Silo under constants and keeps the throughput of each; see `sweep_backoff`."""
 
     def __init__(
         self, run_round: RunRound, plan: SweepPlan, seed: int, on_run: Callable[[], None]
@@ -150,7 +152,7 @@ class _Sweep:
         self._rounds = 0
 
     def finalists(self) -> list[float]:
-        """The constants that are best in short runs."""
+        """Return the constants that are best in short runs."""
         levels = self._plan.levels_us
         subjects = [static_silo(level) for level in levels]
         relative: list[list[float]] = [[] for _ in levels]
@@ -163,17 +165,17 @@ class _Sweep:
         return [levels[at] for at in ranked[: self._plan.finalists]]
 
     def best_of(self, levels: Sequence[float]) -> float:
-        """The constant of a few that commits most in long runs; of equals the first."""
+        """Return the constant with the most commits in long runs, the first of equal ones."""
         totals = self._totals([static_silo(level) for level in levels])
         return levels[max(range(len(levels)), key=lambda at: totals[at])]
 
     def over_exponential(self, level: float) -> float:
-        """What Silo commits in long runs under a constant ÷ under exponential backoff."""
+        """Return Silo's commits under a constant divided by those under exponential backoff."""
         constant, exponential = self._totals([static_silo(level), EXPONENTIAL])
         return constant / exponential if exponential else math.inf
 
     def _totals(self, subjects: Sequence[Subject]) -> list[float]:
-        """What each commits over its long runs, commits a second, summed."""
+        """Return each subject's throughput in commits per second, summed over its long runs."""
         plan, totals = self._plan, [0.0] * len(subjects)
         for _ in range(plan.final_rounds):
             for at, value in self._round(subjects, plan.final_slices).items():
@@ -181,7 +183,7 @@ class _Sweep:
         return totals
 
     def _round(self, subjects: Sequence[Subject], slices: int) -> dict[int, float]:
-        """A run of each, on inputs that no round before had; by position, commits a second."""
+        """Run each subject once on new inputs; return commits per second by position."""
         plan, measured = self._plan, {}
         shuffled = self._order.sample(range(len(subjects)), len(subjects))
         for index, outcome in self._run_round(

@@ -1,4 +1,4 @@
-"""What each name after `policy=` runs."""
+"""Map the names that follow `policy=` to subjects."""
 
 from __future__ import annotations
 
@@ -16,20 +16,25 @@ from policies.shipped import in_library, library_names
 from policies.sources import is_sourced
 
 BASELINES = ("silo", TUNED, "two_phase_locking", "occ", "two_phase_locking_star", "ic3")
-"""What a learned policy is compared with."""
+"""The baselines that a learned policy is compared with."""
 
 
 _SCHEDULED = re.compile(r"(?P<name>.+)\+(?P<schedule>[a-z_]+)")
-"""A name with an admission policy behind it."""
+"""Matches a name followed by an admission policy, such as `silo+smf`."""
 
 
 def is_tuned(name: str) -> bool:
-    """Whether a name stands for `silo_tuned`, with an admission policy behind it or without."""
+    """Return whether a name is `silo_tuned`, with or without an admission policy."""
     return name.partition("+")[0] == TUNED
 
 
 def with_backoff(subjects: Sequence[Subject], tuned: TunedBackoff) -> list[Subject]:
-    """Subjects as they are, but that each `silo_tuned` among them runs under this backoff."""
+    """Return the subjects, each `silo_tuned` among them with the given backoff.
+
+    Args:
+        subjects: subjects in any order; the result has the same order.
+        tuned: the backoff of `silo_tuned`.
+    """
     silo = tuned.silo()
     return [
         replace(subject, backoff=silo.backoff, backoff_us=silo.backoff_us)
@@ -40,22 +45,23 @@ def with_backoff(subjects: Sequence[Subject], tuned: TunedBackoff) -> list[Subje
 
 
 class UnknownPolicyError(ValueError):
-    """A name that is no protocol, seed policy or policy file; the message lists what there is."""
+    """A name is no protocol, seed policy or policy file; the message lists the known names."""
 
 
 def subject_of(name: str, signature: Signature, tuned: Callable[[], TunedBackoff]) -> Subject:
-    """What a name stands for.
+    """Return the subject that a name stands for.
 
     Args:
         name: a native protocol, `silo_tuned`, a seed policy, a table of the library, the path of a
-            policy file, or what `policies.sources` has. An admission policy may follow, as in
-            `silo+smf`.
-        signature: the workload that a table must fit.
-        tuned: gives the backoff of `silo_tuned`; called only when it is needed.
+            policy file, or a name with a scheme of `policies.sources`. An admission policy may
+            follow, as in `silo+smf`.
+        signature: signature of the workload, which a table must fit.
+        tuned: returns the backoff of `silo_tuned`; called only for that name.
 
     Raises:
-        UnknownPolicyError: the name is none of these.
-        PolicyFileError: the file is not a valid policy for the workload.
+        UnknownPolicyError: the name stands for nothing.
+        PolicyFileError: the policy is not valid for the workload.
+        ImportError: the engine is not built.
     """
     if scheduled_name := _SCHEDULED.fullmatch(name):
         schedule = {"policy": scheduled_name["schedule"]}
@@ -76,7 +82,7 @@ def subject_of(name: str, signature: Signature, tuned: Callable[[], TunedBackoff
 
 
 def native_subjects() -> dict[str, Subject]:
-    """The native protocols by name: those with options to run under, and all else there is.
+    """Return the native protocols by name: those of `NATIVE`, and the others of the engine.
 
     Raises:
         ImportError: the engine is not built.
@@ -90,7 +96,11 @@ def native_subjects() -> dict[str, Subject]:
 
 
 def policy_names() -> list[str]:
-    """Every name that needs no file, for messages."""
+    """Return every name that needs no file: native protocols, `silo_tuned` and seed policies.
+
+    Raises:
+        ImportError: the engine is not built.
+    """
     return ["silo", TUNED, *(name for name in native_subjects() if name != "silo"), *seed_names()]
 
 
@@ -101,6 +111,6 @@ def _refuse_unknown(name: str) -> None:
     hint = f"; did you mean {close[0]}?" if close else ""
     raise UnknownPolicyError(
         f"policy={name}: no such policy{hint}\n"
-        f"There are {', '.join(policy_names())}, a table of the library (heddle "
+        f"Give one of {', '.join(policy_names())}, a table of the library (heddle "
         "library list), or the path of a policy file."
     )

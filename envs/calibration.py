@@ -1,7 +1,7 @@
-"""What the virtual machine's costs are on the machine this runs on (`heddle machine calibrate`).
+"""Measure the virtual machine's costs on this machine (`heddle machine calibrate`).
 
-Latencies are measured by probes of the hardware; what the engine's own instructions take is fitted
-so that one virtual core runs a range of workloads and protocols as fast as one real core does.
+Probes of the hardware measure latencies. The costs of the engine's own instructions are fitted, so
+that one virtual core runs a range of workloads and protocols as fast as one real core does.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from envs.tuned_backoff import untuned
 
 LINE_BYTES = 64
 FAR_FROM_CACHES = 256 << 20
-"""Memory that no cache holds, bytes."""
+"""A working set larger than any cache, in bytes."""
 
 MOST_FETCHES = 64
-"""More than any core has under way."""
+"""An upper bound of the cache lines that a core fetches at the same time."""
 
 TRIALS = {
     "word_ns": 5.0,
@@ -36,11 +36,11 @@ TRIALS = {
     "transaction_ns": 200.0,
     "exposed": 1.0,
 }
-"""The costs that are fitted, and what each is tried with: time is linear in all of them."""
+"""The costs that are fitted, with the value each is tried with. Time is linear in all of them."""
 
 BASE = dict.fromkeys(TRIALS, 0.0) | {"transaction_ns": 200.0}
-"""What the others are while one is tried. Every transaction takes time: where reads hit a cache and
-copies cost nothing, virtual time would not pass at all without it."""
+"""The values of the other costs while one is tried. Every transaction costs something, or virtual
+time would stand still where reads hit a cache and copies cost nothing."""
 
 CASES: Sequence[tuple[Mapping[str, str], str]] = (
     ({"name": "tpcc", "mix": "read_write"}, "silo"),
@@ -63,16 +63,17 @@ CASES: Sequence[tuple[Mapping[str, str], str]] = (
     ({"name": "ycsb", "index": "ordered", "scan": "20", "read": "50", "rmw": "30"}, "silo"),
     ({"name": "micro", "records": "1000000"}, "silo"),
 )
-"""What the engine's steps are fitted on: a workload, and what runs it.
+"""The workloads, each with a policy, that the engine's costs are fitted on.
 
-Databases of a thousand rows fit into a core's own cache and tell what instructions cost; large ones
-tell how much of a miss is waited for. The random tables have many publication points and few.
+A database of a thousand rows fits into a core's own cache and shows what instructions cost. A large
+one shows how much of a cache miss is waited for. One of the random tables has many publication
+points, the other few.
 """
 
 
 @dataclass(frozen=True)
 class Fit:
-    """How well the fit does on one case: time a transaction, nanoseconds, on one core."""
+    """The time per transaction of one case, in nanoseconds on one core: measured and predicted."""
 
     workload: Mapping[str, str]
     subject: str
@@ -81,20 +82,20 @@ class Fit:
 
     @property
     def error(self) -> float:
-        """Of the prediction, relative."""
+        """The relative error of the prediction."""
         return self.predicted_ns / self.measured_ns - 1
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The outcome.
+    """The result of a calibration.
 
     Attributes:
-        costs: by name, as `machine/costs` has them.
-        assumed: what could not be measured, and why.
-        fits: each case of the engine's steps that could be measured.
-        left_out: the cases that could not, in words, and why.
-        interrupted: whether Ctrl-C ended it; what was not measured by then is assumed.
+        costs: cost by name, as in `machine/costs`.
+        assumed: for each cost that could not be measured, the reason.
+        fits: the cases of `CASES` that could be measured.
+        left_out: for each other case, the reason.
+        interrupted: whether Ctrl-C ended the calibration; costs not measured by then are assumed.
     """
 
     costs: dict[str, float | int]
@@ -106,12 +107,12 @@ class Calibration:
 
 @dataclass(frozen=True)
 class CalibrationPlan:
-    """How much is measured.
+    """The measurements of a calibration.
 
     Attributes:
-        seconds: length of one real slice.
+        seconds: length of a slice on a real core, in seconds.
         rounds: slices of each case, interleaved.
-        virtual_seconds: length of one virtual run.
+        virtual_seconds: length of a run on a virtual core, in virtual seconds.
     """
 
     seconds: float
@@ -125,15 +126,15 @@ def calibrate(
     published: Mapping[str, float | int],
     on_step: Callable[[str], None] = lambda words: None,
 ) -> Calibration:
-    """Measure this machine.
+    """Measure the costs of this machine.
 
-    What can't be measured is taken from the published costs, and said.
+    A cost that cannot be measured is taken from `published` and listed in `Calibration.assumed`.
 
     Args:
-        probe: the engine's module of that name.
-        plan: how much to measure.
-        published: costs to fall back on for what can't be measured here.
-        on_step: called before every step, with what it is; `steps(plan)` times.
+        probe: the engine's module `probe`.
+        plan: the measurements to make.
+        published: default cost by name.
+        on_step: called with the name of each step before it begins, `steps(plan)` times.
 
     Raises:
         KeyboardInterrupt: Ctrl-C before the hardware was measured.
@@ -145,26 +146,26 @@ def calibrate(
     except KeyboardInterrupt:
         fits, found = [], replace(found, interrupted=True)
     if not fits:
-        why = "interrupted" if found.interrupted else "too few cases could run"
-        assumed |= dict.fromkeys(TRIALS, why)
+        reason = "interrupted" if found.interrupted else "too few cases could run"
+        assumed |= dict.fromkeys(TRIALS, reason)
     return replace(found, fits=fits)
 
 
 def steps(plan: CalibrationPlan) -> int:
-    """How often `calibrate` calls `on_step`."""
+    """Return how often `calibrate` calls `on_step`."""
     return 6 + len(CASES) * (plan.rounds + len(TRIALS) + 1)
 
 
 def _hardware(
     probe: Any, published: Mapping[str, float | int], on_step: Callable[[str], None]
 ) -> tuple[dict[str, float | int], dict[str, str]]:
-    """The costs of memory and of single instructions."""
+    """Measure the costs of memory and of single instructions; return them and the assumed ones."""
     assumed: dict[str, str] = {}
     on_step("caches and memory")
     private = _private_cache_bytes()
     if private is None:
         private = int(published["private_lines"]) * LINE_BYTES
-        assumed["private_lines"] = "the system does not tell the size of a core's own cache"
+        assumed["private_lines"] = "the system does not report the size of a core's own cache"
     memory = probe.load_ns(FAR_FROM_CACHES)
     shared_hit = probe.load_ns(4 * private)
     costs: dict[str, float | int] = dict(published)
@@ -183,38 +184,40 @@ def _hardware(
     on_step("pauses")
     costs["pause_ns"] = probe.pause_ns()
     on_step("copies")
-    # A difference of two times: on a busy machine the lesser ones are the wrong ones.
+    # A difference of two times, so on a busy machine the smallest value is the least accurate.
     stream = statistics.median(probe.stream_ns(FAR_FROM_CACHES) for _ in range(3))
     if stream > 0:
         costs["stream_ns"] = stream
     else:
-        assumed["stream_ns"] = "copies of sixteen lines took no longer than of one: a busy machine"
+        assumed["stream_ns"] = (
+            "copying sixteen lines took no longer than copying one (busy machine)"
+        )
     return costs, assumed
 
 
 def _transfers(probe: Any, costs: dict[str, float | int], assumed: dict[str, str]) -> None:
-    """Latencies between cores that share a cache, and between those that do not."""
+    """Measure the latency between cores that share a cache, and between cores that do not."""
     cores = sorted(os.sched_getaffinity(0))
     domains = [_sharers_of_last_cache(core) for core in cores]
     near: list[tuple[int, int]] = []
     far: list[tuple[int, int]] = []
-    for one, domain in enumerate(domains):
-        for other in range(one + 1, len(cores)):
+    for core, domain in enumerate(domains):
+        for other in range(core + 1, len(cores)):
             same = domain is None or cores[other] in domain
-            (near if same else far).append((one, other))
+            (near if same else far).append((core, other))
     together = [domain & set(cores) for domain in domains if domain is not None]
     if together:
         costs["cores_per_socket"] = max(len(domain) for domain in together)
     else:
-        assumed["cores_per_socket"] = "the system does not tell which cores share a cache"
-    for name, pairs, why in (
+        assumed["cores_per_socket"] = "the system does not report which cores share a cache"
+    for name, pairs, reason in (
         ("transfer_ns", near, "no two cores here share a cache"),
         ("far_transfer_ns", far, "all cores here share a cache"),
     ):
         if not pairs:
-            assumed[name] = why if len(cores) > 1 else "there is one core only"
+            assumed[name] = reason if len(cores) > 1 else "there is only one core"
             continue
-        step = max(1, len(pairs) // 16)  # enough of them: each pair takes a tenth of a second
+        step = max(1, len(pairs) // 16)  # a sample is enough: each pair takes a tenth of a second
         costs[name] = statistics.median(probe.transfer_ns(a, b) for a, b in pairs[::step])
     if "far_transfer_ns" in assumed:
         costs["far_transfer_ns"] = max(costs["far_transfer_ns"], costs["transfer_ns"])
@@ -226,9 +229,9 @@ def _fit_steps(
     left_out: dict[str, str],
     on_step: Callable[[str], None],
 ) -> list[Fit]:
-    """Find the engine's own costs; they are added to `costs`. None are found if too few cases run.
+    """Fit the costs of the engine's own instructions and add them to `costs`.
 
-    The cases that can't are added to `left_out`.
+    Cases that cannot run are added to `left_out`. If too few cases run, nothing is fitted.
     """
     import numpy as np
     from scipy.optimize import lsq_linear
@@ -248,7 +251,7 @@ def _fit_steps(
         return []
     measured, matrix = np.array(times), np.array(slopes)
     rest = measured - np.array(bare)
-    # Relative errors: a workload of short transactions counts as much as one of long ones.
+    # Relative errors, so that short transactions count as much as long ones.
     upper = [1.0 if step == "exposed" else np.inf for step in TRIALS]
     fitted = lsq_linear(matrix / measured[:, None], rest / measured, bounds=(0.0, upper))
     costs |= {step: float(value) for step, value in zip(TRIALS, fitted.x, strict=True)}
@@ -266,10 +269,12 @@ def _virtual_line(
     plan: CalibrationPlan,
     on_step: Callable[[str], None],
 ) -> tuple[float, list[float]]:
-    """Nanoseconds a transaction takes if the engine's steps cost nothing, and a unit of each adds.
+    """Return the time per transaction without the fitted costs, and what a unit of each adds.
+
+    Both are in nanoseconds.
 
     Raises:
-        MeasuringError: it can't be run.
+        MeasuringError: the case cannot run.
     """
     base = _virtual_ns(workload, name, costs, BASE, plan, on_step)
     slopes = {}
@@ -283,10 +288,10 @@ def _virtual_line(
 def _measure_cases(
     plan: CalibrationPlan, left_out: dict[str, str], on_step: Callable[[str], None]
 ) -> dict[int, float]:
-    """Nanoseconds a transaction takes on one real core, by case; without those that can't run.
+    """Return the time per transaction on one real core in nanoseconds, by case that can run.
 
-    Machines change their speed and other programs disturb them: cases take turns, and the faster
-    quarter of the rounds says what each takes, as the least of the probes does.
+    The cases are interleaved, and each takes the first quartile of its rounds, because machines
+    change their speed and other programs disturb them.
     """
     import numpy as np
 
@@ -326,7 +331,7 @@ def _virtual_ns(
     plan: CalibrationPlan,
     on_step: Callable[[str], None],
 ) -> float:
-    """Nanoseconds a transaction takes on one virtual core at some costs."""
+    """Return the time per transaction on one virtual core in nanoseconds, at the given costs."""
     on_step(f"one virtual core: {workload['name']} under {name}")
     options = {key: str(value) for key, value in (dict(costs) | dict(trial)).items()}
     evaluator = Evaluator(workload, 1, machine={"kind": "virtual", **options})
@@ -344,12 +349,15 @@ def _subject(name: str, evaluator: Evaluator) -> Subject:
 
 
 def _fetches(memory_ns: float, independent_ns: float) -> int:
-    """How many lines a core fetches at a time: latency over the time between two arrivals."""
+    """Return how many lines a core fetches at a time: latency over time between two arrivals."""
     return min(max(round(memory_ns / max(independent_ns, 1e-9)), 1), MOST_FETCHES)
 
 
 def _shared_lines(probe: Any, smallest: int, limit_ns: float) -> int:
-    """How many lines the shared cache has for one core: where latency nears memory's."""
+    """Return how many lines of the shared cache one core can use.
+
+    The latency of a larger working set is closer to memory's than to the cache's.
+    """
     size = smallest
     while size < FAR_FROM_CACHES and probe.load_ns(2 * size) < limit_ns:
         size *= 2
@@ -361,7 +369,7 @@ def _power_of_two(number: int) -> int:
 
 
 def _private_cache_bytes() -> int | None:
-    """The second-level cache of the first core that may be used; None if the system won't say."""
+    """Return the size of the first usable core's second-level cache, None if unknown."""
     core = min(os.sched_getaffinity(0))
     for cache in _caches_of(core):
         if _text(cache / "level") == "2":
@@ -372,7 +380,7 @@ def _private_cache_bytes() -> int | None:
 
 
 def _sharers_of_last_cache(core: int) -> set[int] | None:
-    """The cores behind the same last cache; None if the system won't say."""
+    """Return the cores that share a core's last-level cache, None if unknown."""
     caches = [(_text(cache / "level") or "0", cache) for cache in _caches_of(core)]
     if not caches:
         return None

@@ -1,4 +1,4 @@
-"""Comparing policies side by side: interleaved repeats in one run, and what they add up to."""
+"""Compare policies by interleaved repeats in one run."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from random import Random
 from typing import Any
 
 from envs.errors import Interrupted, MeasuringError
-from envs.host import Host, disturbance, doubts, this_host
+from envs.host import Host, disturbance_warning, machine_warnings, this_host
 from envs.memory import gib
-from envs.mix import Shortfall, added_up, shortfalls
+from envs.mix import Shortfall, shortfalls, summed_counts
 from envs.ratio_interval import mean_ratio
 from envs.result import Arrivals, Machine, Result
 from envs.round import Outcome, RunRound, finished
@@ -23,13 +23,13 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class ComparisonPlan:
-    """How much a comparison measures.
+    """The measurements of a comparison.
 
     Attributes:
-        seconds: length of one run.
-        repeats: runs of each policy, at least.
+        seconds: length of a run in seconds.
+        repeats: minimum number of runs of each policy.
         warmup: unmeasured seconds before each run.
-        repeats_max: at most, where it is asked whether there are enough; 0 = `repeats`.
+        repeats_max: maximum number of runs, if `compare` may stop early; 0 means `repeats`.
     """
 
     seconds: float
@@ -39,9 +39,9 @@ class ComparisonPlan:
 
     @property
     def analyses(self) -> tuple[int, ...]:
-        """After how many repeats it is asked whether there are enough: doubled each time.
+        """The numbers of repeats after which `compare` may stop, each twice the one before.
 
-        A single repeat is not gone on with: whoever asks for one wants no more.
+        With `repeats=1` there is no further repeat.
         """
         found = [self.repeats]
         while 1 < found[-1] < self.repeats_max:
@@ -51,12 +51,12 @@ class ComparisonPlan:
 
 @dataclass
 class Row:
-    """One policy's runs, and their summary.
+    """The runs of one policy in a comparison, and their summary.
 
     Attributes:
-        subject: what ran.
+        subject: the protocol or policy that ran.
         repeats: its runs, in order.
-        ratios: per repeat, its throughput ÷ the first policy's in the same repeat.
+        ratios: its throughput divided by the first policy's in the same repeat, by repeat.
     """
 
     subject: Subject
@@ -65,12 +65,12 @@ class Row:
 
     @property
     def throughput(self) -> float:
-        """Median over the repeats, commits a second (`Result.fitness`)."""
+        """Median of `Result.fitness` over the repeats, in commits per second."""
         return statistics.median(result.fitness for result in self.repeats)
 
     @property
     def quartiles(self) -> tuple[float, float]:
-        """First and third quartile of the throughput."""
+        """First and third quartile of the throughput, in commits per second."""
         values = [result.fitness for result in self.repeats]
         if len(values) == 1:
             return values[0], values[0]
@@ -79,7 +79,7 @@ class Row:
 
     @property
     def spread(self) -> float | None:
-        """Half the distance between the quartiles, relative to the median; None of one run."""
+        """Half the interquartile range relative to the median; None for a single run."""
         if len(self.repeats) == 1:
             return None
         low, high = self.quartiles
@@ -87,65 +87,69 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """Median ratio to the first policy, paired by repeat; None without a pair."""
+        """Median throughput ratio to the first policy, paired by repeat; None without a pair."""
         return statistics.median(self.ratios) if self.ratios else None
 
     @property
     def abort_rate(self) -> float:
-        """Aborted attempts ÷ all attempts, median over the repeats."""
+        """Median over the repeats of aborted attempts divided by all attempts, 0 to 1."""
         return statistics.median(result.abort_rate for result in self.repeats)
 
     @property
     def arrivals(self) -> Arrivals | None:
-        """In an open loop, each figure's median over the repeats."""
+        """Median of each figure over the repeats in an open loop; None for a closed one."""
         runs = [result.arrivals for result in self.repeats if result.arrivals is not None]
         if not runs:
             return None
         return Arrivals(
-            offered=statistics.median(one.offered for one in runs),
-            backlog=statistics.median_high(one.backlog for one in runs),
-            lag_us=statistics.median(one.lag_us for one in runs),
-            idle_s=statistics.median(one.idle_s for one in runs),
+            offered=statistics.median(run.offered for run in runs),
+            backlog=statistics.median_high(run.backlog for run in runs),
+            lag_us=statistics.median(run.lag_us for run in runs),
+            idle_s=statistics.median(run.idle_s for run in runs),
         )
 
     @property
     def kept_up(self) -> float | None:
-        """`Result.kept_up`, its median over the repeats that have one."""
+        """Median of `Result.kept_up` over the repeats that have one."""
         return _median(result.kept_up for result in self.repeats)
 
     @property
     def busy(self) -> float | None:
-        """`Result.busy`, likewise."""
+        """Median of `Result.busy` over the repeats that have one."""
         return _median(result.busy for result in self.repeats)
 
     @property
     def types(self) -> list[str]:
-        """The transaction types, in the engine's order."""
+        """Names of the transaction types, in the engine's order."""
         return list(self.repeats[0].types)
 
     @property
     def machine(self) -> Machine:
-        """Where it ran."""
+        """The machine that the runs were made on."""
         return self.repeats[0].machine
 
     def throughput_of(self, type_name: str) -> float:
-        """Median throughput of one type, commits a second."""
+        """Return the median throughput of one transaction type, in commits per second."""
         return statistics.median(r.types[type_name].throughput for r in self.repeats)
 
     def commits_of(self, type_name: str) -> int:
-        """Commits of one type, in all repeats."""
+        """Return the commits of one transaction type, summed over the repeats."""
         return sum(result.types[type_name].commits for result in self.repeats)
 
     @property
     def shortfalls(self) -> list[Shortfall]:
-        """The types that it left out of the workload's mix, over all repeats; see `envs.mix`."""
-        types = added_up([result.types for result in self.repeats])
+        """The types that commit too rarely for the workload's mix, over all repeats.
+
+        See `envs.mix`.
+        """
+        types = summed_counts([result.types for result in self.repeats])
         return shortfalls(types, sum(result.duration_s for result in self.repeats))
 
     def latency_of(self, type_name: str) -> Latency | None:
-        """Latency of one type, µs: each figure's median over the repeats in which it commits.
+        """Return the latency of one transaction type, in µs.
 
-        None if it does in none.
+        Each figure is the median over the repeats in which the type commits. None if it commits in
+        no repeat.
         """
         found = (result.types[type_name].latency_us for result in self.repeats)
         runs = [latency for latency in found if latency is not None]
@@ -159,12 +163,12 @@ class Row:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The row as `heddle evaluate` writes it."""
+        """Return the row as JSON values, as `heddle evaluate` writes it."""
         low, high = self.quartiles
-        of_open_loop: dict[str, Any] = {}
+        open_loop: dict[str, Any] = {}
         if self.arrivals is not None:
-            told = asdict(self.arrivals)
-            of_open_loop["arrivals"] = told | {"kept_up": self.kept_up, "busy": self.busy}
+            figures = asdict(self.arrivals)
+            open_loop["arrivals"] = figures | {"kept_up": self.kept_up, "busy": self.busy}
         return {
             "policy": self.subject.name,
             "throughput": self.throughput,
@@ -172,10 +176,10 @@ class Row:
             "ratio_to_first": self.ratio,
             "throughput_by_type": {name: self.throughput_of(name) for name in self.types},
             "commits_by_type": {name: self.commits_of(name) for name in self.types},
-            "left_out": [asdict(one) for one in self.shortfalls],
+            "left_out": [asdict(shortfall) for shortfall in self.shortfalls],
             "abort_rate": self.abort_rate,
             "latency_us": {name: _main_figures(self.latency_of(name)) for name in self.types},
-            **of_open_loop,
+            **open_loop,
             "machine": self.machine.as_dict(),
             "protocol": self.subject.protocol,
             "backoff": self.subject.backoff,
@@ -185,10 +189,10 @@ class Row:
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Row:
-        """Read what `as_dict` gives, but for the ratios, which take another row.
+        """Read the JSON values that `as_dict` returns. The ratios stay empty.
 
         Raises:
-            KeyError, TypeError, AttributeError, ValueError: it is not of that form.
+            KeyError, TypeError, AttributeError, ValueError: the values have another form.
         """
         subject = Subject(
             str(source["policy"]),
@@ -204,14 +208,14 @@ class Row:
 
 @dataclass
 class Comparison:
-    """Every policy's row.
+    """The result of a comparison.
 
     Attributes:
-        rows: in the order asked for; those without a finished run are left out.
-        interrupted: whether Ctrl-C cut it short.
-        violations: consistency violations found in the database afterwards.
-        seconds: of a run, as it was asked for; None: not known.
-        host: the machine underneath; None: not known.
+        rows: one row per policy with a finished run, in the order of the subjects.
+        interrupted: whether Ctrl-C ended the comparison.
+        violations: violated consistency conditions, one line each.
+        seconds: requested length of a run in seconds; None if unknown.
+        host: the machine and build that the figures are from; None if unknown.
     """
 
     rows: list[Row]
@@ -222,18 +226,18 @@ class Comparison:
 
     @property
     def warnings(self) -> list[str]:
-        """What makes the figures doubtful, one sentence each."""
+        """Reasons to doubt the figures, one sentence each."""
         if not self.rows:
             return []
         machine, host = self.rows[0].machine, self.host or Host()
         short = self._short_of_memory()
-        disturbed = disturbance(self.others, machine)
-        found = [*doubts(machine, host), disturbed, short]
-        return [one for one in found if one is not None]
+        disturbed = disturbance_warning(self.others, machine)
+        found = [*machine_warnings(machine, host), disturbed, short]
+        return [warning for warning in found if warning is not None]
 
     @property
     def others(self) -> float | None:
-        """Processors' time that other programs used meanwhile; None: not known."""
+        """Cores that other programs used during the runs, on average; None if unknown."""
         known = [
             (result.others, result.duration_s)
             for row in self.rows
@@ -251,17 +255,17 @@ class Comparison:
         shortest = min(result.duration_s for result in short)
         pace = max((result.grown_bytes or 0) / result.duration_s for result in short)
         return (
-            f"{len(short)} of {len(runs)} runs were made shorter, the shortest {shortest:.2g} s, "
-            f"because memory would have run out: the database grew by up to {gib(pace)} a second; "
+            f"{len(short)} of {len(runs)} runs were shortened, the shortest to {shortest:.2g} s, "
+            f"to avoid running out of memory: the database grew by up to {gib(pace)} a second; "
             f"use run.seconds={shortest:.1g}, or a machine with more memory"
         )
 
     @property
     def best_rows(self) -> list[Row]:
-        """The rows with the highest throughput: one, or several that are equal.
+        """The rows with the highest throughput, several if they are equal.
 
-        Throughput without the slow type is not the best there is, though it may be the highest: a
-        policy that left a type out takes part only where all did. Empty if nothing committed.
+        A policy that left a type out of the mix is considered only if every policy did. Empty if
+        nothing committed.
         """
         moving = [row for row in self.rows if row.throughput > 0]
         kept = [row for row in moving if not row.shortfalls] or moving
@@ -270,33 +274,41 @@ class Comparison:
 
     @property
     def ranked(self) -> list[Row]:
-        """The rows, best first: those that left a type out come after those that kept the mix."""
+        """The rows by throughput, best first, with those that left a type out at the end."""
         return sorted(self.rows, key=lambda row: (bool(row.shortfalls), -row.throughput))
 
     def row(self, name: str) -> Row | None:
-        """The row of a policy, if it has one."""
+        """Return the row of a policy, None if it has none."""
         return next((row for row in self.rows if row.subject.name == name), None)
 
     def scores(self, name: str) -> dict[str, float]:
-        """A policy's throughput relative to each other one: the geometric mean of `ratios`."""
+        """Return a policy's throughput relative to each other policy, by name.
+
+        A score is the geometric mean of `ratios`.
+        """
         found = self.ratios(name)
         return {other: mean_ratio(ratios) for other, ratios in found.items()}
 
     def ratios(self, name: str) -> dict[str, list[float]]:
-        """A policy's throughput ÷ each other one's, by repeat; of none that committed nothing."""
-        mine = self.row(name)
-        if mine is None:
+        """Return a policy's throughput divided by each other policy's, by name and repeat.
+
+        Repeats in which the other policy committed nothing are left out.
+        """
+        own = self.row(name)
+        if own is None:
             return {}
-        others = [row for row in self.rows if row is not mine]
-        found = {row.subject.name: paired_ratios(mine, row) for row in others}
+        others = [row for row in self.rows if row is not own]
+        found = {row.subject.name: paired_ratios(own, row) for row in others}
         return {other: ratios for other, ratios in found.items() if ratios}
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Comparison:
-        """Read what `as_dict` gives; of a policy, its name and backoff are kept and not its table.
+        """Read the JSON values that `as_dict` returns.
+
+        Of a policy only its name and backoff are read, not its table.
 
         Raises:
-            ValueError: it is not of that form, or of another version; the message says where.
+            ValueError: the values have another form or schema version; the message says where.
         """
         try:
             version = source["schema_version"]
@@ -306,18 +318,22 @@ class Comparison:
                 )
             rows = [Row.from_dict(entry) for entry in source["results"]]
             host = Host.from_dict(source["host"]) if source.get("host") else None
-            violations = [str(one) for one in source["violations"]]
+            violations = [str(line) for line in source["violations"]]
             interrupted = bool(source["interrupted"])
             seconds = source.get("seconds")
             seconds = None if seconds is None else float(seconds)
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"no comparison: {type(error).__name__}: {error}") from error
+            raise ValueError(f"not a comparison: {type(error).__name__}: {error}") from error
         for row in rows:
             row.ratios = paired_ratios(row, rows[0])
         return cls(rows, interrupted, violations, seconds, host)
 
     def as_dict(self, **more: Any) -> dict[str, Any]:
-        """The JSON document that `heddle evaluate output=FILE` writes, with further fields."""
+        """Return the JSON document that `heddle evaluate output=FILE` writes.
+
+        Args:
+            **more: further top-level fields.
+        """
         return {
             "schema_version": SCHEMA_VERSION,
             **more,
@@ -338,25 +354,31 @@ def compare(
     on_slice: Callable[[Subject, Result], None] = lambda subject, result: None,
     enough: Callable[[Comparison], bool] = lambda comparison: True,
 ) -> Comparison:
-    """Measure policies in turns: every repeat runs all of them once, in a new order.
+    """Compare policies: every repeat runs all of them once, in a new order.
 
-    A repeat's runs share their inputs, and ratios are taken within a repeat, so that drift of the
-    machine falls on all alike. Ctrl-C ends the comparison and keeps what was measured; a run that
-    was cut short counts only for a policy that has no other. A policy that fails after it has run
-    takes part no longer, and keeps its runs. Consistency is checked in every repeat that may be the
-    last one, and so not in a comparison that was cut short; that a policy failed, and so was not
-    checked, counts as a violation. After one there are no further repeats.
+    The runs of a repeat share their inputs, and ratios are taken within a repeat, so that drift of
+    the machine affects all policies equally.
+
+    Ctrl-C ends the comparison and keeps the finished runs. An unfinished run counts only for a
+    policy that has no other one.
+
+    Consistency is checked in every repeat that may be the last, so not in a comparison that Ctrl-C
+    ended. After a violation there are no further repeats. A policy that fails after its first run
+    keeps its runs and is left out of later repeats; the failure counts as a violation.
 
     Args:
         run_round: measures the subjects of a repeat.
-        subjects: what to compare; the first is what ratios are taken to.
-        plan: how much to measure.
-        seed: of the inputs and of the order.
+        subjects: protocols and policies to compare; ratios are relative to the first.
+        plan: the measurements to make.
+        seed: seed of the inputs and of the order.
         on_slice: called after every run.
-        enough: whether what was measured by one of `plan.analyses` is; the last always is.
+        enough: called after each of `plan.analyses` but the last; True ends the comparison.
+
+    Returns:
+        One row per policy, with the warnings and violations of all runs.
 
     Raises:
-        MeasuringError: a policy can't run, not even once.
+        MeasuringError: the first run of a policy failed.
     """
     rows = [Row(subject) for subject in subjects]
     violations: list[str] = []
@@ -371,24 +393,23 @@ def compare(
             last = repeat + 1 in plan.analyses
             for row, outcome in _repeat(run_round, shuffled, plan, seed + repeat, check=last):
                 if isinstance(outcome, MeasuringError) and row.repeats:
-                    # Hours of the others and its own are worth keeping, perhaps there was no room
-                    # for the check alone.
+                    # Keep hours of earlier runs: memory may have been too small for the check only.
                     failed.add(id(row))
                     begun = "" if last else f"failed in repeat {repeat + 1}, and "
                     violations.append(f"{row.subject.name}: {begun}could not be checked: {outcome}")
                     continue
                 result = finished(outcome)
-                violations += _blamed(row.subject, result)
+                violations += _attributed_violations(row.subject, result)
                 row.repeats.append(replace(result, violations=[]))
                 on_slice(row.subject, result)
-            if last and (violations or enough(_summed_up(rows, plan, interrupted, violations))):
+            if last and (violations or enough(_summarize(rows, plan, interrupted, violations))):
                 break
     except KeyboardInterrupt:
         interrupted = True
-    return _summed_up(rows, plan, interrupted, violations)
+    return _summarize(rows, plan, interrupted, violations)
 
 
-def _summed_up(
+def _summarize(
     rows: Sequence[Row], plan: ComparisonPlan, interrupted: bool, violations: list[str]
 ) -> Comparison:
     for row in rows:
@@ -398,12 +419,12 @@ def _summed_up(
 
 
 def paired_ratios(row: Row, other: Row) -> list[float]:
-    """Throughput of one policy ÷ another's, for every repeat that both have."""
-    beside = {result.seed: result.fitness for result in other.repeats}
+    """Return one policy's throughput divided by another's, for every repeat that both have."""
+    reference = {result.seed: result.fitness for result in other.repeats}
     return [
-        result.fitness / beside[result.seed]
+        result.fitness / reference[result.seed]
         for result in row.repeats
-        if beside.get(result.seed, 0.0) > 0.0
+        if reference.get(result.seed, 0.0) > 0.0
     ]
 
 
@@ -424,15 +445,15 @@ def _repeat(
         raise
 
 
-def _blamed(subject: Subject, result: Result) -> list[str]:
-    """Whose violations they are: on virtual cores each run had a database of its own."""
-    blame = f"{subject.name}: " if result.machine.kind == "virtual" else ""
-    return [f"{blame}{one}" for one in result.violations]
+def _attributed_violations(subject: Subject, result: Result) -> list[str]:
+    """Return the violations, with the subject where its run had a database of its own."""
+    prefix = f"{subject.name}: " if result.machine.kind == "virtual" else ""
+    return [f"{prefix}{violation}" for violation in result.violations]
 
 
 def _median(figures: Iterable[float | None]) -> float | None:
-    there = [figure for figure in figures if figure is not None]
-    return statistics.median(there) if there else None
+    known = [figure for figure in figures if figure is not None]
+    return statistics.median(known) if known else None
 
 
 def _main_figures(latency: Latency | None) -> Mapping[str, float] | None:

@@ -1,7 +1,7 @@
-"""The control groups of Linux that limit this process: processor time and memory.
+"""Read the Linux control groups that limit this process's processor time and memory.
 
-Both versions of the interface are read (`cgroups(7)`); every group up to the root counts, because
-the tightest limit holds.
+Both versions of the interface are read (`cgroups(7)`). Every group up to the root counts, because
+the lowest limit applies.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 UNLIMITED_BYTES = 1 << 60
-"""Version 1 writes no limit as a number near 2⁶³."""
+"""Limits from this size on are none. Version 1 writes a number near 2⁶³ for no limit."""
 
 PROC = Path("/proc/self")
 
 
 @dataclass(frozen=True)
 class MemoryGroup:
-    """A group that limits memory.
+    """A control group that limits memory.
 
     Attributes:
-        usage_file: holds the bytes that the group uses.
-        stat_file: its line `inactive_file N` tells how many of them are cache.
-        limit: bytes.
+        usage_file: file with the bytes that the group uses.
+        stat_file: file whose line `inactive_file N` says how many of them are cache.
+        limit: limit in bytes.
     """
 
     usage_file: Path
@@ -32,7 +32,7 @@ class MemoryGroup:
 
     @property
     def left(self) -> int:
-        """Bytes that the group may still take; its limit where the use can't be read."""
+        """Bytes that the group may still take; the whole limit if its use cannot be read."""
         used = _number(self.usage_file) or 0
         for line in (_text(self.stat_file) or "").splitlines():
             name, _, number = line.partition(" ")
@@ -42,10 +42,10 @@ class MemoryGroup:
 
 
 def processor_quota(proc: Path = PROC) -> float | None:
-    """Processors whose whole time the groups allow, such as 0.5; None without a limit.
+    """Return the processor time that the groups allow, in processors; None without a limit.
 
     Args:
-        proc: the folder of the process.
+        proc: the folder of the process in `/proc`.
     """
     quotas = [
         quota
@@ -56,10 +56,10 @@ def processor_quota(proc: Path = PROC) -> float | None:
 
 
 def memory_groups(proc: Path = PROC) -> list[MemoryGroup]:
-    """The groups that limit memory, from the process's own to the root.
+    """Return the groups that limit memory, from the process's own group to the root.
 
     Args:
-        proc: the folder of the process.
+        proc: the folder of the process in `/proc`.
     """
     found = []
     for folder in _folders("memory", proc):
@@ -82,7 +82,7 @@ def _quota_of(folder: Path) -> float | None:
 
 
 def _folders(controller: str, proc: Path) -> Iterator[Path]:
-    """The process's group and those above it, in every hierarchy that may have the controller."""
+    """Yield the process's group and its parents in every hierarchy with the controller."""
     groups = dict(_groups(proc))
     for root, mount, kind, controllers in _mounts(proc):
         if kind == "cgroup" and controller in controllers:
@@ -93,7 +93,7 @@ def _folders(controller: str, proc: Path) -> Iterator[Path]:
             continue
         if group is None:
             continue
-        # In a container the mount shows a part of the hierarchy, and the path may be from its root.
+        # In a container the mount may show a part of the hierarchy only.
         below = Path(group.removeprefix(root) if root != "/" else group)
         folder = mount / str(below).lstrip("/")
         while folder != mount and mount in folder.parents:
@@ -103,7 +103,7 @@ def _folders(controller: str, proc: Path) -> Iterator[Path]:
 
 
 def _groups(proc: Path) -> Iterator[tuple[str, str]]:
-    """The process's group by controller; that of version 2 under the empty name."""
+    """Yield the process's group by controller. Version 2 has the empty name."""
     for line in (_text(proc / "cgroup") or "").splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
@@ -113,7 +113,7 @@ def _groups(proc: Path) -> Iterator[tuple[str, str]]:
 
 
 def _mounts(proc: Path) -> Iterator[tuple[str, Path, str, list[str]]]:
-    """Root, place, type and options of every mounted hierarchy."""
+    """Yield the root, mount point, type and options of every mounted hierarchy."""
     for line in (_text(proc / "mountinfo") or "").splitlines():
         before, dash, after = line.partition(" - ")
         fields, last = before.split(), after.split()

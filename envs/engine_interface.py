@@ -1,4 +1,4 @@
-"""The part of the compiled engine's interface that Python code here relies on."""
+"""The part of the compiled engine's interface that this package uses, as protocols."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from typing import Any, Protocol, cast
 
 
 class PolicySession(Protocol):
-    """Whatever has a run going on that another policy can be given to."""
+    """An object whose current run can switch to another policy."""
 
     def switch_policy(self, policy: Any) -> None:
-        """Give the run that is going on, in another thread, another compiled policy.
+        """Switch the run in progress, in another thread, to another policy.
 
-        Each worker takes it at its next transaction.
+        Each worker switches at its next transaction.
+
+        Args:
+            policy: a policy compiled by `EngineModule.Policy`.
 
         Raises:
-            ValueError: no run executes a policy, or it is for another workload.
+            ValueError: no run executes a policy, or the policy is for another workload.
         """
 
 
@@ -27,38 +30,42 @@ class EngineSession(PolicySession, Protocol):
 
     @property
     def grown_bytes(self) -> int:
-        """Memory that the database grew by since it was loaded, bytes."""
+        """Growth of the database since it was loaded, in bytes."""
 
     @property
     def memory_bytes(self) -> int:
-        """Memory that the database holds from the system, bytes."""
+        """Memory that the database has allocated from the system, in bytes."""
 
     def run(self, options: Any, *, on_copy: bool = False, check: bool = False) -> dict[str, Any]:
-        """Run the workload; the result as a dictionary.
+        """Run the workload and return the result as a dictionary; see `envs.Result`.
 
         Args:
-            options: the engine's `RunOptions`.
-            on_copy: leaves the database as it was loaded (virtual machine only).
-            check: adds the consistency violations after the run.
+            options: run options made by `EngineModule.RunOptions`.
+            on_copy: run on a copy of the database (virtual machine only).
+            check: add the violated consistency conditions to the result.
         """
 
     def run_trial(self, options: Any, *, finish_s: float = ...) -> dict[str, Any]:
         """Record and check a run on a copy of the database (virtual machine only).
 
         Args:
-            options: the engine's `RunOptions`.
-            finish_s: how long the checks may take, seconds.
+            options: run options made by `EngineModule.RunOptions`.
+            finish_s: time limit of the checks in seconds.
+
+        Returns:
+            A dictionary with the keys `findings`, `report` and `grown_bytes`; see
+            `envs.trial.Verdict`.
         """
 
     def check(self) -> list[str]:
-        """The workload's consistency violations, empty when there are none."""
+        """Return the workload's violated consistency conditions, one line each."""
 
     def stop(self) -> None:
-        """End the current run early, from another thread."""
+        """Stop the current run early. Call it from another thread."""
 
 
 class EngineModule(Protocol):
-    """The module `engine`, or one that stands in for it."""
+    """The module `engine`, or a module with the same interface."""
 
     EngineError: type[Exception]
     PolicyError: type[Exception]
@@ -68,33 +75,57 @@ class EngineModule(Protocol):
     def Session(  # noqa: N802
         self, workload: Mapping[str, str], workers: int, seed: int, machine: Mapping[str, str]
     ) -> EngineSession:
-        """Build and load a database, for a machine."""
+        """Load a database and return a session on it.
+
+        Args:
+            workload: name of the workload under `name`, and its options.
+            workers: number of workers, one per core.
+            seed: seed of the population.
+            machine: kind of the machine under `kind`, and its options.
+        """
 
     def RunOptions(self, **fields: Any) -> Any:  # noqa: N802
-        """How a run is made: any of its fields by keyword, and defaults for the others."""
+        """Return run options with the given fields, and defaults for the others."""
 
     def Policy(self, json_text: str, signature: Mapping[str, Any]) -> Any:  # noqa: N802
-        """Validate and compile a policy file's text."""
+        """Validate and compile the text of a policy file.
+
+        Raises:
+            PolicyError: the policy is not valid for the workload of the signature.
+        """
 
     def protocols(self) -> list[str]:
-        """The protocols it can run."""
+        """Return the names of the protocols."""
 
     def option_specs(self, group: str, name: str = "") -> Sequence[Any]:
-        """The declarations of what can be set; see `envs.option_specs`."""
+        """Return the declarations of the options of a group; see `envs.option_specs`."""
 
     def guard_memory(self, reserve_bytes: int, groups: Sequence[tuple[str, str, int]]) -> None:
-        """Load no database, and end runs, where less memory than the reserve would be left."""
+        """Keep a memory reserve: refuse databases and end runs that would use it.
+
+        Args:
+            reserve_bytes: memory to leave free, in bytes.
+            groups: usage file, statistics file and limit in bytes of each control group.
+        """
 
     def memory_left(self) -> int:
-        """Bytes that the process may still take."""
+        """Return the bytes that the process may still allocate."""
 
     def check_machine(self, machine: Mapping[str, str]) -> None:
-        """Refuse a machine that there is not, or that can't be so: ValueError."""
+        """Check the kind and the options of a machine.
+
+        Raises:
+            ValueError: the kind or an option is unknown, or a value is out of range.
+        """
 
     def check_schedule(
         self, schedule: Mapping[str, str], signature: Mapping[str, Any] | None = None
     ) -> None:
-        """Refuse options of an admission policy that there is not, or can't be so: ValueError."""
+        """Check the options of an admission policy.
+
+        Raises:
+            ValueError: the policy or an option is unknown, or a value is out of range.
+        """
 
     def run_trial(
         self,
@@ -105,17 +136,17 @@ class EngineModule(Protocol):
         options: Any,
         switches: Sequence[Any] = ...,
     ) -> dict[str, Any]:
-        """Run a workload on a database of its own, record it and check it."""
+        """Load a database, run a workload on it, record the run and check it."""
 
     def History(self, *arguments: Any) -> Any:  # noqa: N802
-        """A history from arrays, to be checked."""
+        """Return a history made from arrays; its `check` looks for anomalies."""
 
     def signature(self, workload: Mapping[str, str]) -> dict[str, Any]:
-        """The workload's transaction types and accesses."""
+        """Return a workload's signature: its transaction types and their accesses."""
 
 
 def engine_build(module: str = "engine") -> str:
-    """Names what was compiled: equal for the same file alone. "unknown" where there is no file."""
+    """Return the SHA-256 digest of the compiled module, or "unknown" if there is no file."""
     try:
         found = importlib.util.find_spec(f"{module}._engine")
     except (ImportError, ValueError):
@@ -126,10 +157,10 @@ def engine_build(module: str = "engine") -> str:
 
 
 def load_engine(module: str = "engine") -> EngineModule:
-    """Import the engine by its module's name.
+    """Import the engine by the name of its module.
 
     Raises:
-        ImportError: the module is missing; for the compiled engine the message says how to build.
+        ImportError: the module is missing; the message says how to build the engine.
     """
     try:
         return cast(EngineModule, importlib.import_module(module))

@@ -1,4 +1,4 @@
-"""What can end a run."""
+"""The exceptions that end a run."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ class MeasuringError(RuntimeError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a run.
+    """Ctrl-C ended a run.
 
     Attributes:
-        result: what was measured of the run that was cut short, or None.
-        index: of its subject, where it was one of a round.
+        result: the result of the interrupted run up to that point, or None.
+        index: position of its subject in the round, or None.
     """
 
     def __init__(self, result: Result | None, index: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Measuring on one machine, real or virtual: single runs, and candidates beside a reference."""
+"""Measure subjects on one machine, real or virtual, alone or relative to a reference."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from envs.engine_interface import EngineSession, load_engine
 from envs.errors import Interrupted, MeasuringError
-from envs.host import LoadMeter, here
+from envs.host import LoadMeter, local_machine
 from envs.memory import (
     FITS,
+    available_bytes,
     estimated_bytes,
-    fitting,
+    fitting_settings,
     gib,
     guard,
     reserve_bytes,
-    room,
     total_memory,
 )
 from envs.result import Machine, Result
@@ -34,42 +34,42 @@ if TYPE_CHECKING:
     from envs.recorded_trace import RecordedTrace
 
 GROWN_BYTES_MAX = 512 << 20
-"""Growth after which a database is loaded anew: a larger one is a slower one (ARTIFACTS: 15 %)."""
+"""Growth in bytes after which a database is reloaded, because larger ones are up to 15 % slower."""
 
 REFERENCE_ATTEMPTS = 10
-"""On a machine that is busy with other things a whole slice may pass without a turn."""
+"""Attempts at a reference slice. On a busy machine a whole slice may pass without a commit."""
 
 REFERENCE_SLICES = 10
-"""So many slices make the run of the reference on virtual cores."""
+"""Length of the reference's run on virtual cores, in slices."""
 
 
 def reference_seconds(slice_seconds: float, kind: str) -> float:
-    """How long the reference runs at a time, beside candidates in slices of such a length.
+    """Return the length of a run of the reference, in seconds.
 
     Args:
-        slice_seconds: of a candidate's slice.
-        kind: of the machine: `threads` or `virtual`.
+        slice_seconds: length of a candidate's slice in seconds.
+        kind: kind of the machine, `threads` or `virtual`.
     """
     return round(slice_seconds * (REFERENCE_SLICES if kind == "virtual" else 1), 9)
 
 
 THREADS: Mapping[str, str] = MappingProxyType({"kind": "threads"})
-"""The machine that runs on real cores."""
+"""The options of the machine that runs on real cores."""
 
 
 _KILLED = "signal SIGKILL"
-"""In the words for a process that was killed: by the system where memory is short, or by hand."""
+"""In the engine's message if the system, short of memory, killed the process of a run."""
 
 
 @dataclass
 class Evaluation:
-    """What a candidate reached, relative to the reference.
+    """The measured fitness of a candidate, relative to a reference.
 
     Attributes:
-        ratios: one a run: its fitness ÷ the reference's.
+        ratios: fitness divided by the reference's, by run.
         results: the candidate's runs.
-        error: why it could not be measured, or None. Runs before the failure are kept.
-        slices: that each run is long: as one they are no independent samples.
+        error: why a run failed, or None. Earlier runs are kept.
+        slices: length of each run in slices. The slices of a run are no independent samples.
     """
 
     ratios: list[float] = field(default_factory=list)
@@ -79,30 +79,30 @@ class Evaluation:
 
 
 class Evaluator:
-    """Owns one database on this machine and runs subjects on it, one at a time.
+    """Runs subjects on one database on this machine, one at a time.
 
-    The database is loaded on first use, and again once it grew by more than `grown_bytes_max`. On
-    virtual cores every run starts from the database as it was loaded: the same run gives the same
-    result, to the bit, in every process.
+    The database is loaded on first use, and reloaded after it has grown by more than
+    `grown_bytes_max`. On virtual cores every run starts from the database as loaded. The same run
+    then gives the same result, bit for bit, in every process.
 
     Args:
-        workload: its name under "name", and its options; all values strings.
-        cores: workers, one a core; None for every core that this process may use.
-        machine: its kind under "kind", and its options; all values strings.
-        seed: of the population.
-        grown_bytes_max: growth, in bytes, after which the database is loaded anew.
-        engine_module: the module that offers the engine's interface.
+        workload: name of the workload under `name`, and its options; all values are strings.
+        cores: number of workers, one per core; None for every core that this process may use.
+        machine: kind of the machine under `kind`, and its options; all values are strings.
+        seed: seed of the population.
+        grown_bytes_max: growth in bytes after which the database is reloaded.
+        engine_module: name of the module with the engine's interface.
 
     Raises:
         ImportError: the engine is not built.
-        ValueError: the engine does not know the workload or the machine, or an option of them.
+        ValueError: the workload, the machine or an option is unknown, or a value is out of range.
 
     Attributes:
-        workload: its options.
-        cores: of the machine.
-        machine: its options.
-        repeatable: whether the same run always gives the same result.
-        signature: of the workload.
+        workload: name and options of the workload.
+        cores: number of workers.
+        machine: kind and options of the machine.
+        repeatable: whether the same run always gives the same result (virtual cores).
+        signature: signature of the workload.
     """
 
     def __init__(
@@ -133,20 +133,20 @@ class Evaluator:
     def run(
         self, subject: Subject, seconds: float, *, warmup: float, seed: int, check: bool = False
     ) -> Result:
-        """Run one subject: `warmup` seconds unmeasured, then `seconds` measured.
+        """Run one subject and return its result.
 
         Args:
-            subject: what to run.
-            seconds: of the window.
-            warmup: before it.
-            seed: of the inputs.
-            check: whether the workload's consistency conditions are checked afterwards, for the
-                result's `violations`.
+            subject: the protocol or policy to run.
+            seconds: length of the measured window, in seconds (virtual ones on virtual cores).
+            warmup: unmeasured seconds before the window.
+            seed: seed of the inputs.
+            check: check the workload's consistency conditions after the run, for the result's
+                `violations`.
 
         Raises:
-            PolicyError: (the engine's) its policy is not valid for the workload.
-            MeasuringError: the run failed; on real cores the next one gets a new database.
-            Interrupted: Ctrl-C; carries what was measured.
+            engine.PolicyError: the policy is not valid for the workload.
+            MeasuringError: the run failed. On real cores the next run loads a new database.
+            Interrupted: Ctrl-C; has the result up to that point.
         """
         return Result.from_dict(self._measure(subject, seconds, warmup, seed, check=check))
 
@@ -159,10 +159,10 @@ class Evaluator:
         seed: int,
         check: bool = False,
     ) -> Iterator[tuple[int, Outcome]]:
-        """Run several on common inputs, one after the other. See `envs.RunRound`.
+        """Run several subjects on the same inputs, one after the other; see `envs.RunRound`.
 
         Raises:
-            PolicyError, Interrupted: as `run`.
+            engine.PolicyError, Interrupted: as for `run`.
         """
         yield from run_in_turns(
             self.run,
@@ -177,42 +177,47 @@ class Evaluator:
     def record(
         self, subject: Subject, seconds: float, *, warmup: float, seed: int, events: int
     ) -> Timeline:
-        """What happens when in a run on virtual cores, which is the run that `run` makes.
+        """Record the events of a run on virtual cores, and return its timeline.
+
+        The recorded run is the one that `run` makes with the same arguments.
 
         Args:
-            subject: what to run.
-            seconds: of the window, virtual.
-            warmup: unmeasured virtual seconds before it.
-            seed: of the inputs.
-            events: how many are recorded at most.
+            subject: the protocol or policy to run.
+            seconds: length of the measured window in virtual seconds.
+            warmup: unmeasured virtual seconds before the window.
+            seed: seed of the inputs.
+            events: maximum number of events to record.
 
         Raises:
-            ValueError: the machine is a real one.
-            PolicyError, MeasuringError, Interrupted: as `run`.
+            ValueError: the machine has real cores.
+            engine.PolicyError, MeasuringError, Interrupted: as for `run`.
         """
         if not self.repeatable:
-            raise ValueError("what happens on real cores can't be recorded; take virtual ones")
+            raise ValueError("a timeline can't be recorded on real cores; use machine=virtual")
         raw = self._measure(subject, seconds, warmup, seed, timeline_events=events)
         return Timeline.from_result(raw, subject.name, self.signature)
 
     def record_trace(
         self, subject: Subject, seconds: float, *, seed: int, bytes_max: int
     ) -> tuple[Result, RecordedTrace]:
-        """What every transaction asks for in a run on real cores.
+        """Run a subject on real cores and record a trace of its transactions.
 
         Args:
-            subject: what to run.
-            seconds: of running.
-            seed: of the inputs.
-            bytes_max: memory for what is recorded; a run that needs more ends before its time.
+            subject: the protocol or policy to run.
+            seconds: length of the run in seconds.
+            seed: seed of the inputs.
+            bytes_max: memory for the trace in bytes; the run ends early when it is full.
+
+        Returns:
+            The result and the trace.
 
         Raises:
-            ValueError: the machine is a virtual one.
-            PolicyError, MeasuringError: as `run`.
-            Interrupted: Ctrl-C; nothing is kept of the trace.
+            ValueError: the machine is virtual.
+            engine.PolicyError, MeasuringError: as for `run`.
+            Interrupted: Ctrl-C; the trace is lost.
         """
         if self.repeatable:
-            raise ValueError("a trace is recorded on real cores; take machine=threads")
+            raise ValueError("a trace is recorded on real cores; use machine=threads")
         # Arrow takes a fifth of a second to load, and only a recording needs it.
         from envs.recorded_trace import RecordedTrace
 
@@ -230,51 +235,51 @@ class Evaluator:
         seed: int,
         intervals: int,
     ) -> Result:
-        """Run one policy table and go over to others while it runs; the window in intervals.
+        """Run a policy table and switch to other tables during the run.
 
         Args:
-            first: what runs at first, warm-up included.
-            switches: what it goes over to, each with its time in the window, seconds.
-            seconds: of the window.
-            warmup: unmeasured seconds before it.
-            seed: of the inputs.
-            intervals: so many equal parts of the window are counted by themselves.
+            first: the table at the start, warm-up included.
+            switches: the time of each switch, in seconds since the window began, and the table.
+            seconds: length of the measured window in seconds.
+            warmup: unmeasured seconds before the window.
+            seed: seed of the inputs.
+            intervals: number of equal parts of the window, for the result's `intervals`.
 
         Raises:
-            ValueError: one of them is no policy table, or backs off otherwise than by its own.
-            PolicyError, MeasuringError, Interrupted: as `run`. What the engine refuses, such as
-                intervals of broken microseconds, is a MeasuringError too.
+            ValueError: a subject is not a policy table with its own backoff.
+            engine.PolicyError, Interrupted: as for `run`.
+            MeasuringError: as for `run`; also if an interval is no whole number of microseconds.
         """
         for subject in (first, *(subject for _, subject in switches)):
             if subject.policy is None or subject.backoff != "policy":
                 raise ValueError(
-                    f"{subject.name} is no policy table with its own backoff; a run can go over "
-                    "only from one such table to another"
+                    f"{subject.name} is no policy table with its own backoff; a run can switch "
+                    "only between such tables"
                 )
         planned = [(at_s, self._compiled(subject)) for at_s, subject in switches]
         raw = self._measure(first, seconds, warmup, seed, intervals=intervals, switches=planned)
         return Result.from_dict(raw)
 
     def run_trial(self, trial: Trial, *, patience_s: float) -> Verdict:
-        """Record and check a run on a copy of this evaluator's database, which is as it was loaded.
+        """Record and check a run on a copy of this evaluator's database (virtual cores only).
 
-        Its verdict is that of `envs.trial.run_trial`, which loads a database of its own: on virtual
-        cores the same run is the same wherever it is made.
+        The verdict equals that of `envs.trial.run_trial`, which loads a database for the trial.
 
         Args:
-            trial: which; without switches. Its database must be this evaluator's.
-            patience_s: a check that takes longer has hung, which is a finding.
+            trial: a trial without switches, for this evaluator's database.
+            patience_s: time limit of the check in seconds; exceeding it is a finding.
 
         Raises:
-            ValueError: it is for another database, has switches, or the machine is a real one.
-            PolicyError, MeasuringError: as `run`.
+            ValueError: the trial is for another database or has switches, or the machine has real
+                cores.
+            engine.PolicyError, MeasuringError: as for `run`.
             KeyboardInterrupt: Ctrl-C.
         """
         if not self.repeatable:
-            raise ValueError("a run on real cores can't be made on a copy; take virtual ones")
+            raise ValueError("on real cores a run can't use a copy; use machine=virtual")
         own = (self.workload, self.cores, self._seed, self.machine)
         if own != (trial.workload, trial.cores, trial.seed, trial.machine):
-            raise ValueError("the trial is for another database than this one")
+            raise ValueError("the trial is for another database than the evaluator's")
         if trial.switches:
             raise ValueError("a trial on a loaded database can't switch policies")
         subject = trial.subject
@@ -283,24 +288,24 @@ class Evaluator:
             options = run_options(self._engine, subject, policy, **trial.run_fields())
             return Verdict.of(self._ready_session().run_trial(options, finish_s=patience_s))
         except MemoryError as error:
-            raise MeasuringError(f"{subject.name}: there is not enough memory for it") from error
+            raise MeasuringError(f"{subject.name}: not enough memory") from error
         except RuntimeError as error:
             raise MeasuringError(f"{subject.name}: {error}") from error
 
     def switch_policy(self, policy: Any) -> None:
-        """Give the run that is going on, in another thread, another policy; real cores only.
+        """Switch the run in progress, in another thread, to another policy (real cores only).
 
         Args:
-            policy: compiled by the engine.
+            policy: a policy compiled by the engine.
 
         Raises:
-            ValueError: no run executes a policy, it is for another workload, or the machine is
-                virtual.
+            ValueError: no run executes a policy, the policy is for another workload, or the machine
+                is virtual.
         """
         if self.repeatable:
             raise ValueError(
-                "on virtual cores a run is made by a copy of the process, which no switch reaches; "
-                "take real ones"
+                "a run on virtual cores is in a copy of the process, which can't switch policies; "
+                "use machine=threads"
             )
         session = self._session
         if session is None:
@@ -317,7 +322,7 @@ class Evaluator:
         check: bool = False,
         **wanted: Any,
     ) -> dict[str, Any]:
-        """The engine's own result; `wanted` is what it is asked for beyond a plain run."""
+        """Return the engine's result; `wanted` has further fields of the run options."""
         policy = self._compiled(subject)
         length = {"seconds": min(seconds, self._seconds_max), "warmup": warmup}
         options = run_options(self._engine, subject, policy, seed=seed, **length, **wanted)
@@ -336,17 +341,17 @@ class Evaluator:
             raise MeasuringError(f"{subject.name}: {error}") from error
         except MemoryError as error:
             self._give_up_database()
-            raise MeasuringError(f"{subject.name}: {self._no_room()}") from error
+            raise MeasuringError(f"{subject.name}: {self._memory_error()}") from error
         except RuntimeError as error:  # the engine's own among them
             self._give_up_database()
             raise MeasuringError(f"{subject.name}: {error}") from error
         return self._within_memory(self._with_host(raw, meter), subject, seconds)
 
     def _run(self, session: Any, options: Any, check: bool) -> dict[str, Any]:
-        """The engine's result; a run whose copied process is killed from outside is run once more.
+        """Return the engine's result; repeat a run once if its copied process was killed.
 
-        The system kills who has much memory, whatever it executes: a policy that is dropped for it
-        would be lost for good, and virtual cores would not repeat a search.
+        The system kills a process for its memory, not for its policy. Without the repeat a search
+        would drop the policy, and would not be repeatable.
         """
         try:
             return dict(session.run(options, on_copy=self.repeatable, check=check))
@@ -370,28 +375,28 @@ class Evaluator:
 
         Round `i` runs every candidate on the inputs of seed `seed + i` (common random numbers).
 
-        Real machines drift and other programs disturb, so there only the ratio to the reference
-        slices just before and after counts: A B A C A …, A the reference.
+        Real machines drift and other programs disturb them. There a ratio is taken to the reference
+        slices just before and after: A B A C A …, where A is the reference.
 
-        On virtual cores nothing disturbs, and what makes a slice misleading is that it is short:
-        all slices are one run of their length together (`Evaluation.slices`). The reference
-        is no more than a unit: one long run, `REFERENCE_SLICES` slices on the inputs of the
-        evaluator's own seed, which every evaluator makes once, with one result.
+        Virtual cores have no such noise, but a short slice is biased. There all slices of a
+        candidate form one run (`Evaluation.slices`). The reference gives the unit: one run of
+        `REFERENCE_SLICES` slices on the inputs of the evaluator's seed, made once per evaluator.
 
         Args:
-            candidates: what to measure; one that fails costs only itself.
-            reference: what to measure them against.
-            slices: of each candidate.
-            seconds: length of a slice.
+            candidates: subjects to measure; a failure affects only the candidate.
+            reference: the subject that fitness is relative to.
+            slices: slices of each candidate.
+            seconds: length of a slice in seconds.
             warmup: unmeasured seconds before each slice.
-            seed: of the first round's inputs.
+            seed: seed of the first round's inputs.
             reference_every: candidates between two reference slices, on real cores.
 
         Returns:
-            One evaluation a candidate, in order.
+            One evaluation per candidate, in order.
 
         Raises:
-            MeasuringError: the reference itself failed.
+            MeasuringError: the reference failed or committed nothing.
+            Interrupted: Ctrl-C.
         """
         evaluations = [Evaluation(slices=slices if self.repeatable else 1) for _ in candidates]
         if self.repeatable:
@@ -425,34 +430,34 @@ class Evaluator:
 
     @property
     def grown_bytes(self) -> int:
-        """Memory that the database has grown by since it was loaded, bytes."""
+        """Growth of the database since it was loaded, in bytes."""
         return 0 if self._session is None else self._session.grown_bytes
 
     @property
     def place(self) -> Machine:
-        """The machine, as its results name it."""
-        return here(self.machine["kind"], self.cores)
+        """The machine as results name it."""
+        return local_machine(self.machine["kind"], self.cores)
 
     def _with_host(self, raw: dict[str, Any], meter: LoadMeter | None) -> dict[str, Any]:
-        """The engine's result with what it can't know: the cores, and what others did there."""
+        """Return the engine's result with the cores of the host and the load of other programs."""
         raw["machine"] |= self.place.as_dict()
         if meter is not None:
             raw["others"] = meter.others()
         return raw
 
     def close(self) -> None:
-        """Free the database. The evaluator may be used again and then loads a new one."""
+        """Free the database. The next run loads a new one."""
         if self._session is not None:
             self._session.stop()
             self._session = None
 
     def _give_up_database(self) -> None:
-        """After a run that failed; one on virtual cores has left the database as it was."""
+        """Free the database after a failed run. On virtual cores the run was on a copy."""
         if not self.repeatable:
             self.close()
 
     def _compiled(self, subject: Subject) -> Any:
-        """The subject's policy as the engine runs it, if it has one."""
+        """Return the subject's policy, compiled; None without one."""
         if subject.policy is None:
             return None
         return self._engine.Policy(subject.policy, self.signature.to_dict())
@@ -467,53 +472,52 @@ class Evaluator:
                     self._engine_workload, self.cores, self._seed, self.machine
                 )
             except MemoryError as error:
-                raise MeasuringError(f"the database: {self._no_room()}") from error
+                raise MeasuringError(f"the database: {self._memory_error()}") from error
             except ValueError as error:  # such as a trace of fewer sessions than there are cores
                 raise MeasuringError(str(error)) from error
         return self._session
 
     def _refuse_too_large(self) -> None:
-        """Before it is loaded, which may take minutes.
+        """Refuse a database that is too large, before it is loaded for minutes.
 
         Raises:
-            MeasuringError: the database is estimated to need more memory than there is.
+            MeasuringError: the estimated size exceeds the available memory.
         """
         try:
             needed = estimated_bytes(self._engine, self._engine_workload, self.machine)
         except (MemoryError, ValueError):
-            return  # loading it will tell
-        available = room(self._engine)
+            return  # loading reports the error
+        available = available_bytes(self._engine)
         if needed is None or needed <= available:
             return
-        fits = fitting(self._engine, self._engine_workload, needed, available)
+        fits = fitting_settings(self._engine, self._engine_workload, needed, available)
         raise MeasuringError(
-            f"the database of {self.workload['name']} needs about {gib(needed)}, and "
-            f"{gib(available)} of {gib(total_memory())} may be taken here ({gib(reserve_bytes())} "
-            f"are left to others); use {fits or 'a smaller one'}, or a machine with more memory"
+            f"the database of {self.workload['name']} needs about {gib(needed)}, but only "
+            f"{gib(available)} of {gib(total_memory())} are available ({gib(reserve_bytes())} are "
+            f"reserved); use {fits or 'a smaller one'}, or a machine with more memory"
         )
 
-    def _no_room(self) -> str:
+    def _memory_error(self) -> str:
         return (
-            f"there is not enough memory for it: {gib(room(self._engine))} of "
-            f"{gib(total_memory())} may be taken now ({gib(reserve_bytes())} are left to others); "
-            "use a smaller workload, fewer workers, or a machine with more memory"
+            f"not enough memory: {gib(available_bytes(self._engine))} of {gib(total_memory())} are "
+            f"available ({gib(reserve_bytes())} are reserved); use a smaller workload, fewer "
+            "workers, or a machine with more memory"
         )
 
     def _within_memory(
         self, raw: dict[str, Any], subject: Subject, seconds: float
     ) -> dict[str, Any]:
-        """A run's result, marked where want of memory made it shorter than it was to be.
+        """Return a run's result, marked if the run was shortened for lack of memory.
 
-        The runs after one that was ended for that are shorter from the beginning: all of a length,
-        and none of them fills the memory again.
+        After a run that ended early, all later runs are shorter, so that none fills the memory.
 
         Raises:
-            MeasuringError: it was ended before its window began.
+            MeasuringError: the run ended before its window began.
         """
         memory = raw.get("memory", {})
         if memory.get("short"):
             if not raw["commits"]:
-                raise MeasuringError(f"{subject.name}: {self._no_room()}")
+                raise MeasuringError(f"{subject.name}: {self._memory_error()}")
             self._give_up_database()
             self._seconds_max = min(self._seconds_max, FITS * raw["duration_s"])
         elif self._seconds_max < seconds:
@@ -521,24 +525,24 @@ class Evaluator:
         return raw
 
     def _reference(self, reference: Subject, seconds: float, warmup: float, seed: int) -> float:
-        """A reference slice on real cores."""
+        """Return the fitness of a reference slice on real cores."""
         for _ in range(REFERENCE_ATTEMPTS):
             fitness = self.run(reference, seconds, warmup=warmup, seed=seed).fitness
             if fitness > 0:
                 return fitness
         raise MeasuringError(
             f"the reference {reference.name} committed nothing in {seconds} s, "
-            f"{REFERENCE_ATTEMPTS} times; use longer slices, or a machine with less else to do"
+            f"{REFERENCE_ATTEMPTS} times; use longer slices, or a less busy machine"
         )
 
     def _unit(self, reference: Subject, seconds: float, warmup: float) -> float:
-        """What the reference reaches on virtual cores."""
+        """Return the fitness of the reference on virtual cores."""
         key = (repr(reference), seconds, warmup)
         if key not in self._units:
             fitness = self.run(reference, seconds, warmup=warmup, seed=self._seed).fitness
             if fitness == 0:
                 raise MeasuringError(
-                    f"under the reference {reference.name} some type commits nothing in "
+                    f"under the reference {reference.name} a type commits nothing in "
                     f"{seconds:g} virtual seconds; use longer slices"
                 )
             self._units[key] = fitness

@@ -1,8 +1,8 @@
-"""How far virtual cores can be trusted: the same policies on both machines.
+"""Compare policies on virtual and real cores (`heddle machine compare`).
 
-A platform that searches on simulated cores must know whether the order it finds there holds on real
-ones: conclusions from simulated cores have been contradicted before (Bang et al., The full story of
-1000 cores, VLDB Journal 2022).
+A search on virtual cores is useful only if the order of policies is the same on real ones. Results
+from simulated cores have been contradicted before (Bang et al., The full story of 1000 cores, VLDB
+Journal 2022).
 """
 
 from __future__ import annotations
@@ -19,20 +19,22 @@ from envs.trimmed_mean import trimmed_mean
 SCHEMA_VERSION = 1
 
 STUCK = "it commits nothing in half of the slices on real cores, or more"
-"""Why such a policy has no point: ratios of nothing say nothing."""
+"""The reason for leaving out a policy whose ratios are meaningless."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One policy on both machines.
+    """The figures of one policy on both machines.
 
     Attributes:
-        name: of the policy.
-        real: throughput on real cores ÷ the reference's in the slices around.
-        virtual: `mixed_throughput` on virtual cores on the same inputs ÷ the reference's there.
+        name: name of the policy.
+        real: throughput on real cores divided by the reference's in the adjacent slices.
+        virtual: `mixed_throughput` on virtual cores divided by the reference's.
         real_error: standard error of `real`.
-        real_throughput, virtual_throughput: commits a second.
-        real_aborts, virtual_aborts: aborted attempts ÷ all attempts.
+        real_throughput: commits per second on real cores.
+        virtual_throughput: commits per second on virtual cores.
+        real_aborts: aborted attempts divided by all attempts on real cores.
+        virtual_aborts: aborted attempts divided by all attempts on virtual cores.
     """
 
     name: str
@@ -47,16 +49,17 @@ class Point:
 
 @dataclass(frozen=True)
 class Fidelity:
-    """What the points come to.
+    """How well virtual cores predict real ones.
 
     Attributes:
-        points: one a policy, the fastest on real cores first.
-        skipped: policies that could not be measured, and why.
-        spearman: rank correlation of throughput between the machines (1: the same order).
-        kendall: likewise, by pairs.
-        regret: what is lost on real cores by taking the policy that is best on virtual ones.
-        throughput_error: median over the policies of |virtual ÷ real - 1|, in commits a second.
-        abort_error: median of |virtual - real| of the abort rate.
+        points: one point per policy, the fastest on real cores first.
+        skipped: for each policy that could not be measured, the reason.
+        spearman: Spearman's rank correlation of throughput between the machines.
+        kendall: Kendall's rank correlation of throughput between the machines.
+        regret: relative throughput lost on real cores with the policy that is best on virtual
+            ones.
+        throughput_error: median over the policies of |virtual ÷ real - 1|, in commits per second.
+        abort_error: median over the policies of |virtual - real|, in the abort rate.
     """
 
     points: list[Point]
@@ -68,21 +71,25 @@ class Fidelity:
     abort_error: float
 
     def as_dict(self, **more: Any) -> dict[str, Any]:
-        """The JSON document that `heddle machine compare` writes, with further fields."""
+        """Return the JSON document that `heddle machine compare` writes.
+
+        Args:
+            **more: further top-level fields.
+        """
         return {"schema_version": SCHEMA_VERSION, **more, **asdict(self)}
 
 
 @dataclass(frozen=True)
 class FidelityPlan:
-    """How much is measured.
+    """The measurements of `measure_fidelity`.
 
     Attributes:
-        seconds: length of a slice on real cores.
-        rounds: slices of each policy there.
-        warmup: unmeasured seconds before each.
-        virtual_seconds: length of a run on virtual cores.
-        virtual_rounds: runs of each policy there, on inputs of their own.
-        virtual_warmup: unmeasured seconds before each.
+        seconds: length of a slice on real cores, in seconds.
+        rounds: slices of each policy on real cores.
+        warmup: unmeasured seconds before each slice.
+        virtual_seconds: length of a run on virtual cores, in virtual seconds.
+        virtual_rounds: runs of each policy on virtual cores, each on other inputs.
+        virtual_warmup: unmeasured virtual seconds before each run.
     """
 
     seconds: float
@@ -102,37 +109,37 @@ def measure_fidelity(
     seed: int,
     on_round: Callable[[str], None] = lambda words: None,
 ) -> Fidelity:
-    """Run policies on both machines.
+    """Run policies on real and virtual cores and compare their order.
 
-    On real cores every slice stands beside slices of the reference, for machines change their
-    speed; the mean of the middle half of those ratios is what counts.
+    On real cores every slice is relative to the adjacent slices of the reference, because machines
+    change their speed. A policy's figure is the mean of the middle half of these ratios.
 
     Args:
-        real: a machine of real cores …
-        virtual: … and one of as many virtual ones, for the same workload.
-        subjects: what to compare; at least three that can run.
-        reference: what throughput is relative to.
-        plan: how much to measure.
-        seed: of the inputs.
-        on_round: called after each round, with the machine's name; `rounds` times on each.
+        real: an evaluator on real cores.
+        virtual: an evaluator on as many virtual cores, for the same workload.
+        subjects: policies to compare; at least three that can run.
+        reference: the subject that throughput is relative to.
+        plan: the measurements to make.
+        seed: seed of the inputs.
+        on_round: called after each round with the kind of the machine.
 
     Raises:
         ValueError: fewer than three policies could be measured.
-        MeasuringError: the reference can't run.
+        MeasuringError: the reference failed.
     """
-    slices: dict[str, list[tuple[float, float, float]]] = {one.name: [] for one in subjects}
-    runs: dict[str, list[tuple[float, float, float]]] = {one.name: [] for one in subjects}
+    slices: dict[str, list[tuple[float, float, float]]] = {s.name: [] for s in subjects}
+    runs: dict[str, list[tuple[float, float, float]]] = {s.name: [] for s in subjects}
     skipped: dict[str, str] = {}
     for evaluator, found, rounds, seconds, warmup in (
         (real, slices, plan.rounds, plan.seconds, plan.warmup),
         (virtual, runs, plan.virtual_rounds, plan.virtual_seconds, plan.virtual_warmup),
     ):
         for number in range(rounds):
-            racing = [one for one in subjects if one.name not in skipped]
+            measured = [subject for subject in subjects if subject.name not in skipped]
             evaluations = evaluator.evaluate(
-                racing, reference, slices=1, seconds=seconds, warmup=warmup, seed=seed + number
+                measured, reference, slices=1, seconds=seconds, warmup=warmup, seed=seed + number
             )
-            for subject, evaluation in zip(racing, evaluations, strict=True):
+            for subject, evaluation in zip(measured, evaluations, strict=True):
                 if evaluation.error is not None:
                     skipped[subject.name] = evaluation.error
                     continue
@@ -142,18 +149,18 @@ def measure_fidelity(
                 )
             on_round(evaluator.machine["kind"])
     points = [
-        _point(one.name, slices[one.name], runs[one.name])
-        for one in subjects
-        if one.name not in skipped
+        _point(subject.name, slices[subject.name], runs[subject.name])
+        for subject in subjects
+        if subject.name not in skipped
     ]
     return summarize(points, skipped)
 
 
 def summarize(points: Sequence[Point], skipped: dict[str, str]) -> Fidelity:
-    """What points come to; those that commit nothing on real cores join the skipped ones.
+    """Summarize points. Policies that commit nothing on real cores are skipped.
 
     Raises:
-        ValueError: there are fewer than three others.
+        ValueError: fewer than three points are left.
     """
     from scipy.stats import kendalltau, spearmanr
 
@@ -162,7 +169,7 @@ def summarize(points: Sequence[Point], skipped: dict[str, str]) -> Fidelity:
     skipped = {**skipped, **stuck}
     if len(moving) < 3:
         reasons = "".join(f"\n  {name}: {reason}" for name, reason in skipped.items())
-        raise ValueError(f"{len(moving)} policies were measured; it takes three{reasons}")
+        raise ValueError(f"only {len(moving)} policies could be measured; 3 are needed{reasons}")
     ordered = sorted(moving, key=lambda point: -point.real)
     real = [point.real for point in ordered]
     virtual = [point.virtual for point in ordered]

@@ -1,7 +1,7 @@
-"""Histories: what every transaction of a run read and wrote, as arrays and on disk.
+"""Histories: the reads and writes of every transaction of a run, as arrays and on disk.
 
-On disk a history is one Parquet file with a row for each attempt at a transaction; the columns are
-in `docs/checking.md`.
+On disk a history is a Parquet file with one row per attempt at a transaction. `docs/checking.md`
+describes the columns.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from traces.atomic_file import replaced_atomically
 
 FORMAT = "heddle-history"
 SCHEMA_VERSION = 2
-"""In version 1 names had a line each, so that none could hold a line break."""
+"""Version 1 separated names by line breaks, so that no name could contain one."""
 
 NAMES = ("tables", "types", "reasons")
-"""What is numbered, and has its names in the file's metadata."""
+"""The attributes whose names are in the file's metadata, indexed by number."""
 
 ENDS = ("committed", "rolled_back", "aborted")
 KINDS = ("read", "miss", "write", "remove", "range", "broken")
@@ -72,27 +72,29 @@ _COLUMNS = {
     "incarnation": pa.uint64(),
     "of_the_past": pa.bool_(),
 }
-"""Of attempts, but for those that are names."""
+"""The columns of attempts that hold numbers."""
 
 
 class HistoryFileError(ValueError):
-    """A file that is no history, or a damaged one; the message names it and says what is wrong."""
+    """A file is no history or is damaged; the message names the file and the fault."""
 
 
 @dataclass(frozen=True)
 class History:
-    """What every transaction of a run read and wrote; see `engine/check/history.h`.
+    """The reads and writes of every transaction of a run; see `engine/observe/history.h`.
 
     Attributes:
-        attempts: a structured array, a row an attempt, by worker and in order: `worker`, `type`,
-            `end` (index of `ENDS`), `reason`, `began`, `ended`, `incarnation`, `operations` (how
-            many of the other array are its own), `of_the_past`.
-        operations: the attempts' operations, one after the other: `key`, `version`, `place`,
-            `digest`, `bytes`, `table`, `kind` (index of `KINDS`), `flags` (`FLAGS`).
-        tables: names, by number.
-        types: of transactions, likewise.
-        reasons: why attempts are aborted, likewise.
-        first_version: versions below it were there before the run.
+        attempts: structured array with one row per attempt, by worker and in order. Its fields are
+            `worker`, `type`, `end` (index into `ENDS`), `reason`, `began`, `ended`, `incarnation`,
+            `operations` (number of rows in the other array) and `of_the_past` (1 for a transaction
+            on a snapshot).
+        operations: structured array with the operations of all attempts, in their order. Its fields
+            are `key`, `version`, `place`, `digest`, `bytes`, `table`, `kind` (index into `KINDS`)
+            and `flags` (sum of `FLAGS`).
+        tables: names of the tables, by number.
+        types: names of the transaction types, by number.
+        reasons: names of the abort reasons, by number.
+        first_version: versions below this number existed before the run.
     """
 
     attempts: np.ndarray
@@ -104,7 +106,7 @@ class History:
 
     @classmethod
     def from_engine(cls, history: Any) -> History:
-        """From the engine's own."""
+        """Convert an `engine.History`."""
         return cls(
             history.attempts,
             history.operations,
@@ -115,13 +117,14 @@ class History:
         )
 
     def check(self) -> dict[str, Any]:
-        """Whether it could have been made by one transaction after the other.
+        """Check whether the history is serializable.
 
         Returns:
-            Counts, and `anomalies`, each with a `name` and a `text`; none: it is serializable.
+            Counts, and a list `anomalies` of dictionaries with a `name` and a `text`. The history
+            is serializable if the list is empty.
 
         Raises:
-            ValueError: it contradicts itself.
+            ValueError: the history contradicts itself.
         """
         engine = load_engine()
         return engine.History(
@@ -134,20 +137,20 @@ class History:
         ).check()
 
     def save(self, path: Path) -> None:
-        """Write a Parquet file, at once or not at all.
+        """Write a Parquet file atomically.
 
         Raises:
-            OSError: it can't be written.
+            OSError: the file cannot be written.
         """
-        with replaced_atomically(path) as beside:
-            pq.write_table(self._to_arrow(), beside, compression="zstd")
+        with replaced_atomically(path) as temporary:
+            pq.write_table(self._to_arrow(), temporary, compression="zstd")
 
     @classmethod
     def load(cls, path: Path) -> History:
-        """Read what `save` wrote.
+        """Read a Parquet file that `save` wrote.
 
         Raises:
-            HistoryFileError: it is not there, no history, or damaged.
+            HistoryFileError: the file is missing, no history, or damaged.
         """
         try:
             table = pq.read_table(path)
@@ -158,7 +161,7 @@ class History:
             raise HistoryFileError(f"{path}: is a directory; name the Parquet file") from None
         except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError) as error:
             first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            raise HistoryFileError(f"{path}: is not a history: {first}") from None
+            raise HistoryFileError(f"{path}: not a history: {first}") from None
 
     def _to_arrow(self) -> pa.Table:
         ops, attempts = self.operations, self.attempts
@@ -193,11 +196,11 @@ class History:
     def _from_arrow(cls, table: pa.Table) -> History:
         metadata = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
         if metadata.get("format") != FORMAT:
-            raise ValueError(f"its metadata has no format={FORMAT}")
+            raise ValueError(f"the metadata lacks format={FORMAT}")
         version = metadata["schema_version"]
         if version not in ("1", str(SCHEMA_VERSION)):
             raise ValueError(
-                f"its schema_version is {version}, this Heddle reads 1 and {SCHEMA_VERSION}"
+                f"schema_version is {version}; this version of Heddle reads 1 and {SCHEMA_VERSION}"
             )
         names = {
             name: tuple(
@@ -207,13 +210,13 @@ class History:
         }
         for name, found in names.items():
             if len(set(found)) < len(found):
-                raise ValueError(f"its {name} have a name twice")
+                raise ValueError(f"{name}: a name occurs twice; names must be unique")
         lists = _complete(table["operations"], "operations")
         if not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)):
-            raise ValueError(f"operations: is of type {lists.type}; must be a list")
+            raise ValueError(f"operations: of type {lists.type}; must be a list")
         inner = _complete(lists.flatten(), "operations")
         if not pa.types.is_struct(inner.type):
-            raise ValueError(f"operations: is a list of {inner.type}; must be one of structs")
+            raise ValueError(f"operations: a list of {inner.type}; must be a list of structs")
         attempts = np.zeros(table.num_rows, _ATTEMPT)
         attempts["operations"] = np.diff(lists.offsets.to_numpy())
         attempts["type"] = _numbers(table["type"], "type", names["types"])
@@ -231,7 +234,7 @@ class History:
             operations["flags"] |= np.where(set_, np.uint8(bit), np.uint8(0))
         first_version = int(metadata["first_version"])
         if not 0 <= first_version < 1 << 64:
-            raise ValueError(f"its first_version is {first_version}; must be 64 bits")
+            raise ValueError(f"first_version is {first_version}; must be an unsigned 64-bit number")
         return cls(
             attempts,
             operations,
@@ -244,8 +247,8 @@ class History:
 
 def _name_list(text: str) -> list[str]:
     names = json.loads(text)
-    if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
-        raise ValueError(f"its names are {text!r:.80}; they must be a JSON array of strings")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"names are {text!r:.80}; must be a JSON array of strings")
     return names
 
 
@@ -255,7 +258,7 @@ def _named(numbers: np.ndarray, names: Sequence[str]) -> pa.Array:
 
 
 def _complete(column: Any, name: str) -> Any:
-    """A column in one piece, without a row that has no value."""
+    """Return a column as one array; refuse null values."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if array.null_count:
         raise ValueError(f"{name}: {array.null_count:,} rows have no value")
@@ -263,7 +266,7 @@ def _complete(column: Any, name: str) -> Any:
 
 
 def _values(column: Any, name: str, kind: pa.DataType) -> np.ndarray:
-    """Numbers of a column, none of which the type would change."""
+    """Return the numbers of a column; refuse those that do not fit the type."""
     try:
         return _complete(column, name).cast(kind).to_numpy(zero_copy_only=False)
     except pa.ArrowException as error:
@@ -271,13 +274,13 @@ def _values(column: Any, name: str, kind: pa.DataType) -> np.ndarray:
 
 
 def _numbers(named: Any, column: str, names: Sequence[str]) -> np.ndarray:
-    """Names as numbers again, whatever order the file has them in."""
+    """Return the index into `names` of each value of a column."""
     number: Mapping[str, int] = {name: at for at, name in enumerate(names)}
     array = _complete(named, column)
     if not isinstance(array, pa.DictionaryArray):
         array = array.dictionary_encode()
     unknown = [name for name in array.dictionary.to_pylist() if name not in number]
     if unknown:
-        raise ValueError(f"unknown name {unknown[0]!r}; known are {', '.join(names)}")
+        raise ValueError(f"unknown name {unknown[0]!r}; must be one of {', '.join(names)}")
     codes = np.array([number[name] for name in array.dictionary.to_pylist()] or [0])
     return codes[array.indices.to_numpy(zero_copy_only=False)]

@@ -1,8 +1,8 @@
-"""Histories as outside checkers read them: dbcop's JSON and Elle's EDN.
+"""Convert histories to the formats of other checkers: dbcop's JSON and Elle's EDN.
 
-Both know rows that are read and written, and nothing else: what a range or a miss says of rows that
-are not there is left out, and a delete is a write like others. So they can confirm an anomaly among
-rows, and miss one among rows that come and go.
+Both formats have reads and writes of rows only. Ranges and misses are left out, and a delete is
+converted to a write. These checkers can thus confirm an anomaly among existing rows, and miss one
+among inserted and deleted rows.
 
 Sources: dbcop (Biswas and Enea, OOPSLA 2019), the JSON of its `verify`; Elle (Kingsbury and
 Alvaro, VLDB 2020), the histories of `rw-register` and `list-append`.
@@ -20,7 +20,7 @@ import numpy as np
 from envs.history import ENDS, FLAGS, KINDS, History
 
 MOST_LISTED = 5_000_000
-"""Elements that the lists of an `elle_append` history may hold together."""
+"""Maximum number of elements in all lists of an `elle_append` history."""
 
 _ABORTED = ENDS.index("aborted")
 _COMMITTED = ENDS.index("committed")
@@ -29,18 +29,17 @@ _NO_VERSION = 0
 
 
 class FormatError(ValueError):
-    """A history that a format can't express; the message says why."""
+    """A format cannot express a history; the message says why."""
 
 
 @dataclass
 class Event:
-    """A row read or written.
+    """A read or write of a row.
 
     Attributes:
         writes: whether it is a write.
-        row: its number.
-        version: which of the row's versions, from 1 in the order of their making; 0: what was there
-            before the run.
+        row: number of the row.
+        version: number of the row's version, from 1 in version order; 0 for the initial version.
     """
 
     writes: bool
@@ -50,14 +49,14 @@ class Event:
 
 @dataclass
 class Transaction:
-    """A transaction's events.
+    """The events of a transaction.
 
     Attributes:
-        worker: whose.
-        began: on the history's clock.
-        ended: likewise.
-        committed: whether it counts; of others only what was read from them is told.
-        events: in order.
+        worker: number of its worker.
+        began: time of its begin, on the history's clock.
+        ended: time of its end, on the history's clock.
+        committed: whether it committed. Of an aborted one only the writes read by others are kept.
+        events: its reads and writes, in order.
     """
 
     worker: int
@@ -69,11 +68,11 @@ class Transaction:
 
 @dataclass
 class Register:
-    """A history as reads and writes of rows.
+    """A history reduced to reads and writes of rows.
 
     Attributes:
-        rows: names, by number: `TABLE/key`.
-        transactions: by worker, and of each in order.
+        rows: names of the rows, `TABLE/key`, by number.
+        transactions: the transactions with events, by worker and in order.
         removes: whether rows were deleted or inserted.
     """
 
@@ -83,7 +82,7 @@ class Register:
 
 
 def as_register(history: History) -> Register:
-    """Rows and versions by number; see `Register`."""
+    """Return a history with rows and versions by number; see `Register`."""
     ops, attempts = history.operations, history.attempts
     of_row = (ops["kind"] == _READ) | (ops["kind"] == _WRITE) | (ops["kind"] == _REMOVE)
     of_row &= (ops["flags"] & FLAGS["own"]) == 0
@@ -119,29 +118,28 @@ def as_register(history: History) -> Register:
             if ops["kind"][index] == _READ and ops["flags"][index] & FLAGS["uncommitted"]:
                 source = _source(int(ops["version"][index]), published)
                 version = left.get((source, row), _NO_VERSION)
-                if version == _NO_VERSION and source >= 0:  # of a transaction that did not commit
+                if version == _NO_VERSION and source >= 0:  # the source did not commit
                     extra += 1
                     version = left[source, row] = extra
                     transactions[source].events.append(Event(True, row, version))
             transactions[at].events.append(Event(bool(ops["kind"][index] != _READ), row, version))
-    told = [t for t in transactions if t.events]
+    nonempty = [transaction for transaction in transactions if transaction.events]
     names = [f"{history.tables[int(table)]}/{int(key)}" for table, key in unique]
     inserted = (ops["flags"] & FLAGS["inserted"]) != 0
     removes = bool(np.any(ops["kind"] == _REMOVE) or np.any(inserted))
-    return Register(names, told, removes)
+    return Register(names, nonempty, removes)
 
 
 def dbcop(history: History) -> str:
-    """The JSON document that `dbcop verify` reads."""
+    """Return the JSON document that `dbcop verify` reads."""
     register = as_register(history)
-    # By those that there are: in a damaged history a worker's number may be any.
+    # In a damaged history the numbers of the workers need not be consecutive.
     of_worker: dict[int, list[dict[str, object]]] = {
         int(worker): [] for worker in np.unique(history.attempts["worker"])
     }
-    for one in register.transactions:
-        of_worker[one.worker].append(
-            {"events": [_dbcop_event(e) for e in one.events], "committed": one.committed}
-        )
+    for transaction in register.transactions:
+        events = [_dbcop_event(event) for event in transaction.events]
+        of_worker[transaction.worker].append({"events": events, "committed": transaction.committed})
     sessions = list(of_worker.values())
     now = datetime.now(UTC).isoformat()
     params = {
@@ -156,7 +154,7 @@ def dbcop(history: History) -> str:
 
 
 def elle_register(history: History) -> str:
-    """A history for Elle's `rw-register`, an operation a line."""
+    """Return a history for Elle's `rw-register`, one operation per line."""
     register = as_register(history)
 
     def word(event: Event) -> str:
@@ -168,19 +166,19 @@ def elle_register(history: History) -> str:
 
 
 def elle_append(history: History) -> str:
-    """A history for Elle's `list-append`, where each write of a row is an append to it.
+    """Return a history for Elle's `list-append`, where each write of a row is an append.
 
     Raises:
-        FormatError: rows come and go, or were written so often that the lists are too long.
+        FormatError: rows are inserted or deleted, or the lists exceed `MOST_LISTED` elements.
     """
     register = as_register(history)
     if register.removes:
-        raise FormatError("rows are inserted or deleted, which lists can't tell")
+        raise FormatError("rows are inserted or deleted, which lists can't express")
     listed = sum(e.version for t in register.transactions for e in t.events if not e.writes)
     if listed > MOST_LISTED:
         raise FormatError(
-            f"its lists would hold {listed:,} elements, the most is {MOST_LISTED:,}; "
-            "take a shorter run"
+            f"the lists would hold {listed:,} elements, the maximum is {MOST_LISTED:,}; "
+            "use a shorter run"
         )
 
     def word(event: Event) -> str:
@@ -196,11 +194,11 @@ FORMATS: dict[str, Callable[[History], str]] = {
     "elle_register": elle_register,
     "elle_append": elle_append,
 }
-"""The formats, by name. To add one, write a function here and name it."""
+"""The formats by name. To add one, write a function here and register it."""
 
 
 def _number_versions(history: History, row_of: np.ndarray) -> list[int]:
-    """Of every operation on a row: which of the row's versions; 0 if it is none of the run's."""
+    """Return the number of the row version of each operation, 0 for versions before the run."""
     ops = history.operations
     writes = (row_of >= 0) & (ops["kind"] != _READ)
     order = np.lexsort((ops["version"], ops["place"], row_of))
@@ -217,7 +215,7 @@ def _number_versions(history: History, row_of: np.ndarray) -> list[int]:
 
 
 def _source(packed: int, published: dict[tuple[int, int], int]) -> int:
-    """The attempt that an uncommitted version came from; -1 if it is not known."""
+    """Return the attempt that wrote an uncommitted version, -1 if unknown."""
     worker, incarnation = packed >> 48, (packed & ((1 << 48) - 1)) >> 4
     return published.get((worker, incarnation), -1)
 
@@ -228,15 +226,18 @@ def _dbcop_event(event: Event) -> dict[str, dict[str, int | None]]:
 
 
 def _elle_lines(register: Register, word: Callable[[Event], str]) -> Iterator[str]:
-    """An invocation and a completion for each transaction, in the order of their times."""
+    """Yield the invocation and the completion of each transaction, in the order of their times."""
     moments: list[tuple[int, int, Transaction, str]] = []
-    for at, one in enumerate(register.transactions):
-        end = "ok" if one.committed else "fail"
-        moments += [(one.began, at, one, "invoke"), (one.ended, at, one, end)]
+    for at, transaction in enumerate(register.transactions):
+        end = "ok" if transaction.committed else "fail"
+        moments += [
+            (transaction.began, at, transaction, "invoke"),
+            (transaction.ended, at, transaction, end),
+        ]
     moments.sort(key=lambda moment: moment[:2])
-    for index, (time, _, one, kind) in enumerate(moments):
-        value = " ".join(word(event) for event in one.events)
+    for index, (time, _, transaction, kind) in enumerate(moments):
+        value = " ".join(word(event) for event in transaction.events)
         yield (
-            f"{{:index {index}, :type :{kind}, :process {one.worker}, :time {time}, :f :txn, "
-            f":value [{value}]}}\n"
+            f"{{:index {index}, :type :{kind}, :process {transaction.worker}, :time {time}, "
+            f":f :txn, :value [{value}]}}\n"
         )

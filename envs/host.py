@@ -1,4 +1,4 @@
-"""The machine underneath: what every result records of it, and what makes its figures doubtful."""
+"""Describe the machine that results are from, and warn where its figures are doubtful."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from envs.control_groups import memory_groups, processor_quota
 from envs.result import Machine
 
 COUNTER_CLOCK = "tsc"
-"""How Linux names the time-stamp counter among its clock sources."""
+"""Linux's name of the time-stamp counter as a clock source."""
 
 BUSY_OTHERS = 0.1
-"""Others that use more than this of the cores disturb what is measured."""
+"""Share of the cores from which the load of other programs is worth a warning."""
 
 SHORTEST_S = 0.05
-"""Shorter runs do not show what others use: the kernel counts in hundredths of a second."""
+"""Shortest run, in seconds, whose load can be measured. The kernel counts hundredths of seconds."""
 
 UNKNOWN = "unknown"
 
@@ -34,17 +34,18 @@ class Host:
     """The machine, the system and the build that a result is from.
 
     Attributes:
-        processor: its model.
-        cores: that the process may use.
-        cores_online: that the machine has.
-        quota: processors whose whole time a control group allows; None: all.
-        memory_bytes: of the machine.
-        memory_limit_bytes: that a control group allows; None: all.
-        kernel: name and release.
-        clock: the kernel's clock source.
-        compiler: of the engine.
-        commit: of the sources, `+` behind it where they differ; "unknown" outside a repository.
-        load: the mean number of running processes over the last minute, when this was asked.
+        processor: model of the processor.
+        cores: number of cores that the process may use.
+        cores_online: number of cores of the machine.
+        quota: processor time that a control group allows, in processors; None without a limit.
+        memory_bytes: memory of the machine.
+        memory_limit_bytes: memory that a control group allows; None without a limit.
+        kernel: name and release of the kernel.
+        clock: clock source of the kernel.
+        compiler: compiler of the engine.
+        commit: commit of the sources, followed by `+` if they are modified; "unknown" outside a
+            repository.
+        load: mean number of running processes over the last minute.
     """
 
     processor: str = UNKNOWN
@@ -61,16 +62,16 @@ class Host:
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Host:
-        """Read what `as_dict` gives; what is missing is not known."""
+        """Read the JSON values that `as_dict` returns. Missing ones are unknown."""
         return cls(**{name: source[name] for name in cls.__dataclass_fields__ if name in source})
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return the attributes as JSON values."""
         return asdict(self)
 
     @property
     def words(self) -> str:
-        """One line for people: processor, cores, memory, kernel."""
+        """Processor, cores, memory and kernel in one line of text."""
         parts = [self.processor, f"{self.cores} of {self.cores_online} cores"]
         if self.quota is not None:
             parts.append(f"a quota of {self.quota:g}")
@@ -81,32 +82,32 @@ class Host:
 
 
 def this_host() -> Host:
-    """The machine that this runs on, with its load now."""
+    """Return the machine that this process runs on, with its current load."""
     now = {"cores": usable_cores(), "load": _load(), "compiler": _compiler()}
     return Host(**(asdict(_fixed()) | now))
 
 
 def usable_cores() -> int:
-    """The cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
-def here(kind: str, cores: int) -> Machine:
-    """The machine as results measured here name it.
+def local_machine(kind: str, cores: int) -> Machine:
+    """Return the machine that results measured on this host name.
 
     Args:
         kind: `threads` or `virtual`.
-        cores: workers, one a core.
+        cores: number of workers, one per core.
     """
     return Machine(kind, cores, usable_cores() if kind == "threads" else None)
 
 
-def doubts(machine: Machine, host: Host) -> list[str]:
-    """What makes figures of real cores doubtful before they are measured, one sentence each.
+def machine_warnings(machine: Machine, host: Host) -> list[str]:
+    """Return the reasons to doubt figures of real cores before a run, one sentence each.
 
     Args:
-        machine: what is measured on.
-        host: the machine underneath.
+        machine: the machine that the run uses.
+        host: the machine and system that it runs on.
     """
     if machine.kind != "threads":
         return []
@@ -120,45 +121,46 @@ def doubts(machine: Machine, host: Host) -> list[str]:
         )
     if host.quota is not None and host.quota < min(machine.cores, host.cores):
         found.append(
-            f"a control group allows this process {host.quota:g} processors' time (cpu.max), and "
-            f"{_counted(min(machine.cores, host.cores), 'core')} would be used: all workers are "
-            "stopped when it is spent; raise the quota or lower machine.cores"
+            f"a control group limits this process to {host.quota:g} processors (cpu.max), and the "
+            f"run uses {_counted(min(machine.cores, host.cores), 'core')}: all workers stop when "
+            "the quota is used up; raise the quota or lower machine.cores"
         )
     if host.clock not in (COUNTER_CLOCK, UNKNOWN) and platform.machine() == "x86_64":
         found.append(
             f"the kernel's clock source is {host.clock}, not the time-stamp counter (tsc): the "
-            "counters of different cores may differ, and so may times taken on them"
+            "counters of the cores may differ, and measured times with them"
         )
     return found
 
 
-def disturbance(others: float | None, machine: Machine) -> str | None:
-    """What others took of the cores while something was measured, if that is too much.
+def disturbance_warning(others: float | None, machine: Machine) -> str | None:
+    """Return a warning if other programs used too much of the cores during a run, else None.
 
     Args:
-        others: processors' time that other programs used.
-        machine: what was measured on.
+        others: cores that other programs used on average; None if unknown.
+        machine: the machine of the run.
     """
     real = machine.real_cores
     if others is None or real is None or others < BUSY_OTHERS * real:
         return None
     return (
-        f"other programs used {others:.1f} of {_counted(real, 'core')} meanwhile: the figures are "
-        "lower than on an idle machine"
+        f"other programs used {others:.1f} of {_counted(real, 'core')} during the run: the figures "
+        "are lower than on an idle machine"
     )
 
 
 class LoadMeter:
-    """How much of the usable cores others use, from its making to `others`."""
+    """Measures the load of other programs on the usable cores since its construction."""
 
     def __init__(self) -> None:
         self._cores = sorted(os.sched_getaffinity(0))
         self._begin = self._sample()
 
     def others(self) -> float | None:
-        """Processors' time used by other processes; None over too short a time, or unknown.
+        """Return how many cores other processes used on average, since the construction.
 
-        Processes that this one has started and not waited for count as others.
+        None if the time is too short or the load is unknown. Child processes count as others until
+        they have been waited for.
         """
         begin, end = self._begin, self._sample()
         if begin is None or end is None or end[0] - begin[0] < SHORTEST_S:
@@ -167,19 +169,19 @@ class LoadMeter:
         return max(0.0, busy - own) / (end[0] - begin[0])
 
     def _sample(self) -> tuple[float, float, float] | None:
-        """Time, busy time of the cores, and this process's own."""
+        """Return the time, the busy time of the cores and this process's own, in seconds."""
         try:
             times = psutil.cpu_times(percpu=True)
         except (OSError, RuntimeError, psutil.Error):
             return None
         if not self._cores or self._cores[-1] >= len(times):
-            return None  # some are off: they can't be told apart
+            return None  # cores are offline, so the list is not indexed by core
         chosen = [times[core] for core in self._cores]
-        # A guest's time is counted under user, too; stolen time is others' under a hypervisor.
-        busy = sum(sum(one) - one.idle - one.iowait - one.guest - one.guest_nice for one in chosen)
-        own = os.times()
-        mine = own.user + own.system + own.children_user + own.children_system
-        return time.monotonic(), busy, mine
+        # A guest's time is also counted under user. Stolen time is the load of other guests.
+        busy = sum(sum(t) - t.idle - t.iowait - t.guest - t.guest_nice for t in chosen)
+        process = os.times()
+        own = process.user + process.system + process.children_user + process.children_system
+        return time.monotonic(), busy, own
 
 
 @functools.cache
@@ -207,7 +209,7 @@ def _compiler() -> str:
 
 
 def _commit() -> str:
-    """Of the sources that this file lies in, if they are a repository's."""
+    """Return the commit of the repository that contains this file, or "unknown"."""
     root = Path(__file__).resolve().parent.parent
     if not (root / ".git").exists():
         return UNKNOWN

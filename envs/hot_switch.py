@@ -1,4 +1,4 @@
-"""What going over to another policy in a run does to throughput (Polyjuice §7.6, figure 10)."""
+"""Measure how a switch of policies during a run affects throughput (Polyjuice §7.6, figure 10)."""
 
 from __future__ import annotations
 
@@ -11,32 +11,30 @@ from typing import Any
 from envs.result import Interval, Result
 
 FEWEST_INTERVALS = 4
-"""Before a switch, and after it: half of them tell what is steady."""
+"""Minimum number of intervals before and after a switch; half of them are steady ones."""
 
 ROUNDING_S = 1e-9
-"""An interval that ends at a switch, to the nanosecond, ran under the table before."""
+"""An interval that ends within this time of a switch ran under the previous policy."""
 
 
 @dataclass(frozen=True)
 class HotSwitch:
-    """What a switch did to throughput; all of it commits a second.
+    """The effect of a switch on throughput, in commits per second.
 
-    A policy's steady intervals are the later half of those in which it ran. The neighbourhood of
-    the switch is what lies between the steady intervals before it and those after, and the last of
-    those before.
+    A policy's steady intervals are the later half of its intervals. The neighbourhood of a switch
+    begins with the last interval before it and ends where the steady ones after it begin.
 
     Attributes:
-        at_s: when it was made, seconds since the window began.
-        before: the policy until then.
-        after: the policy from then on.
-        steady_before: the median of the steady intervals before.
-        steady_after: that of those after.
-        lowest: the lowest interval in the neighbourhood.
-        lowest_after: the lowest of those that ran under the new policy alone, before its steady
-            ones.
-        spread: how far steady intervals fall below their own median at the most, as a share of it.
-        settled_s: how long after the switch the first such interval ended that was no further from
-            `steady_after` than the spread; None if none was before the steady ones.
+        at_s: time of the switch, in seconds since the window began.
+        before: name of the policy before the switch.
+        after: name of the policy after the switch.
+        steady_before: median of the steady intervals before the switch.
+        steady_after: median of the steady intervals after the switch.
+        lowest: lowest interval in the neighbourhood.
+        lowest_after: lowest interval entirely under the new policy, before its steady ones.
+        spread: largest distance of a steady interval below its median, relative to the median.
+        settled_s: seconds from the switch to the end of the first interval within `spread` of
+            `steady_after`; None if there is none before the steady ones.
     """
 
     at_s: float
@@ -51,22 +49,22 @@ class HotSwitch:
 
     @property
     def fall(self) -> float:
-        """How far `lowest` is below the lower steady median, as a share of it; negative: above."""
+        """Relative distance of `lowest` below the lower steady median; negative if above."""
         lower = min(self.steady_before, self.steady_after)
         return 1 - self.lowest / lower if lower else 0.0
 
     @property
     def start_up(self) -> float:
-        """How far `lowest_after` is below the new policy's steady median; negative: above."""
+        """Relative distance of `lowest_after` below `steady_after`; negative if above."""
         return 1 - self.lowest_after / self.steady_after if self.steady_after else 0.0
 
     @property
     def dips(self) -> bool:
-        """Whether it falls further than steady intervals do by themselves."""
+        """Whether throughput falls further than it does in steady intervals."""
         return self.fall > self.spread
 
     def words(self) -> str:
-        """What happened, in a sentence or two."""
+        """Return the effect of the switch as text."""
         lower = min(self.steady_before, self.steady_after)
         verdict = "a dip" if self.dips else "no dip"
         settled = (
@@ -86,7 +84,7 @@ class HotSwitch:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON, verdict included."""
+        """Return the attributes and properties as JSON values."""
         return {
             **asdict(self),
             "fall": self.fall,
@@ -97,16 +95,16 @@ class HotSwitch:
 
 @dataclass(frozen=True)
 class Unjudged:
-    """A switch with too few intervals on a side to tell what it did.
+    """A switch with too few intervals before or after it to judge.
 
-    One near the end of a run that was cut short may have, and on real cores any: an interval that
-    is over before anybody has looked is none.
+    This occurs near the end of an interrupted run. On real cores it can occur anywhere, because
+    very short intervals may be missed.
 
     Attributes:
-        at_s: when it was made, seconds since the window began.
-        before: the policy until then.
-        after: the policy from then on.
-        intervals: how many were counted under one of the two, the fewer.
+        at_s: time of the switch, in seconds since the window began.
+        before: name of the policy before the switch.
+        after: name of the policy after the switch.
+        intervals: number of intervals under one of the two policies, the smaller one.
     """
 
     at_s: float
@@ -115,27 +113,25 @@ class Unjudged:
     intervals: int
 
     def words(self) -> str:
-        """Why there is no verdict, and what would give one."""
+        """Return why there is no verdict and how to get one, as text."""
         were = "interval was" if self.intervals == 1 else "intervals were"
         return (
-            f"{self.before} → {self.after} at {_duration(self.at_s)}: no verdict, for only "
-            f"{self.intervals} {were} counted under one of them, and it takes {FEWEST_INTERVALS}; "
-            "take a longer window, or fewer intervals"
+            f"{self.before} → {self.after} at {_duration(self.at_s)}: no verdict, because only "
+            f"{self.intervals} {were} counted under one of them ({FEWEST_INTERVALS} are needed); "
+            "use a longer window or fewer intervals"
         )
 
 
-def look_at_switches(
-    result: Result, first: str, names: Sequence[str]
-) -> list[HotSwitch | Unjudged]:
-    """What each switch of a run did.
+def judge_switches(result: Result, first: str, names: Sequence[str]) -> list[HotSwitch | Unjudged]:
+    """Return the effect of each switch of a run.
 
     Args:
-        result: of `Evaluator.run_switching`.
-        first: how the policy is called that ran at first.
-        names: how those are called that it went over to, in order.
+        result: a result of `Evaluator.run_switching`.
+        first: name of the policy at the start.
+        names: names of the policies that the run switched to, in order.
 
     Returns:
-        One a switch that was made; judged if it has `FEWEST_INTERVALS` on both sides.
+        One entry per switch; it is judged if it has `FEWEST_INTERVALS` intervals on both sides.
     """
     times = [switch.at_s for switch in result.switches]
     policies = [first, *names][: len(times) + 1]
@@ -144,18 +140,21 @@ def look_at_switches(
     for at, (old, new) in enumerate(pairwise(stretches)):
         before, after, fewest = policies[at], policies[at + 1], min(len(old), len(new))
         if fewest >= FEWEST_INTERVALS:
-            found.append(_look(times[at], before, after, old, new))
+            found.append(_judge(times[at], before, after, old, new))
         else:
             found.append(Unjudged(times[at], before, after, fewest))
     return found
 
 
 def split(intervals: Sequence[Interval], times: Sequence[float]) -> list[list[Interval]]:
-    """Intervals by which policy they ran under; one in which there was a switch is the new one's.
+    """Group intervals by policy; an interval with a switch belongs to the new policy.
 
     Args:
-        intervals: of a run.
-        times: of its switches, in order, seconds since the window began.
+        intervals: intervals of a run, in order.
+        times: times of its switches in order, in seconds since the window began.
+
+    Returns:
+        One list of intervals per policy, in order.
     """
     stretches: list[list[Interval]] = [[] for _ in range(len(times) + 1)]
     for interval in intervals:
@@ -164,20 +163,20 @@ def split(intervals: Sequence[Interval], times: Sequence[float]) -> list[list[In
     return stretches
 
 
-def _look(
+def _judge(
     at_s: float, before: str, after: str, old: Sequence[Interval], new: Sequence[Interval]
 ) -> HotSwitch:
     steady_old = _rates(old[len(old) // 2 :])
     steady_new = _rates(new[len(new) // 2 :])
     unsteady = new[: len(new) // 2]
-    # Half of an interval in which there was a switch may be the old policy's, fast or slow.
-    whole = [one for one in unsteady if one.start_s >= at_s - ROUNDING_S]
+    # An interval with a switch ran under the old policy for a part.
+    whole = [interval for interval in unsteady if interval.start_s >= at_s - ROUNDING_S]
     spread = max(_fall(steady_old), _fall(steady_new))
     middle = median(steady_new)
     settled = [
-        one.start_s + one.seconds - at_s
-        for one in whole
-        if abs(one.throughput - middle) <= spread * middle
+        interval.start_s + interval.seconds - at_s
+        for interval in whole
+        if abs(interval.throughput - middle) <= spread * middle
     ]
     return HotSwitch(
         at_s=at_s,
@@ -197,7 +196,7 @@ def _rates(intervals: Sequence[Interval]) -> list[float]:
 
 
 def _fall(rates: Sequence[float]) -> float:
-    """How far the lowest is below the median, as a share of it."""
+    """Return the relative distance of the lowest rate below the median."""
     middle = median(rates)
     return 1 - min(rates) / middle if middle else 0.0
 

@@ -1,4 +1,4 @@
-"""Memory: what is available here, what a database needs, and what ends a run in time."""
+"""Estimate the memory of databases, and end runs before memory is exhausted."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from envs.control_groups import memory_groups
 from envs.engine_interface import EngineModule
 
 RESERVE_SHARE = 0.1
-"""So much of the memory is left to others: Ray ends processes where 5 % are left."""
+"""Share of the memory that is left free. Ray kills processes if less than 5 % are free."""
 
 RESERVE_MAX = 2 << 30
 
 FITS = 0.8
-"""So much of what a run was ended at is tried afterwards."""
+"""Length of later runs relative to a run that ended for lack of memory; also the share of memory
+that a suggested database uses."""
 
 
 SCALES: Mapping[str, tuple[str, ...]] = {
@@ -26,52 +27,56 @@ SCALES: Mapping[str, tuple[str, ...]] = {
     "epinions": ("users", "items"),
     "taobench": ("objects",),
 }
-"""The options by which a workload's database grows; loading any other one is watched, too."""
+"""The options that set the size of a workload's database. Other workloads have no estimate; their
+loading is guarded as well."""
 
 SMALL = {"tpcc": 1}
 SMALL_ROWS = 20_000
-"""What such options come to together in a database that loads in a moment."""
+"""Sum of these options for a database that loads quickly."""
 
 WORTH_AN_ESTIMATE = 64
-"""Ratio of a database's size to the small one's above which it is estimated before it is loaded."""
+"""Size of a database, relative to a small one, from which it is estimated before loading."""
 
 
 def total_memory() -> int:
-    """Bytes that the machine has, or the tightest control group allows."""
+    """Return the bytes that the machine has or the tightest control group allows."""
     limits = [group.limit for group in memory_groups()]
     return min([psutil.virtual_memory().total, *limits])
 
 
 def reserve_bytes() -> int:
-    """Memory that databases leave to others."""
+    """Return the bytes that databases leave free."""
     return min(RESERVE_MAX, int(total_memory() * RESERVE_SHARE))
 
 
 def guard(engine: EngineModule) -> None:
-    """Have the engine refuse memory, and end runs, before the reserve is touched."""
+    """Let the engine refuse databases and end runs that would use the reserve."""
     groups = [
         (str(group.usage_file), str(group.stat_file), group.limit) for group in memory_groups()
     ]
     engine.guard_memory(reserve_bytes(), groups)
 
 
-def room(engine: EngineModule) -> int:
-    """Bytes that a database may take now."""
+def available_bytes(engine: EngineModule) -> int:
+    """Return the bytes that a database may use now."""
     return max(0, engine.memory_left() - reserve_bytes())
 
 
 def estimated_bytes(
     engine: EngineModule, workload: Mapping[str, str], machine: Mapping[str, str]
 ) -> int | None:
-    """What a database takes, from loading two small ones; None if it is small itself, or unknown.
+    """Estimate the size of a database in bytes by loading two small ones.
 
     Args:
-        engine: loads them.
-        workload: its name under "name", and its options.
-        machine: its kind and its options.
+        engine: the engine.
+        workload: name of the workload under `name`, and its options.
+        machine: kind of the machine under `kind`, and its options.
+
+    Returns:
+        The estimate; None if the database is small or its size options are unknown.
 
     Raises:
-        MemoryError: there is no memory for a small one.
+        MemoryError: there is not enough memory for a small database.
         ValueError: an option is out of range.
     """
     sizes = _sizes(engine, workload)
@@ -87,16 +92,19 @@ def estimated_bytes(
     return int(once + (twice - once) * (times / 2 - 1))
 
 
-def fitting(
+def fitting_settings(
     engine: EngineModule, workload: Mapping[str, str], needed: int, available: int
 ) -> str | None:
-    """The setting under which a database fits, such as `workload.warehouses=80`; None: unknown.
+    """Return settings under which a database fits, such as `workload.warehouses=80`.
 
     Args:
-        engine: knows the defaults.
-        workload: its options, as estimated.
-        needed: bytes, estimated.
-        available: bytes.
+        engine: the engine, which has the defaults.
+        workload: name and options of the workload.
+        needed: estimated size of the database in bytes.
+        available: available memory in bytes.
+
+    Returns:
+        The settings; None if they are unknown.
     """
     sizes = _sizes(engine, workload)
     if not sizes:
@@ -106,16 +114,16 @@ def fitting(
         fits = int(size * FITS * available / needed)
         digits = max(0, len(str(fits)) - 2)
         found.append(f"workload.{name}={fits // 10**digits * 10**digits}")
-    return None if any(one.endswith("=0") for one in found) else " ".join(found)
+    return None if any(setting.endswith("=0") for setting in found) else " ".join(found)
 
 
 def gib(number: float) -> str:
-    """Bytes for people."""
+    """Return a number of bytes as text in GiB or MiB."""
     return f"{number / 2**30:.1f} GiB" if number >= 2**30 else f"{number / 2**20:.0f} MiB"
 
 
 def _sizes(engine: EngineModule, workload: Mapping[str, str]) -> dict[str, int]:
-    """What the options are set to, or are by default, by which the database grows."""
+    """Return the values of the options that set the size of the database."""
     names = SCALES.get(workload["name"], ())
     specs = engine.option_specs("workload", workload["name"]) if names else ()
     defaults = {spec.name: spec.default for spec in specs}

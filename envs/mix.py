@@ -1,4 +1,4 @@
-"""Whether a run committed the mix of transaction types that its workload has."""
+"""Check whether a run commits the workload's mix of transaction types."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from dataclasses import dataclass
 from envs.type_result import TypeResult
 
 SHORT = 0.5
-"""A type with less than this part of the commits that the mix gives it is short of them …"""
+"""A type is left out if it has less than this share of its expected commits, and also fulfils the
+two conditions below."""
 DEVIATIONS = 3.0
-"""… if that is more than this number of standard deviations of a count, and so no accident …"""
+"""The missing commits exceed this many standard deviations of the expected count."""
 HELD_UP = 0.5
-"""… and its transactions took one worker this part of the window: they were held up, and not just
-rare in the part of a trace that the window has come to."""
+"""Its transactions used at least this share of one worker's time. Otherwise the type may just be
+rare in this part of a trace."""
 
 
 @dataclass(frozen=True)
 class Shortfall:
-    """A type of which a run has fewer commits than the workload's mix.
+    """A transaction type with fewer commits than its share of the workload's mix.
 
     Attributes:
-        type_name: which.
-        commits: of the type.
-        expected: commits that the type has in the mix, among as many commits of all types.
+        type_name: name of the type.
+        commits: commits of the type.
+        expected: the type's share of the mix times the commits of all types.
     """
 
     type_name: str
@@ -32,51 +33,53 @@ class Shortfall:
     expected: float
 
     def __str__(self) -> str:
-        """Such as `/settle 1 of 653`."""
+        """Return text such as `/settle 1 of 653`."""
         due = max(1, round(self.expected))
         return f"{self.type_name} {self.commits or 'none'} of {due:,}"
 
 
 def type_shares(types: Mapping[str, TypeResult]) -> dict[str, float]:
-    """The mix of a run's workload: each type's part of all transactions.
+    """Return the mix of a run's workload: the share of each type in all transactions.
 
-    The workload's own where it knows it. Elsewhere draws are independent, and a worker retries
-    what it drew until that commits, so what was drawn is an unbiased sample however slow a type is.
+    The shares are the workload's if it declares them. Otherwise draws are independent and a worker
+    retries a transaction until it commits. The transactions drawn are then an unbiased sample,
+    however slow a type is.
 
     Returns:
-        By type; they sum to 1, or all are 0 where nothing was drawn.
+        The share of each type. Shares sum to 1, or are all 0 if nothing was drawn.
     """
-    if all(one.share is not None for one in types.values()):
-        return {name: one.share or 0.0 for name, one in types.items()}
-    begun = sum(one.begun for one in types.values())
-    return {name: one.begun / begun if begun else 0.0 for name, one in types.items()}
+    if all(result.share is not None for result in types.values()):
+        return {name: result.share or 0.0 for name, result in types.items()}
+    begun = sum(result.begun for result in types.values())
+    return {name: result.begun / begun if begun else 0.0 for name, result in types.items()}
 
 
 def shortfalls(types: Mapping[str, TypeResult], seconds: float) -> list[Shortfall]:
-    """The types that a run left out: it began them, and committed far fewer than their share.
+    """Return the types that a run began but committed far less often than their share.
 
     Args:
-        types: what each did, in one run or added up over several.
-        seconds: of the windows, added up too.
+        types: counts by type, of one run or summed over several.
+        seconds: total length of the windows in seconds.
 
     Returns:
-        The one that lacks the most first; empty where the mix was kept.
+        The types left out, the one with the most missing commits first. Empty if the run kept the
+        mix.
     """
-    committed = sum(one.commits for one in types.values())
+    committed = sum(result.commits for result in types.values())
     found = []
     for name, share in type_shares(types).items():
-        one = types[name]
+        result = types[name]
         expected = share * committed
-        never = one.commits == 0 and one.unfinished > 0
-        lacks = expected - one.commits
-        short = one.commits < SHORT * expected and lacks > DEVIATIONS * math.sqrt(expected)
-        if never or (short and one.time_s >= HELD_UP * seconds):
-            found.append(Shortfall(name, one.commits, expected))
-    return sorted(found, key=lambda one: one.commits - one.expected)
+        never = result.commits == 0 and result.unfinished > 0
+        lacks = expected - result.commits
+        short = result.commits < SHORT * expected and lacks > DEVIATIONS * math.sqrt(expected)
+        if never or (short and result.time_s >= HELD_UP * seconds):
+            found.append(Shortfall(name, result.commits, expected))
+    return sorted(found, key=lambda shortfall: shortfall.commits - shortfall.expected)
 
 
-def added_up(runs: list[Mapping[str, TypeResult]]) -> dict[str, TypeResult]:
-    """The counts of several runs of one policy by type; their latencies and rates are left out."""
+def summed_counts(runs: list[Mapping[str, TypeResult]]) -> dict[str, TypeResult]:
+    """Return the counts of several runs, summed by type, without latencies and rates."""
     names = list(runs[0]) if runs else []
     return {
         name: TypeResult(

@@ -1,4 +1,4 @@
-"""What can be set, as the engine declares it: each option's default, range and sentence."""
+"""The options that the engine declares, each with its default, range and description."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class OptionSpec:
     """The declaration of one option.
 
     Attributes:
-        name: of the option, within its group.
+        name: name of the option within its group.
         kind: `integer`, `real`, `flag`, `choice`, `text` or `names`.
-        default: its value where none is given; None: the sentence says what holds.
-        least: the smallest value of a number with a range, else None.
-        most: the largest.
-        choices: the only values; empty: the kind and the range decide.
-        sentence: what the option does.
+        default: default value; None if the sentence describes the default.
+        least: smallest value of a number with a range, else None.
+        most: largest value of a number with a range, else None.
+        choices: allowed values; empty if the kind and the range decide.
+        sentence: description of the option.
     """
 
     name: str
@@ -36,7 +36,7 @@ class OptionSpec:
 
     @property
     def allowed(self) -> str:
-        """The values it may have, in words; "" where its kind says all."""
+        """The allowed values as text; "" if the kind says all."""
         if self.choices:
             return ", ".join(map(str, self.choices))
         if self.least is None or self.most is None:
@@ -45,8 +45,8 @@ class OptionSpec:
 
     @property
     def words(self) -> str:
-        """The sentence, and in brackets the values it may have that it does not name."""
-        named = all(str(one) in self.sentence for one in self.choices) and self.choices
+        """The sentence, followed by the allowed values if it does not name them."""
+        named = all(str(choice) in self.sentence for choice in self.choices) and self.choices
         return self.sentence if named or not self.allowed else f"{self.sentence} ({self.allowed})"
 
 
@@ -65,31 +65,31 @@ TRACE_PART = (
         "null: all of a day that is named, else the peak",
     ),
 )
-"""Which part of a trace a workload follows. The engine takes the program that is made of it."""
+"""The options that choose the part of a trace to replay. They become a program for the engine."""
 
 
 @functools.cache
 def engine_specs(group: str, name: str = "") -> tuple[OptionSpec, ...]:
-    """What the engine declares.
+    """Return the options that the engine declares.
 
     Args:
         group: `workload`, `machine`, `machine/costs` or `schedule`.
-        name: of the workload or the machine.
+        name: name of the workload or the machine.
 
     Raises:
         ImportError: the engine is not built.
-        ValueError: there is no such group, workload or machine.
+        ValueError: the group, workload or machine is unknown.
     """
-    return tuple(_spec_of(one) for one in load_engine().option_specs(group, name))
+    return tuple(_spec_of(declared) for declared in load_engine().option_specs(group, name))
 
 
 def shown_number(number: Number) -> str:
-    """As people write it: without a fraction where it has none."""
+    """Return a number as text, without a fraction if it is whole."""
     return str(int(number)) if float(number).is_integer() else repr(number)
 
 
 def _spec_of(declared: Any) -> OptionSpec:
-    """A declaration of the engine's, as a value of Python's."""
+    """Convert a declaration of the engine."""
     return OptionSpec(
         name=declared.name,
         kind=declared.kind,

@@ -1,4 +1,4 @@
-"""A Gymnasium environment whose action is a whole policy table."""
+"""A Gymnasium environment in which an action is a policy table."""
 
 from __future__ import annotations
 
@@ -15,35 +15,48 @@ from envs.subject import NATIVE, Subject, of_policy
 from policies import ACTION_GROUPS, SCHEDULE, Encoding, build_seed, to_json
 
 STATISTICS = ("aborts", "waiting")
-"""Columns of an observation: aborted attempts ÷ all attempts, and share of the workers' time."""
+"""The columns of an observation. See `PolicyEnv`."""
 
 Observation = NDArray[np.float32]
 Action = NDArray[np.int64]
 
 
 class PolicyEnv(gymnasium.Env[Observation, Action]):
-    """Each step runs one policy table for a few slices, relative to a reference.
+    """Measures one policy table per step, relative to a reference.
 
-    Action: the vector of a policy table (`policies.Encoding`) as MultiDiscrete; cells that a state
-    has no use for have a single value. `action_mask` narrows it further to named action groups.
+    An action is the vector of a policy table (`policies.Encoding`), in a MultiDiscrete space. A
+    cell that a state does not use has a single value. `action_mask` restricts the space to the
+    chosen action groups.
 
-    Observation: float32 of shape (states + 1, 2), each in [0, 1]: per state the share of attempts
-    that aborted there and the share of the workers' time spent waiting there, in the last
-    evaluation; the last row is the commit.
+    An observation is a float32 array of shape (states + 1, 2) with values in [0, 1]. Row `s` has
+    two figures for state `s` in the last evaluation: the share of attempts that aborted there, and
+    the share of the workers' time spent waiting there. The last row is the commit.
 
-    Reward: throughput relative to the reference (`Evaluator.evaluate`); 0 if the table failed.
+    The reward is the throughput relative to the reference (`Evaluator.evaluate`), and 0 if the
+    table failed.
 
     Args:
-        workload: its name under "name", and its options; all values strings.
-        cores: None for all.
-        seconds: length of a slice.
-        slices: slices a step.
+        workload: name of the workload under `name`, and its options; all values are strings. The
+            default is TPC-C.
+        cores: number of workers, one per core; None for every core that this process may use.
+        seconds: length of a slice in seconds.
+        slices: slices per step.
         warmup: unmeasured seconds before each slice.
         steps: steps after which an episode is truncated.
-        actions: names of the action groups that may be used (`ACTION_GROUPS`, and `schedule`);
-            None for those of concurrency control.
-        reference: what rewards are relative to; Silo by default.
-        evaluator: where to run; by default a new one for the workload, closed with the env.
+        actions: names of the action groups to use, from `policies.ACTION_GROUPS` and `schedule`;
+            None for all but `schedule`.
+        reference: the subject that rewards are relative to; None for Silo.
+        evaluator: the evaluator that runs the tables; None for a new one, which `close` frees.
+
+    Raises:
+        ImportError: the engine is not built.
+        ValueError: the workload, an option or an action group is unknown.
+
+    Attributes:
+        evaluator: the evaluator that runs the tables.
+        encoding: the encoding of actions.
+        action_mask: for each cell an int8 array with 1 for each value that may be used, as
+            `action_space.sample(mask=…)` takes it.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (Gymnasium's own form)
@@ -75,7 +88,15 @@ class PolicyEnv(gymnasium.Env[Observation, Action]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Start an episode: the observation is of the OCC table."""
+        """Start an episode by measuring the OCC table.
+
+        Args:
+            seed: seed of the inputs of all steps.
+            options: not used.
+
+        Returns:
+            The observation of the OCC table, and `info` as `describe` returns it.
+        """
         super().reset(seed=seed, options=options)
         self._taken = 0
         start = build_seed("occ", self.evaluator.signature)
@@ -83,32 +104,55 @@ class PolicyEnv(gymnasium.Env[Observation, Action]):
         return self.observe(evaluation), self.describe(evaluation)
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Measure the table that the action stands for."""
+        """Measure a policy table.
+
+        Args:
+            action: vector of the table, `encoding.size` integers.
+
+        Returns:
+            The observation, the reward, False (an episode never terminates), whether the episode is
+            truncated, and `info` as `describe` returns it.
+
+        Raises:
+            ValueError: the vector has another length, or a value is out of range.
+            MeasuringError: the reference failed.
+        """
         evaluation = self.evaluate_step([self.policy_json(action)])[0]
         observation, reward = self.observe(evaluation), self.reward(evaluation)
         return observation, reward, False, self.truncated, self.describe(evaluation)
 
     @property
     def truncated(self) -> bool:
-        """Whether the episode has had all its steps."""
+        """Whether the episode has made all its steps."""
         return self._taken >= self._steps
 
     def close(self) -> None:
-        """Free the database, unless the evaluator was given from outside."""
+        """Free the database, unless the evaluator was passed to the constructor."""
         if self._owned:
             self.evaluator.close()
 
     def policy_json(self, action: Action) -> str:
-        """The policy file's text of an action."""
+        """Return the text of a policy file for an action.
+
+        Raises:
+            ValueError: the vector has another length, or a value is out of range.
+        """
         return to_json(self.encoding.decode([int(value) for value in action], "action"))
 
     def evaluate_step(self, policies: Sequence[str]) -> list[Evaluation]:
-        """Take one step of the episode: measure policy files' texts against one reference."""
+        """Take one step of the episode with several tables, relative to one reference.
+
+        Args:
+            policies: texts of policy files.
+
+        Returns:
+            One evaluation per table, in order.
+        """
         self._taken += 1
         return self._evaluate(policies)
 
     def observe(self, evaluation: Evaluation) -> Observation:
-        """The observation that an evaluation gives; zeros if nothing could be measured."""
+        """Return the observation of an evaluation; zeros if nothing could be measured."""
         rows = self.evaluator.signature.state_count + 1
         aborts, waiting = np.zeros(rows), np.zeros(rows)
         attempts, time_s = 0.0, 0.0
@@ -121,11 +165,16 @@ class PolicyEnv(gymnasium.Env[Observation, Action]):
         return np.clip(shares, 0.0, 1.0).astype(np.float32)
 
     def reward(self, evaluation: Evaluation) -> float:
-        """Mean throughput relative to the reference, 0 if nothing could be measured."""
+        """Return the mean throughput relative to the reference; 0 if nothing could be measured."""
         return float(np.mean(evaluation.ratios)) if evaluation.ratios else 0.0
 
     def describe(self, evaluation: Evaluation) -> dict[str, Any]:
-        """The `info` of a step: throughput (commits a second), abort rate, error ("" if none)."""
+        """Return the `info` of a step.
+
+        Returns:
+            A dictionary with `throughput` (commits per second), `abort_rate` (0 to 1) and `error`
+            (a message, "" without an error).
+        """
         results = evaluation.results
         return {
             "throughput": float(np.mean([r.throughput for r in results])) if results else 0.0,
@@ -145,7 +194,7 @@ class PolicyEnv(gymnasium.Env[Observation, Action]):
 
 
 def _action_mask(encoding: Encoding, actions: Sequence[str] | None) -> tuple[NDArray[np.int8], ...]:
-    """For `action_space.sample(mask=…)`: per cell, 1 for every value that may be used."""
+    """Return for each cell an array with 1 for every value that may be used."""
     allowed = encoding.allowed(ACTION_GROUPS if actions is None else actions)
     masks = []
     for size, values in zip(encoding.nvec, allowed, strict=True):

@@ -1,4 +1,4 @@
-"""A running session follows a policy file: another policy is switched to, a bad file refused."""
+"""Watch a policy file and switch a running session to each new valid policy."""
 
 from __future__ import annotations
 
@@ -16,47 +16,51 @@ from envs.published_policy import Missing, PublishedFile, PublishedPolicy, Refus
 from policies import Signature
 
 RETRY_S = 0.1
-"""A policy that no run has taken yet is offered so often, seconds."""
+"""Interval in seconds at which a policy is offered until a run takes it."""
 
 JOIN_S = 5.0
-"""So long is waited for the thread to end: a file system may hang, and its reader with it."""
+"""Time limit in seconds for the thread to end. A read may hang with its file system."""
 
 NOT_RUNNING = "no policy is running"
-"""How the engine begins its answer to a switch while no run executes a policy table."""
+"""Prefix of the engine's message when no run executes a policy table."""
 
 
 @dataclass(frozen=True)
 class Switched:
-    """The running session has taken another policy."""
+    """The running session switched to another policy.
+
+    Attributes:
+        policy: the new policy.
+    """
 
     policy: PublishedPolicy
 
 
 Event = Switched | Refused | Missing
-"""What a watcher tells. After the last two the policy before stays."""
+"""The events of a `PolicyWatcher`. After `Refused` and `Missing` the previous policy stays."""
 
 
 class PolicyWatcher:
-    """Looks at a policy file now and then, from a thread of its own, and switches a session to it.
+    """Polls a policy file from a thread and switches a running session to each new policy.
 
-    A context manager: on entering it looks once, then the thread starts; on leaving it ends. A bad
-    file is never an exception. It is for sessions on real threads: a run on virtual cores is one of
-    a copy of the process, which no switch reaches.
+    The watcher is a context manager: entering polls once and starts the thread, leaving ends the
+    thread. A bad file raises no exception but causes an event. A watcher works with real cores
+    only: a run on virtual cores is in a copy of the process, which cannot switch policies.
 
-    Start each run with `policy`, protocol `policy_table` and backoff `policy`. A policy that comes
-    between two runs is offered to the next one again, so none is lost.
+    Start each run with `policy`, protocol `policy_table` and backoff `policy`. A policy that
+    arrives between two runs is offered until a run takes it.
 
     Args:
-        path: the file; it need not be there yet.
-        signature: of the session's workload.
-        session: an `engine.Session`, an `Evaluator`, or whatever else can switch.
-        tell: called from the thread with each event, once: a bad file is told once a version.
-        interval_s: how often it looks, seconds.
-        engine_module: the module that offers the engine's interface.
+        path: path of the file, which need not exist yet.
+        signature: signature of the session's workload.
+        session: an `engine.Session`, an `Evaluator`, or another object with `switch_policy`.
+        on_event: called from the thread with each event. A version of a bad file causes one event.
+        interval_s: polling interval in seconds.
+        engine_module: name of the module with the engine's interface.
 
     Raises:
         ImportError: the engine is not built.
-        ValueError: `interval_s` is not above 0.
+        ValueError: `interval_s` is not positive and finite.
     """
 
     def __init__(
@@ -64,66 +68,70 @@ class PolicyWatcher:
         path: str | os.PathLike[str],
         signature: Signature,
         session: PolicySession,
-        tell: Callable[[Event], None] | None = None,
+        on_event: Callable[[Event], None] | None = None,
         *,
         interval_s: float = 1.0,
         engine_module: str = "engine",
     ) -> None:
         if not (interval_s > 0 and math.isfinite(interval_s)):
-            raise ValueError(f"interval_s={interval_s}: must be above 0")
+            raise ValueError(f"interval_s={interval_s}: must be positive and finite")
         self._engine = load_engine(engine_module)
         self._file = PublishedFile(path, signature)
         self._signature = signature.to_dict()
         self._session = session
-        self._tell = tell
+        self._on_event = on_event
         self._interval_s = interval_s
-        # One reference, replaced at once: whoever reads it from another thread gets a pair.
+        # One reference to a pair, so that another thread never reads half of an update.
         self._served: tuple[PublishedPolicy, Any] | None = None
         self._replaced: tuple[PublishedPolicy, Any] | None = None
         self._offered = True
-        self._looking = threading.Lock()
-        self._leave = threading.Event()
+        self._poll_lock = threading.Lock()
+        self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     @property
     def served(self) -> PublishedPolicy | None:
-        """The last good policy of the file; None if there was none yet."""
+        """The last valid policy of the file; None before the first one."""
         return None if self._served is None else self._served[0]
 
     @property
     def policy(self) -> Any:
-        """The same, compiled, as `engine.Session.run` takes it."""
+        """The last valid policy of the file, compiled for `engine.RunOptions`; None before it."""
         return None if self._served is None else self._served[1]
 
-    def look(self) -> None:
-        """Look now. The thread does this; any other may too."""
-        with self._looking:
-            found = self._file.look()
+    def poll(self) -> None:
+        """Check the file now. The watcher's thread calls this; other threads may call it too."""
+        with self._poll_lock:
+            found = self._file.poll()
             if isinstance(found, PublishedPolicy):
                 self._replaced = self._served
                 compiled = self._engine.Policy(found.text, self._signature)
-                # Before the switch: a run that begins now and misses the switch begins with it.
+                # Before the switch, so that a run that begins now and misses the switch has it.
                 self._served = (found, compiled)
                 self._offered = False
             elif found is not None:
-                self._say(found)
+                self._emit(found)
             if not self._offered:
                 self._offer()
 
     def refuse(self, policy: PublishedPolicy, reason: str) -> None:
-        """Go back to the policy before this one, for no run can begin with it; it is told.
+        """Restore the previous policy, because no run can start with the current one.
 
-        Nothing happens if another has been published meanwhile.
+        Causes a `Refused` event. Has no effect if another policy has been published meanwhile.
+
+        Args:
+            policy: the policy to refuse, from `served`.
+            reason: the message of the event.
         """
-        with self._looking:
+        with self._poll_lock:
             if self._served is None or self._served[0] is not policy:
                 return
             self._keep_replaced(policy, reason)
 
     def __enter__(self) -> PolicyWatcher:
-        """Look once and start the thread."""
-        self._leave.clear()
-        self.look()
+        """Check the file once and start the thread."""
+        self._stop.clear()
+        self.poll()
         self._thread = threading.Thread(target=self._watch, name="policy-watcher", daemon=True)
         self._thread.start()
         return self
@@ -135,19 +143,19 @@ class PolicyWatcher:
         trace: TracebackType | None,
     ) -> None:
         """End the thread."""
-        self._leave.set()
+        self._stop.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(JOIN_S)
         self._thread = None
 
     def _watch(self) -> None:
-        while not self._leave.wait(
+        while not self._stop.wait(
             self._interval_s if self._offered else min(RETRY_S, self._interval_s)
         ):
-            self.look()
+            self.poll()
 
     def _offer(self) -> None:
-        """Have the session switch; where nothing runs that could, the next look tries again."""
+        """Switch the session. Without a run that can switch, the next poll tries again."""
         assert self._served is not None
         policy, compiled = self._served
         try:
@@ -158,17 +166,17 @@ class PolicyWatcher:
             self._keep_replaced(policy, str(error))
             return
         self._offered = True
-        self._say(Switched(policy))
+        self._emit(Switched(policy))
 
     def _keep_replaced(self, policy: PublishedPolicy, reason: str) -> None:
         self._served, self._replaced = self._replaced, None
         self._offered = True
-        self._say(Refused(f"{self._file.path}: {reason}", policy.digest))
+        self._emit(Refused(f"{self._file.path}: {reason}", policy.digest))
 
-    def _say(self, event: Event) -> None:
-        if self._tell is None:
+    def _emit(self, event: Event) -> None:
+        if self._on_event is None:
             return
         try:
-            self._tell(event)
-        except Exception:  # the caller's fault must not end the watching
-            logging.getLogger(__name__).exception("telling %s failed", event)
+            self._on_event(event)
+        except Exception:  # an error of the caller must not end the thread
+            logging.getLogger(__name__).exception("on_event failed for %s", event)

@@ -1,4 +1,4 @@
-"""A policy file that somebody else replaces, as what is new in it each time one looks."""
+"""Read a policy file that another process replaces."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from policies import PolicyFileError, Signature, from_json, to_json
 from policies.format import read_text
 
 FRESH_NS = 2_000_000_000
-"""A file changed so recently may change again without its times telling: they are that coarse."""
+"""Age in nanoseconds below which a file is read again, because file times are this coarse."""
 
 
 @dataclass(frozen=True)
 class PublishedPolicy:
-    """A policy that is valid for the workload.
+    """A published policy that is valid for the workload.
 
     Attributes:
-        name: as the file says.
-        text: the policy file's canonical JSON text.
-        digest: SHA-256 of the file's text, hexadecimal.
+        name: name of the policy.
+        text: canonical JSON text of the policy file.
+        digest: hexadecimal SHA-256 digest of the file's text.
     """
 
     name: str
@@ -33,11 +33,11 @@ class PublishedPolicy:
 
 @dataclass(frozen=True)
 class Refused:
-    """What is there can't be used.
+    """A published file cannot be used.
 
     Attributes:
-        reason: names the file, the place in it and the cure.
-        digest: of the file's text; empty if there is none that could be read.
+        reason: message with the file, the position in it, the fault and how to correct it.
+        digest: hexadecimal SHA-256 digest of the file's text; empty if it could not be read.
     """
 
     reason: str
@@ -46,7 +46,11 @@ class Refused:
 
 @dataclass(frozen=True)
 class Missing:
-    """There is no such file."""
+    """The published file does not exist.
+
+    Attributes:
+        path: path of the file.
+    """
 
     path: Path
 
@@ -56,7 +60,7 @@ Found = PublishedPolicy | Refused | Missing
 
 @dataclass(frozen=True)
 class _Version:
-    """What differs between two versions of a file, without reading them."""
+    """The attributes that distinguish two versions of a file without reading them."""
 
     device: int
     inode: int
@@ -66,11 +70,11 @@ class _Version:
 
 
 class PublishedFile:
-    """The file, and what is known of it.
+    """Reads a policy file whenever it has changed.
 
     Args:
-        path: the file; it need not be there yet.
-        signature: the workload that a policy must fit.
+        path: path of the file, which need not exist yet.
+        signature: signature of the workload, which a policy must fit.
     """
 
     def __init__(self, path: str | os.PathLike[str], signature: Signature) -> None:
@@ -80,11 +84,11 @@ class PublishedFile:
         self._settled = False
         self._last: Found | None = None
 
-    def look(self) -> Found | None:
-        """What is there now; None if it is what was there when one looked last.
+    def poll(self) -> Found | None:
+        """Return the state of the file, or None if it is unchanged since the last call.
 
-        The file is read only if it is another one, or has changed. One that was written in place
-        and caught half-way is refused, and read again once it has changed.
+        The file is read only if it was replaced or modified. A file that is written in place and
+        incomplete is refused, and read again after its next modification.
         """
         found = self._found()
         if found is None or found == self._last:
@@ -93,7 +97,7 @@ class PublishedFile:
         return found
 
     def _found(self) -> Found | None:
-        """What is there; None where that is certain to be what it was."""
+        """Return the state of the file, or None if it is certainly unchanged."""
         try:
             status = self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -113,8 +117,8 @@ class PublishedFile:
         return self._read(status.st_mode)
 
     def _read(self, mode: int) -> Found:
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe is waited for, for ever
-            return Refused(f"{self.path}: is no regular file; publish a policy by renaming a file")
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # reading a pipe would block
+            return Refused(f"{self.path}: not a regular file; publish a policy by renaming a file")
         try:
             text = read_text(self.path)
         except PolicyFileError as error:

@@ -1,4 +1,4 @@
-"""How sure a ratio of two policies' throughputs is, from the repeats that they share."""
+"""Confidence intervals of the throughput ratio of two policies, from paired repeats."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 FARTHEST = 100.0
-"""The largest ratio, either way, that a repeat counts with: some commit nothing at all."""
+"""Bound of a repeat's ratio and its inverse, because a run may commit nothing at all."""
 
 SAME = 1e-12
-"""Logarithms of ratios that differ by less than this are of the same run: of rounding alone."""
+"""Logarithms that differ by less than this are equal except for rounding."""
 
 
 @dataclass(frozen=True)
 class RatioInterval:
-    """A ratio of throughputs.
+    """A ratio of throughputs with its confidence interval.
 
     Attributes:
-        ratio: the geometric mean over the repeats.
-        low: end of the interval; None where there is none …
-        high: … and the other end.
-        repeats: how many.
+        ratio: geometric mean over the repeats.
+        low: lower end of the interval; None without an interval.
+        high: upper end of the interval; None without an interval.
+        repeats: number of repeats.
     """
 
     ratio: float
@@ -31,7 +31,7 @@ class RatioInterval:
 
 
 def mean_ratio(ratios: Sequence[float]) -> float:
-    """The geometric mean of paired repeats' ratios; at least one."""
+    """Return the geometric mean of at least one ratio."""
     logs = _logs(ratios)
     return math.exp(math.fsum(logs) / len(logs))
 
@@ -41,15 +41,16 @@ def _logs(ratios: Sequence[float]) -> list[float]:
 
 
 def ratio_interval(ratios: Sequence[float], confidence: float) -> RatioInterval:
-    """The mean ratio of paired repeats, and Student's interval of its logarithm.
+    """Return the mean ratio of paired repeats with Student's interval of its logarithm.
 
-    A single repeat has no interval. Neither have repeats that are all equal: they are one run made
-    several times, and do not show how far another one may be away. But where all of several are
-    farther than `FARTHEST`, so is the ratio.
+    A single repeat has no interval. Equal repeats have none either, because they are the same run
+    and show no variance. If all of several ratios are at the bound of 100, the interval is that
+    bound.
 
     Args:
-        ratios: of one policy's throughput to another's, one a repeat; at least one.
-        confidence: how likely the interval covers the true ratio, 0 to 1.
+        ratios: throughput of one policy divided by another's, by repeat; at least one. Ratios are
+            limited to the range from 1/100 to 100.
+        confidence: confidence level, 0 to 1.
     """
     logs = _logs(ratios)
     ratio, repeats = mean_ratio(ratios), len(logs)
@@ -57,7 +58,7 @@ def ratio_interval(ratios: Sequence[float], confidence: float) -> RatioInterval:
         beyond = repeats > 1 and math.isclose(abs(logs[0]), math.log(FARTHEST))
         end = ratio if beyond else None
         return RatioInterval(ratio, end, end, repeats)
-    # Takes a second to import: only where it is used.
+    # Imported here because the import takes a second.
     from scipy.stats import ttest_1samp
 
     found = ttest_1samp(logs, 0.0).confidence_interval(confidence)

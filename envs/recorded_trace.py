@@ -1,6 +1,7 @@
-"""A trace that the engine wrote down while it ran, in the trace schema.
+"""Convert a trace that the engine recorded during a run to the trace schema.
 
-What is written down is what the stored procedures asked for (`engine/driver/recorded_trace.h`).
+The engine records the accesses that the stored procedures request
+(`engine/observe/recorded_trace.h`).
 """
 
 from __future__ import annotations
@@ -27,47 +28,47 @@ KINDS = {
     "scan": "scan",
     "read_modify_write": "update",
 }
-"""What a trace calls an access of a signature."""
+"""The kind of access in a trace, by the kind in a signature."""
 
 BLOCK = 1 << 17
-"""So many transactions are made a table at a time."""
+"""Number of transactions per table."""
 
 
 class EngineTrace(Protocol):
-    """`engine._engine.RecordedTrace`."""
+    """The interface of `engine._engine.RecordedTrace`."""
 
     @property
     def began_us(self) -> int:
-        """When it began, microseconds since 1970 (UTC)."""
+        """Time at which the trace begins, in microseconds since 1970 (UTC)."""
 
     @property
     def workers(self) -> int:
-        """How many workers there are."""
+        """Number of workers."""
 
     def transactions(self, worker: int) -> np.ndarray:
-        """A worker's transactions, in order.
+        """Return a worker's transactions, in order, as a structured array.
 
-        `began_us` (since the trace began), `accesses` (how many of the worker's accesses are its
-        own: the next so many), `hints` (likewise), `type`,
-        `rolled_back`, `of_the_past` (it read a snapshot, and its accesses are not known).
+        Its fields are `began_us` (since the begin of the trace), `accesses` and `hints` (numbers of
+        the transaction's accesses and hints), `type`, `rolled_back`, and `of_the_past` (1 for a
+        transaction on a snapshot, whose accesses are not recorded).
         """
 
     def accesses(self, worker: int, first: int, count: int) -> np.ndarray:
-        """Some of a worker's accesses: `key`, `state`."""
+        """Return `count` of a worker's accesses from number `first`, with `key` and `state`."""
 
     def hints(self, worker: int, first: int, count: int) -> np.ndarray:
-        """Some of what a worker's transactions passed before they began, likewise."""
+        """Return `count` of a worker's hints from number `first`, with `key` and `state`."""
 
 
 @dataclass(frozen=True)
 class RecordedTrace:
-    """What every transaction of a run on real cores asked for.
+    """The transactions of a run on real cores, with the accesses that they requested.
 
     Attributes:
-        recorded: by the engine.
-        signature: of the workload.
-        type_names: of all transaction types, those that only read snapshots included, in the
-            engine's order: the signature's come first.
+        recorded: the engine's recording.
+        signature: signature of the workload.
+        type_names: names of all transaction types in the engine's order: those of the signature,
+            then those that only read snapshots.
     """
 
     recorded: EngineTrace
@@ -76,13 +77,13 @@ class RecordedTrace:
 
     @property
     def types(self) -> tuple[TransactionType, ...]:
-        """As a trace's manifest has them."""
+        """The transaction types in the form of a trace's manifest."""
         declared = [
             TransactionType(
                 kind.name,
                 tuple(
-                    Access(number, one.name, one.table, KINDS[one.kind])
-                    for number, one in enumerate(kind.accesses)
+                    Access(number, access.name, access.table, KINDS[access.kind])
+                    for number, access in enumerate(kind.accesses)
                 ),
             )
             for kind in self.signature.types
@@ -91,10 +92,10 @@ class RecordedTrace:
         return (*declared, *others)
 
     def tables(self, sessions: int) -> Iterator[pa.Table]:
-        """All transactions in the trace schema, in the order of `begin`, block by block.
+        """Yield all transactions in the trace schema, in the order of `begin`, block by block.
 
         Args:
-            sessions: a worker is taken to serve so many clients in turn, a session each.
+            sessions: number of sessions per worker; its transactions belong to them in turn.
         """
         workers = [_Worker(self.recorded, number) for number in range(self.recorded.workers)]
         begins = np.sort(np.concatenate([worker.began_us for worker in workers]))
@@ -113,7 +114,7 @@ class RecordedTrace:
             done += len(order)
 
     def _table(self, worker: _Worker, last_us: int, first_session: int, sessions: int) -> pa.Table:
-        """A worker's next transactions, up to those that began then; ids are not theirs yet."""
+        """Return a worker's next transactions up to a time, with ids that are still 0."""
         first, rows, accesses, hints = worker.until(last_us)
         types = rows["type"].astype(np.int64)
         known = rows["of_the_past"] == 0
@@ -136,9 +137,9 @@ class RecordedTrace:
         )
 
     def _accesses(self, counts: np.ndarray, known: np.ndarray, made: np.ndarray) -> pa.Array:
-        """The column `accesses`, of so many each; null where they are not known."""
+        """Return the column `accesses`; null for transactions whose accesses are unknown."""
         declared = self.signature.accesses
-        tables = sorted({one.table for one in declared})
+        tables = sorted({access.table for access in declared})
         state = made["state"].astype(np.int64)
         key = made["key"].view(np.int64) if len(made) else made["key"].astype(np.int64)
         kept = ~self._read_before_write(state, key, counts)
@@ -149,9 +150,9 @@ class RecordedTrace:
         column = access_lists(
             offsets,
             self._access_numbers()[state],
-            (np.array([tables.index(one.table) for one in declared])[state], tables),
+            (np.array([tables.index(access.table) for access in declared])[state], tables),
             key,
-            np.array([ACCESS_KINDS.index(KINDS[one.kind]) for one in declared])[state],
+            np.array([ACCESS_KINDS.index(KINDS[access.kind]) for access in declared])[state],
         )
         if known.all():
             return column
@@ -159,17 +160,18 @@ class RecordedTrace:
         return pa.ListArray.from_arrays(starts, column.values, type=column.type)
 
     def _access_numbers(self) -> np.ndarray:
-        """By state, its number within its type."""
+        """Return the number of each state within its type."""
         return np.array([n for kind in self.signature.types for n in range(len(kind.accesses))])
 
     def _read_before_write(
         self, state: np.ndarray, key: np.ndarray, counts: np.ndarray
     ) -> np.ndarray:
-        """Which accesses only read a row that the next access, of the same state, updates.
+        """Return which accesses read a row that the next access, of the same state, updates.
 
-        In a trace, as in the signature, the two are one.
+        A trace has one access for both, as the signature does.
         """
-        is_both = np.array([one.kind == "read_modify_write" for one in self.signature.accesses])
+        kinds = [access.kind for access in self.signature.accesses]
+        is_both = np.array([kind == "read_modify_write" for kind in kinds])
         found = np.zeros(len(state), bool)
         found[:-1] = is_both[state[:-1]] & (state[:-1] == state[1:]) & (key[:-1] == key[1:])
         last_of_each = np.cumsum(counts)[counts > 0] - 1
@@ -178,7 +180,7 @@ class RecordedTrace:
 
 
 class _Worker:
-    """One worker's part, taken piece by piece."""
+    """Reads one worker's part of the recording in blocks."""
 
     def __init__(self, recorded: EngineTrace, number: int) -> None:
         self._recorded = recorded
@@ -193,10 +195,10 @@ class _Worker:
         return self._transactions["began_us"]
 
     def until(self, last_us: int) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
-        """Take the next transactions, up to those that began at `last_us`.
+        """Read the next transactions, up to those that began at `last_us`.
 
         Returns:
-            The number of the first, the transactions, their accesses, their hints.
+            The number of the first one, the transactions, their accesses and their hints.
         """
         first = self._next
         self._next = int(np.searchsorted(self.began_us, last_us, side="right"))

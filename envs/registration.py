@@ -1,4 +1,4 @@
-"""Gymnasium's registry: `gymnasium.make("heddle/Policy-v0", workload={…})`."""
+"""Register the environment, for `gymnasium.make("heddle/Policy-v0", workload={…})`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ ENV_ID = "heddle/Policy-v0"
 
 
 def register() -> None:
-    """Register the environment once. Throughput is measured, so it is not deterministic."""
+    """Register `PolicyEnv` and `VectorPolicyEnv` with Gymnasium as `heddle/Policy-v0`.
+
+    Importing `envs` calls this. Further calls have no effect.
+    """
     if ENV_ID not in gymnasium.registry:
         gymnasium.register(
             ENV_ID,

@@ -1,4 +1,4 @@
-"""Repeats of a run that draws nothing: each on a machine of a seed of its own."""
+"""Repeat a run without random inputs, each time with another seed of the machine."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from envs.subject import Subject
 
 
 def reseeded(open_evaluator: Callable[[int], Evaluator], first_seed: int) -> RunRound:
-    """Rounds that differ in which of several cores goes first, where all else is the same.
+    """Return a function that measures each round on a machine with another seed.
 
-    A replay draws no inputs, and virtual cores begin at the beginning every time: repeats on one
-    machine are the same run, to the bit, and say nothing of how far another may be away. The first
-    round is on the machine as it is set.
+    A replay draws no inputs, so on virtual cores its repeats are the same run, bit for bit, and
+    show no variance. The seed of the machine decides which of several ready cores runs first. The
+    first round uses the configured seed.
 
     Args:
-        open_evaluator: an evaluator on the machine whose seed is so much more than what is set.
-        first_seed: of the first round.
+        open_evaluator: returns an evaluator whose machine has the configured seed plus the
+            argument.
+        first_seed: seed of the first round.
     """
 
     def run_round(

@@ -1,4 +1,4 @@
-"""The engine's `Result`, typed: what one measured run of one protocol or policy tells."""
+"""The result of a run of one protocol or policy."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Machine:
-    """Where a result was measured.
+    """The machine that a result was measured on.
 
     Attributes:
-        kind: `threads` are real cores, `virtual` are simulated ones.
-        cores: workers, one a core where there are as many.
-        real_cores: that the process could use; None: it does not matter, or is not known.
+        kind: `threads` for real cores, `virtual` for simulated ones.
+        cores: number of workers, one per core if there are enough cores.
+        real_cores: number of real cores that the process could use; None on virtual cores, or if
+            unknown.
     """
 
     kind: str
@@ -28,12 +29,12 @@ class Machine:
 
     @property
     def crowded(self) -> bool:
-        """Whether workers took turns because there were fewer cores."""
+        """Whether there were fewer real cores than workers."""
         return self.real_cores is not None and self.cores > self.real_cores
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Machine:
-        """Read what `as_dict` gives."""
+        """Read the JSON values that `as_dict` returns."""
         real = source.get("real_cores")
         return cls(
             str(source.get("kind", "threads")),
@@ -42,19 +43,19 @@ class Machine:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON values, without what is not known."""
+        """Return the known attributes as JSON values."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
 class Arrivals:
-    """How an open loop, whose transactions arrive by a clock of their own, was kept up with.
+    """The arrivals of an open loop, in which transactions arrive independently of the workers.
 
     Attributes:
-        offered: transactions that arrived in the window, a second.
-        backlog: how many had arrived by its end and were not begun.
-        lag_us: how long the oldest of these had been there, µs; 0: there was none.
-        idle_s: seconds in which workers had nothing to do, summed over workers.
+        offered: transactions per second that arrived in the window.
+        backlog: transactions that had arrived by the end of the window and were not begun.
+        lag_us: waiting time of the oldest of these in µs; 0 without a backlog.
+        idle_s: time without work in seconds, summed over the workers.
     """
 
     offered: float = 0.0
@@ -64,7 +65,7 @@ class Arrivals:
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Arrivals:
-        """Read the engine's `arrivals`."""
+        """Read the field `arrivals` of the engine's result."""
         return cls(
             offered=float(source.get("offered", 0.0)),
             backlog=int(source.get("backlog", 0)),
@@ -78,10 +79,10 @@ class Interval:
     """A part of the measured window. A transaction and its aborts count where it began.
 
     Attributes:
-        start_s: since the window began, seconds.
-        seconds: how long it was.
-        commits: by transaction type.
-        aborts: aborted attempts, likewise.
+        start_s: begin of the interval, in seconds since the window began.
+        seconds: length of the interval in seconds.
+        commits: commits by transaction type.
+        aborts: aborted attempts by transaction type.
     """
 
     start_s: float
@@ -91,12 +92,12 @@ class Interval:
 
     @property
     def throughput(self) -> float:
-        """Commits a second."""
+        """Commits per second."""
         return sum(self.commits.values()) / self.seconds
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Interval:
-        """Read one of the engine's `intervals`."""
+        """Read one entry of the field `intervals` of the engine's result."""
         return cls(
             start_s=float(source["start_s"]),
             seconds=float(source["seconds"]),
@@ -107,17 +108,17 @@ class Interval:
 
 @dataclass(frozen=True)
 class Schedule:
-    """How transactions were scheduled, and what came of it; counts are transactions.
+    """The counters of an admission policy; they count transactions.
 
     Attributes:
-        options: of the admission policy, as the engine takes them.
-        hot: begun that named a hot key.
-        cold: begun that named none, and so passed straight through.
+        options: options of the admission policy.
+        hot: begun with a hot key.
+        cold: begun without a hot key, and so without a delay.
         overtaking: begun before an older one.
-        forced: begun because so many had overtaken it.
-        deferred: times that one was put off.
-        moved: drawn by one worker and left with another.
-        held_s: seconds in which workers let time pass until a start, summed over workers.
+        forced: begun because the maximum number of others had overtaken it.
+        deferred: number of deferrals.
+        moved: drawn by one worker and passed to another.
+        held_s: time in seconds that workers waited for a start, summed over the workers.
     """
 
     options: dict[str, str] = field(default_factory=dict)
@@ -131,7 +132,7 @@ class Schedule:
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Schedule:
-        """Read the engine's `schedule`."""
+        """Read the field `schedule` of the engine's result."""
         counts = ("hot", "cold", "overtaking", "forced", "deferred", "moved")
         return cls(
             options={str(k): str(v) for k, v in source.get("options", {}).items()},
@@ -142,56 +143,62 @@ class Schedule:
 
 @dataclass(frozen=True)
 class SwitchMade:
-    """A policy that the run went over to, and when: seconds since the window began."""
+    """A switch to another policy during a run.
+
+    Attributes:
+        at_s: time of the switch, in seconds since the window began.
+        policy: name of the new policy.
+    """
 
     at_s: float
     policy: str
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> SwitchMade:
-        """Read one of the engine's `switches`."""
+        """Read one entry of the field `switches` of the engine's result."""
         return cls(float(source["at_s"]), str(source["policy"]))
 
 
 _MEMORY = ("grown_bytes", "database_bytes", "resident_bytes")
-"""What a result says of memory, as the engine names it."""
+"""The figures in the field `memory` of the engine's result."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """One measured run.
+    """The result of one run.
 
     Attributes:
-        protocol: the concurrency control algorithm that ran.
-        policy: name of the policy table, "" for a native protocol.
-        workload: the workload's options, all strings.
-        machine: where it ran.
-        seed: of the workload's inputs.
-        duration_s: length of the measured window, seconds.
+        protocol: name of the protocol that ran.
+        policy: name of the policy table; "" for a native protocol.
+        workload: name and options of the workload; all values are strings.
+        machine: the machine that it was measured on.
+        seed: seed of the inputs.
+        duration_s: length of the measured window in seconds.
         commits: transactions committed in the window.
-        throughput: commits a second.
-        mixed_throughput: commits a second if every type went on at its pace in the workload's own
-            mix, which a short window may not show. On virtual cores 0 if some type that was begun
-            has no commit; on real ones that type is taken to end with the window. In an open loop,
-            `throughput`.
-        abort_rate: aborted attempts ÷ all attempts, 0..1.
-        types: by transaction type.
-        aborts_by_reason: aborted attempts by reason.
-        aborts_by_state: aborted attempts by policy state; the last element is those at commit.
-        time_s: where the workers' time went, seconds summed over workers (`useful`, `waiting`,
+        throughput: commits per second.
+        mixed_throughput: commits per second in the workload's own mix, if every type continued at
+            its measured pace. A short window may have another mix. If a type was begun but has no
+            commit, the figure is 0 on virtual cores; on real cores the type is assumed to commit at
+            the end of the window. In an open loop it is `throughput`.
+        abort_rate: aborted attempts divided by all attempts, 0 to 1.
+        types: figures by transaction type.
+        aborts_by_reason: aborted attempts by abort reason.
+        aborts_by_state: aborted attempts by state; the last element is the commit.
+        time_s: the workers' time in seconds, summed over the workers, by use (`useful`, `waiting`,
             `wasted`, `backoff`, `commit`).
-        waiting_by_state_s: seconds waited before each state's access, summed over workers.
-        violations: consistency violations after the run, where they were asked for.
-        arrivals: of an open loop; None for a closed one.
-        schedule: how transactions were scheduled; None: they started as they were drawn.
-        intervals: the window's parts, one after the other, where they were asked for.
-        switches: policies that the run went over to in the window, as it was asked to.
-        others: processors' time that other programs used of the real cores meanwhile; None: not
-            known.
-        grown_bytes: memory that the database grew by, warm-up included; None: not known.
-        database_bytes: memory that the database holds afterwards; None: not known.
-        resident_bytes: memory that the process has in use then; None on virtual cores.
-        short_of_memory: whether the run was ended early because little memory was left.
+        waiting_by_state_s: time waited before each state's access in seconds, summed over the
+            workers.
+        violations: violated consistency conditions after the run, if they were checked.
+        arrivals: figures of an open loop; None for a closed one.
+        schedule: counters of the admission policy; None if transactions start as they are drawn.
+        intervals: parts of the window, if they were requested.
+        switches: switches of policies in the window.
+        others: real cores that other programs used on average; None if unknown.
+        grown_bytes: growth of the database in bytes, warm-up included; None if unknown.
+        database_bytes: size of the database after the run in bytes; None if unknown.
+        resident_bytes: resident memory of the process after the run in bytes; None on virtual
+            cores.
+        short_of_memory: whether the run ended early for lack of memory.
     """
 
     protocol: str
@@ -222,14 +229,14 @@ class Result:
 
     @property
     def kept_up(self) -> float | None:
-        """Commits ÷ arrivals in the window; None for a closed loop, or if nothing arrived."""
+        """Commits divided by arrivals; None for a closed loop, or if nothing arrived."""
         if self.arrivals is None or self.arrivals.offered == 0.0:
             return None
         return self.throughput / self.arrivals.offered
 
     @property
     def busy(self) -> float | None:
-        """The share of the workers' time, 0..1, in which they had something to do; likewise."""
+        """Share of the workers' time with work to do, 0 to 1; None for a closed loop."""
         available = self.machine.cores * self.duration_s
         if self.arrivals is None or available == 0.0:
             return None
@@ -237,23 +244,27 @@ class Result:
 
     @property
     def fitness(self) -> float:
-        """What candidates are compared by, commits a second; nobody gains by putting a type off."""
+        """The figure that policies are compared by, in commits per second.
+
+        It is `mixed_throughput` if `in_mix`, so that delaying a slow type has no benefit, else
+        `throughput`.
+        """
         return self.mixed_throughput if self.in_mix else self.throughput
 
     @property
     def in_mix(self) -> bool:
         """Whether `fitness` is `mixed_throughput`.
 
-        Windows on virtual cores are so short that transactions in a long backoff are missing from
-        them. And where the workload follows a trace, a transaction that is held up holds back its
-        session only: the other sessions are replayed meanwhile, and the mix is not kept.
+        This holds on virtual cores, whose windows are so short that transactions in a long backoff
+        are missing. It also holds if the workload replays a trace in a closed loop: a slow
+        transaction delays only its own session, so the mix of the other sessions is not kept.
         """
-        follows_trace = any(one.share is not None for one in self.types.values())
+        follows_trace = any(result.share is not None for result in self.types.values())
         return self.machine.kind == "virtual" or (follows_trace and self.arrivals is None)
 
     @property
     def shortfalls(self) -> list[Shortfall]:
-        """The types that the run left out of the workload's mix; see `envs.mix`."""
+        """The types that commit too rarely for the workload's mix; see `envs.mix`."""
         return shortfalls(self.types, self.duration_s)
 
     @classmethod
@@ -261,7 +272,7 @@ class Result:
         """Read the dictionary that `engine.Session.run` returns.
 
         Raises:
-            ValueError: if it carries a schema version that this code does not know.
+            ValueError: the dictionary has another schema version.
         """
         version = source.get("schema_version", SCHEMA_VERSION)
         if version != SCHEMA_VERSION:
@@ -293,19 +304,19 @@ class Result:
             violations=[str(line) for line in source.get("violations", [])],
             arrivals=None if arrivals is None else Arrivals.from_dict(arrivals),
             schedule=None if schedule is None else Schedule.from_dict(schedule),
-            intervals=[Interval.from_dict(one) for one in source.get("intervals", [])],
-            switches=[SwitchMade.from_dict(one) for one in source.get("switches", [])],
+            intervals=[Interval.from_dict(entry) for entry in source.get("intervals", [])],
+            switches=[SwitchMade.from_dict(entry) for entry in source.get("switches", [])],
             others=None if others is None else float(others),
             **{name: int(memory[name]) for name in _MEMORY if name in memory},
             short_of_memory=bool(memory.get("short", False)),
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The result in the engine's own schema, which `from_dict` reads."""
+        """Return the result in the engine's schema, which `from_dict` reads."""
         plain = asdict(self)
-        for one in plain["types"].values():
-            if one["share"] is None:
-                del one["share"]
+        for figures in plain["types"].values():
+            if figures["share"] is None:
+                del figures["share"]
         reasons, states = plain.pop("aborts_by_reason"), plain.pop("aborts_by_state")
         aborts = {"by_reason": reasons, "by_state": states}
         memory = {name: plain.pop(name) for name in _MEMORY}

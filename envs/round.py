@@ -1,4 +1,4 @@
-"""A round: several subjects measured on common inputs, in turns or, where they can be, at once."""
+"""Rounds, in which several subjects are measured on the same inputs."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from envs.result import Result
 from envs.subject import Subject
 
 Outcome = Result | MeasuringError
-"""What a subject of a round reached, or why it could not be run."""
+"""The result of a subject in a round, or the error of its run."""
 
 
 class Run(Protocol):
-    """How one subject is measured once (`Evaluator.run`)."""
+    """A function that measures one subject once, such as `Evaluator.run`."""
 
     def __call__(
         self, subject: Subject, seconds: float, *, warmup: float, seed: int, check: bool = False
     ) -> Result:
-        """Run the subject for `seconds` after `warmup`; `check` the database's consistency then."""
+        """Run the subject; see `Evaluator.run`."""
 
 
 class RunRound(Protocol):
-    """How sweeps and comparisons measure (`Evaluator.run_round`)."""
+    """A function that measures several subjects once, such as `Evaluator.run_round`."""
 
     def __call__(
         self,
@@ -34,21 +34,21 @@ class RunRound(Protocol):
         seed: int,
         check: bool = False,
     ) -> Iterator[tuple[int, Outcome]]:
-        """Run each for `seconds` after `warmup`, all on the inputs of `seed`.
+        """Run each subject once, all on the same inputs.
 
         Args:
-            subjects: what to run; on real cores in this order.
-            seconds: of each.
-            warmup: unmeasured seconds before each.
-            seed: of the inputs.
-            check: the consistency of the databases afterwards: on virtual cores after each
-                subject, for each had its own; on real ones, where they share one, after the last.
+            subjects: subjects to run, on real cores in this order.
+            seconds: length of each measured window in seconds.
+            warmup: unmeasured seconds before each window.
+            seed: seed of the inputs.
+            check: check the consistency of the database after the round. On virtual cores every
+                subject has its own database, which is checked after its run.
 
         Yields:
-            A subject's position and its outcome: as they end.
+            The position and the outcome of each subject, in the order in which they finish.
 
         Raises:
-            Interrupted: Ctrl-C in one of them; the result, if there is one, is that of `index`.
+            Interrupted: Ctrl-C; has the position and the result of the interrupted run.
         """
 
 
@@ -62,11 +62,22 @@ def run_in_turns(
     check: bool,
     shared: bool,
 ) -> Iterator[tuple[int, Outcome]]:
-    """A round on one machine, one subject after the other. See `RunRound`.
+    """Run a round on one machine, one subject after the other; see `RunRound`.
 
-    Args: as there, and
-        run: measures one.
-        shared: whether all subjects run on one database.
+    Args:
+        run: measures one subject.
+        subjects: subjects to run, in order.
+        seconds: length of each measured window in seconds.
+        warmup: unmeasured seconds before each window.
+        seed: seed of the inputs.
+        check: check the consistency of the databases.
+        shared: whether all subjects run on one database, which is then checked at the end only.
+
+    Yields:
+        The position and the outcome of each subject.
+
+    Raises:
+        Interrupted: Ctrl-C; has the position and the result of the interrupted run.
     """
     for index, subject in enumerate(subjects):
         checked = check and (not shared or index == len(subjects) - 1)
@@ -82,10 +93,10 @@ def run_in_turns(
 
 
 def finished(outcome: Outcome) -> Result:
-    """The result of a subject that must not fail.
+    """Return the result of an outcome, or raise its error.
 
     Raises:
-        MeasuringError: it failed.
+        MeasuringError: the run failed.
     """
     if isinstance(outcome, MeasuringError):
         raise outcome

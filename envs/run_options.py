@@ -1,4 +1,4 @@
-"""A subject and how long it runs, as the engine takes them."""
+"""Convert a subject to the engine's run options."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from envs.subject import Subject
 
 
 def run_options(engine: EngineModule, subject: Subject, policy: Any, **wanted: Any) -> Any:
-    """The engine's options of a run.
+    """Return the engine's run options for a subject.
 
     Args:
-        engine: whose they are.
-        subject: what runs.
-        policy: that of the subject, compiled by the engine; None if it has none.
-        **wanted: further fields, such as `seconds` and `seed`; the engine has defaults for all.
+        engine: the engine.
+        subject: the protocol or policy to run.
+        policy: the subject's policy, compiled by the engine; None without one.
+        **wanted: further fields, such as `seconds` and `seed`; missing ones have defaults.
     """
     return engine.RunOptions(
         protocol=subject.protocol,

@@ -1,4 +1,4 @@
-"""A workload that goes on and on, under whatever policy a watched file holds."""
+"""Run a workload continuously under the policy of a watched file."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from envs.result import Result
 from envs.subject import Subject, of_policy
 
 SLICE_S = 1.0
-"""The longest run, seconds: a native protocol gives way to a policy with the next run."""
+"""Maximum length of a run in seconds. A native protocol is replaced only between two runs."""
 
 LEFT_S = 1e-6
-"""Less than this is no time left to run."""
+"""Time in seconds that is too short for another run."""
 
 
 @dataclass
 class Report:
-    """What was done in some consecutive runs.
+    """The summary of consecutive runs of `serve`.
 
     Attributes:
-        policies: names of what ran, in order.
-        seconds: that were run.
-        commits: transactions committed.
-        aborts: attempts aborted.
+        policies: names of the policies that ran, in order.
+        seconds: total length of the runs in seconds.
+        commits: committed transactions.
+        aborts: aborted attempts.
     """
 
     policies: list[str] = field(default_factory=list)
@@ -36,17 +36,17 @@ class Report:
 
     @property
     def throughput(self) -> float:
-        """Commits a second."""
+        """Commits per second."""
         return self.commits / self.seconds if self.seconds else 0.0
 
     @property
     def abort_rate(self) -> float:
-        """Aborted attempts ÷ all attempts, 0..1."""
+        """Aborted attempts divided by all attempts, 0 to 1."""
         attempts = self.commits + self.aborts
         return self.aborts / attempts if attempts else 0.0
 
     def add(self, result: Result) -> None:
-        """Count a run."""
+        """Add the counts of a run."""
         self.seconds += result.duration_s
         self.commits += result.commits
         self.aborts += sum(each.aborts for each in result.types.values())
@@ -54,7 +54,11 @@ class Report:
 
 @dataclass(frozen=True)
 class Reloaded:
-    """The database had grown by so many bytes, and is loaded anew."""
+    """The database has grown too much and is reloaded.
+
+    Attributes:
+        grown_bytes: growth of the database in bytes.
+    """
 
     grown_bytes: int
 
@@ -69,21 +73,26 @@ def serve(
     seconds: float | None = None,
     grown_bytes_max: int,
 ) -> Iterator[Report | Reloaded]:
-    """Run the workload on one database, run after run; within a run the watcher switches.
+    """Run the workload repeatedly under the watcher's policy, and report.
+
+    A new policy takes effect within a run. If a run fails under a published policy, the watcher
+    refuses the policy and the previous one is used again.
 
     Args:
-        evaluator: on real cores; the watcher's session.
-        watcher: gives the policy.
-        fallback: what runs until there is a policy.
-        seed: of the first run's inputs; the next one's is one more.
-        report_seconds: of running, between two reports.
-        seconds: of running in all; None: for ever.
-        grown_bytes_max: growth after which the database is loaded anew.
+        evaluator: an evaluator on real cores, which is the watcher's session.
+        watcher: a watcher that has been entered.
+        fallback: the subject to run before the first policy.
+        seed: seed of the first run's inputs; each further run adds 1.
+        report_seconds: running time between two reports, in seconds.
+        seconds: total running time in seconds; None without a limit.
+        grown_bytes_max: growth in bytes after which the database is reloaded.
+
+    Yields:
+        A report after every `report_seconds` and at the end, and `Reloaded` before a reload.
 
     Raises:
-        MeasuringError: a run failed under `fallback`. A published policy with which one fails is
-            refused, and the one before it goes on.
-        KeyboardInterrupt: Ctrl-C; what was done until then is reported first.
+        MeasuringError: a run failed under `fallback`.
+        KeyboardInterrupt: Ctrl-C, after a last report.
     """
     left = float("inf") if seconds is None else seconds
     report, until_report = Report(), report_seconds
@@ -110,7 +119,7 @@ def serve(
         except MeasuringError as error:
             if served is None:
                 raise
-            watcher.refuse(served, str(error))  # the next run is under the policy before
+            watcher.refuse(served, str(error))  # the next run uses the previous policy
             continue
         seed += 1
         left -= length

@@ -1,4 +1,4 @@
-"""Smaller trials that fail as well: what a person looks at should hold nothing it does not take."""
+"""Reduce a failing trial to a small one that still fails."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Any
 from envs.trial import Trial
 
 _SMALLER = {"types": 1, "accesses": 1, "ordered_keys": 1, "hash_keys": 1, "churn": 0, "audits": 0}
-"""Options of the workload `generic` that make it smaller, and the least they may be."""
+"""The options of the workload `generic` to reduce, with their minimum."""
 
 _SHORTEST = 2e-5
 
 
 def shrink(trial: Trial, fails: Callable[[Trial], bool], attempts: int = 200) -> Trial:
-    """Make a failing trial smaller as long as it fails.
+    """Reduce a failing trial while it still fails.
 
-    Fewer cores, less time, fewer keys and accesses, cells of its table as Silo has them: each is
-    tried in turn until none helps.
+    Tries fewer cores, a shorter run, fewer keys and accesses, and table rows as in Silo, until no
+    reduction fails.
 
     Args:
-        trial: one that fails.
-        fails: runs a trial.
-        attempts: trials run at most.
+        trial: a failing trial.
+        fails: runs a trial and returns whether it fails.
+        attempts: maximum number of trials to run.
 
     Returns:
-        The smallest found.
+        The smallest failing trial found.
     """
     left = attempts
     improved = True
@@ -44,7 +44,7 @@ def shrink(trial: Trial, fails: Callable[[Trial], bool], attempts: int = 200) ->
 
 
 def _smaller(trial: Trial) -> Iterator[Trial]:
-    """Trials that are smaller in one way, the largest steps first."""
+    """Yield trials that are smaller in one respect, the largest reductions first."""
     if trial.switches:
         yield replace(trial, switches=())
         for at in range(len(trial.switches)):
@@ -55,7 +55,7 @@ def _smaller(trial: Trial) -> Iterator[Trial]:
     for share in (0.1, 0.5, 0.8):
         if trial.seconds * share >= _SHORTEST:
             yield replace(trial, seconds=trial.seconds * share)
-    # The types are in the policy's signature: to change them would take another policy.
+    # The types are part of the policy's signature, so a policy fixes them.
     free = trial.subject.policy is None
     for key, least in _SMALLER.items():
         value = int(trial.workload.get(key, least))
@@ -71,7 +71,7 @@ def _smaller(trial: Trial) -> Iterator[Trial]:
 
 
 def _plainer(policy: str) -> Iterator[str]:
-    """The table with some of its rows as Silo has them: many at first, then one by one."""
+    """Yield the table with some rows as in Silo: many rows at first, then single ones."""
     document = json.loads(policy)
     rows: list[dict[str, Any]] = document["cc"]
     plain = [{**row, **_plain_cells(row)} for row in rows]

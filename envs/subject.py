@@ -1,4 +1,4 @@
-"""What a machine can be asked to run: a native protocol, or a policy table."""
+"""Subjects: the native protocols and policy tables that a machine can run."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from policies.schedule import FIFO, schedule_options
 
 @dataclass(frozen=True)
 class Subject:
-    """One thing to measure. Plain values only, so that it travels to any worker.
+    """A protocol or policy to measure. It has plain values only and can be sent to any process.
 
     Attributes:
-        name: how tables and records call it.
-        protocol: the engine's protocol; `policy_table` needs `policy`.
-        policy: the policy file's JSON text, or None.
+        name: name in tables and records.
+        protocol: the engine's protocol; `policy_table` requires `policy`.
+        policy: JSON text of the policy file, or None.
         backoff: `policy` (the table's own), `exponential`, `static` or `none`.
-        backoff_us: the constant wait of `static`, µs.
+        backoff_us: constant wait of `static` in µs.
         options: further options of the protocol.
-        schedule: which transaction starts next, as the engine takes it (`policy`, `window` …);
-            empty: as they are drawn.
+        schedule: options of the admission policy (`policy`, `window` …); empty if transactions
+            start as they are drawn.
     """
 
     name: str
@@ -35,18 +35,16 @@ class Subject:
 
 
 def scheduled(subject: Subject, schedule: Mapping[str, str]) -> Subject:
-    """A subject whose transactions are scheduled so, but for what it says itself.
-
-    Its name tells the admission policy: `silo+smf`.
+    """Return a subject with an admission policy, which is added to its name: `silo+smf`.
 
     Args:
-        subject: whose own `schedule` goes first.
-        schedule: options of the engine's; without a `policy` they change nothing alone.
+        subject: the subject; its own `schedule` takes precedence.
+        schedule: options of the admission policy; without `policy` they have no effect.
     """
     options = {**schedule, **subject.schedule}
     policy = options.get("policy", FIFO)
     if policy == FIFO:
-        # Of a table that is to run without its own schedule, the engine has to be told so.
+        # The engine uses a table's own schedule unless the options say `fifo`.
         own = {"policy": FIFO} if subject.policy is not None and subject.schedule else {}
         return replace(subject, schedule=own)
     named = "policy" in subject.schedule
@@ -55,13 +53,23 @@ def scheduled(subject: Subject, schedule: Mapping[str, str]) -> Subject:
 
 
 def of_policy(name: str, policy_json: str) -> Subject:
-    """A policy table under its own backoff, and its own schedule if it has one."""
+    """Return the subject of a policy table, with its own backoff and schedule.
+
+    Args:
+        name: name in tables and records.
+        policy_json: JSON text of the policy file.
+    """
     options = schedule_options(json.loads(policy_json).get("schedule"))
     return Subject(name, "policy_table", policy=policy_json, backoff="policy", schedule=options)
 
 
 def static_silo(backoff_us: float, name: str = "silo_tuned") -> Subject:
-    """Silo that waits a constant time, in µs, after every abort."""
+    """Return Silo with a constant backoff.
+
+    Args:
+        backoff_us: wait after every abort in µs.
+        name: name in tables and records.
+    """
     return Subject(name, "silo", backoff="static", backoff_us=backoff_us)
 
 
@@ -76,7 +84,7 @@ NATIVE: Mapping[str, Subject] = MappingProxyType(
         ),
     }
 )
-"""Native protocols by the name that follows `policy=`, where that settles options as well.
+"""The native protocols whose name after `policy=` implies options.
 
-A protocol that is not here is run under its own name and its default options.
+Any other protocol runs under its own name with its default options.
 """

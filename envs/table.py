@@ -1,4 +1,4 @@
-"""A comparison as people read it."""
+"""Render a comparison as a table."""
 
 from __future__ import annotations
 
@@ -13,25 +13,29 @@ from envs.windows import run_seconds, runs_words, window_remarks
 from traces.spelling import visible
 
 NONE = "none"
-"""Stands where a type has no commit, and so no latency."""
+"""The latency of a type without commits."""
 
 FEW_ARRIVALS = 100
-"""With fewer arrivals in a run than this, its figures say little."""
+"""Number of arrivals per run below which the caption warns."""
 
 WIDE_TYPES = 5
-"""With more transaction types than this, latency is shown for the slowest one only."""
+"""Number of transaction types above which only the slowest type's latency is shown."""
 
 LEFT_OUT_MAX = 3
-"""How many types that a policy left out of the mix are named, and have a column of commits."""
+"""Maximum number of types left out of the mix that are named and have a column of commits."""
 
 
 def comparison_table(comparison: Comparison, title: str) -> Table:
-    """A row a policy: throughput with its spread, ratio to the first, aborts, latency by type.
+    """Return a comparison as a table with one row per policy.
 
-    The best throughput is bold. Latencies are p50 and p99 in µs. Of an open loop also: commits ÷
-    arrivals, how late the latest transaction was at the end, and how busy the workers were. A
-    policy that did not keep the workload's mix of types has a star; the commits of the types that
-    any of them left out are then columns of their own.
+    The columns are throughput, its spread, the ratio to the first policy, the abort rate, and the
+    latency of each type (p50 and p99 in µs). The best throughput is bold. An open loop adds commits
+    divided by arrivals, the lag at the end, and the share of busy time. A policy that did not keep
+    the workload's mix has a star, and the commits of the types left out are further columns.
+
+    Args:
+        comparison: the comparison.
+        title: title of the table.
     """
     rows = comparison.rows
     types = rows[0].types if rows else []
@@ -70,10 +74,7 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
 
 
 def machine_words(machine: Machine) -> str:
-    """The machine as tables name it.
-
-    Figures of virtual cores never pass for real ones, nor workers for cores.
-    """
+    """Return the machine as text, such as `16 virtual cores` or `4 workers on 2 real cores`."""
     kind = "real" if machine.kind == "threads" else machine.kind
     if machine.crowded:
         return f"{machine.cores} workers on {_cores(machine.real_cores or 0, kind)}"
@@ -90,7 +91,7 @@ def _label(row: Row) -> str:
 
 
 def backoff_note(subject: Subject) -> str:
-    """The backoff of Silo where it was chosen by a sweep, in brackets; else nothing."""
+    """Return the backoff of a tuned Silo in parentheses, else ""."""
     if subject.backoff == "static":
         return f" ({subject.backoff_us:g} µs)"
     return " (exponential)" if is_tuned(subject.name) else ""
@@ -105,17 +106,18 @@ def _keeping_up(row: Row) -> list[str]:
 def _latencies(row: Row, types: list[str]) -> list[str]:
     figures = [row.latency_of(name) for name in types or row.types]
     if not types:
-        figures = [max((one for one in figures if one), key=lambda one: one.p99, default=None)]
-    return [f"{one.p50:,.0f} / {one.p99:,.0f}" if one else NONE for one in figures]
+        known = (latency for latency in figures if latency)
+        figures = [max(known, key=lambda latency: latency.p99, default=None)]
+    return [f"{latency.p50:,.0f} / {latency.p99:,.0f}" if latency else NONE for latency in figures]
 
 
 def _left_out(rows: list[Row]) -> list[str]:
-    """The types that a policy left out, those that lack the most commits first."""
+    """Return the types that a policy left out, those with the most missing commits first."""
     lacks: dict[str, float] = {}
     for row in rows:
-        for one in row.shortfalls:
-            lack = one.expected - one.commits
-            lacks[one.type_name] = max(lack, lacks.get(one.type_name, 0.0))
+        for shortfall in row.shortfalls:
+            lack = shortfall.expected - shortfall.commits
+            lacks[shortfall.type_name] = max(lack, lacks.get(shortfall.type_name, 0.0))
     return sorted(lacks, key=lambda name: -lacks[name])[:LEFT_OUT_MAX]
 
 
@@ -135,11 +137,11 @@ def _caption(comparison: Comparison) -> str:
         parts.append(f"* did not keep the workload's mix: {', '.join(map(left_out_words, marked))}")
     if comparison.interrupted:
         parts.append("interrupted: not all runs were made")
-    return "\n".join(["; ".join(parts), *(f"warning: {one}" for one in comparison.warnings)])
+    return "\n".join(["; ".join(parts), *(f"warning: {text}" for text in comparison.warnings)])
 
 
 def left_out_words(row: Row) -> str:
-    """Which types a policy left out, such as `silo committed /settle 1 of 653`."""
+    """Return the types that a policy left out, such as `silo committed /settle 1 of 653`."""
     found = row.shortfalls
     more = f" and {len(found) - LEFT_OUT_MAX} more types" if len(found) > LEFT_OUT_MAX else ""
     words = f"{row.subject.name} committed {', '.join(map(str, found[:LEFT_OUT_MAX]))}{more}"
@@ -148,12 +150,10 @@ def left_out_words(row: Row) -> str:
 
 def _offered(arrivals: Arrivals, seconds: float) -> str:
     words = (
-        f"{arrivals.offered:,.0f} transactions a second arrived; lag: how long the oldest that was "
-        "not begun had waited at the end; latencies are from arrival to commit"
+        f"{arrivals.offered:,.0f} transactions a second arrived; lag: waiting time of the oldest "
+        "transaction not begun at the end; latencies are from arrival to commit"
     )
     count = round(arrivals.offered * seconds)
     if count < FEW_ARRIVALS:
-        words += (
-            f"; only {count} arrived in a run: take a higher workload.speed, or more run.seconds"
-        )
+        words += f"; only {count} arrived in a run: use a higher workload.speed or run.seconds"
     return words

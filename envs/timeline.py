@@ -1,8 +1,8 @@
-"""What happened when in a short run on virtual cores: attempts, accesses, waits, dependencies.
+"""Recorded timelines of short runs on virtual cores: attempts, accesses, waits, dependencies.
 
-Times are nanoseconds of virtual time since the measured window began; attempts that were going on
-then begin before 0. On one core times are exact; between cores events are in order up to the
-machine's skew (`machine.skew_ns`).
+Times are nanoseconds of virtual time since the measured window began. Attempts in progress at that
+time begin before 0. Times on one core are exact. Events of different cores are in order up to the
+skew of the machine (`machine.skew_ns`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any, Literal
 from policies import Signature
 
 Until = Literal["access", "end", "lock", "spin"]
-"""What a wait is for: that another transaction gets past an access, that it ends, that it hands a
-lock over; or a spinning wait for a record's lock bit, an index node or a latch."""
+"""The event that ends a wait. Another transaction finishes an access (`access`), ends (`end`) or
+passes a lock (`lock`), or a spinning wait ends for a record's lock bit, index node or latch
+(`spin`)."""
 
 _UNTIL_END = -1
 _LOCK = 0
@@ -23,15 +24,16 @@ _LOCK = 0
 
 @dataclass
 class Wait:
-    """A transaction waits for another one.
+    """A wait for another transaction.
 
     Attributes:
-        begin: when it begins, ns.
-        end: when it ends, ns.
-        until: what for.
-        access: for `access`: how many accesses of the blocker's type must be done, counted from 1.
-        blocker: the core waited for; None if nobody knows.
-        attempt: the number of the attempt running there then; None if there was none.
+        begin: begin in ns.
+        end: end in ns.
+        until: the event that ends the wait.
+        access: with `until="access"` the number of accesses, from 1, that the blocker must finish;
+            else None.
+        blocker: the core that is waited for; None if unknown.
+        attempt: number of the attempt on that core; None if there is none.
     """
 
     begin: float
@@ -44,15 +46,15 @@ class Wait:
 
 @dataclass
 class Access:
-    """One access, its waits and what it publishes included.
+    """An access, including its waits and its publication.
 
     Attributes:
-        begin: when it begins, ns.
-        end: when it ends, ns.
-        state: its row of the policy table; None if it has none.
+        begin: begin in ns.
+        end: end in ns.
+        state: its state; None if it has none.
         kind: `read`, `update`, `insert`, `remove` or `scan`.
-        table: the table's name.
-        key: the first word of the key, as the workload packs it; of a scan, where it starts.
+        table: name of the table.
+        key: first word of the packed key; for a scan that of its first key.
     """
 
     begin: float
@@ -65,12 +67,12 @@ class Access:
 
 @dataclass
 class Dependency:
-    """From here on the transaction can only commit after another one has ended.
+    """A new dependency: the transaction can only commit after another one has ended.
 
     Attributes:
-        time: ns.
-        core: the other's.
-        attempt: the number of the attempt there; None if there was none.
+        time: time in ns.
+        core: core of the other transaction.
+        attempt: number of the attempt on that core; None if there is none.
     """
 
     time: float
@@ -80,13 +82,14 @@ class Dependency:
 
 @dataclass
 class Point:
-    """A publication point: an early validation and, if it held, what became visible.
+    """A publication point: an early validation, and the writes that it makes visible.
 
     Attributes:
-        time: when it was through, ns.
-        state: the access it follows.
-        held: whether the transaction may go on; else it goes back to the point before.
-        published: how many writes others can see from here on.
+        time: time of its completion in ns.
+        state: state of the access before it.
+        held: whether the validation succeeded. If not, the transaction retries from its previous
+            point.
+        published: number of writes that become visible to others.
     """
 
     time: float
@@ -97,25 +100,26 @@ class Point:
 
 @dataclass
 class Attempt:
-    """One attempt at a transaction.
+    """An attempt at a transaction.
 
     Attributes:
-        number: counted through the timeline, from 0.
-        core: where it runs.
-        type: the transaction type's name.
+        number: number of the attempt in the timeline, from 0.
+        core: core that it runs on.
+        type: name of the transaction type.
         aborts_before: earlier attempts at the same transaction.
-        begin: when it begins, ns.
-        end: when it ends, ns; where the window ends, if it goes on.
-        outcome: `commit`, `rollback` (the transaction's own wish), `abort`; None: it goes on.
-        reason: why it aborted, or "none".
-        state: where it came to grief, if it did in one access.
-        accesses: in order; those a retry served from its log left out.
-        waits: in order, at accesses and in the commit.
-        dependencies: in the order in which it took them.
-        points: in order.
-        retries: when it went back to its last validated point, ns.
-        wait_cycles: when a wait was skipped that would have closed a cycle, ns.
-        commit_begin: when it began to commit, for the last time; None: it did not.
+        begin: begin in ns.
+        end: end in ns; the end of the window if the attempt is unfinished.
+        outcome: `commit`, `rollback` (requested by the transaction) or `abort`; None if the attempt
+            is unfinished.
+        reason: abort reason, or "none".
+        state: state at which it aborted; None if it did not abort at an access.
+        accesses: its accesses in order, without those that a retry repeats from its log.
+        waits: its waits in order, at accesses and in the commit.
+        dependencies: its dependencies, in the order of their times.
+        points: its publication points in order.
+        retries: times in ns at which it restarted from its last validated point.
+        wait_cycles: times in ns at which a wait was skipped because it would have closed a cycle.
+        commit_begin: begin of its last commit in ns; None without one.
     """
 
     number: int
@@ -138,7 +142,13 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Backoff:
-    """A core waits before its next attempt; ns."""
+    """A wait of a core before its next attempt.
+
+    Attributes:
+        core: the core.
+        begin: begin in ns.
+        end: end in ns.
+    """
 
     core: int
     begin: float
@@ -147,16 +157,16 @@ class Backoff:
 
 @dataclass(frozen=True)
 class Timeline:
-    """What happened in a window.
+    """The recorded events of a window. `Evaluator.record` returns one.
 
     Attributes:
-        subject: the protocol or policy that ran, for titles.
-        cores: how many there are.
-        signature: of the workload; names the states.
-        attempts: in the order in which they began.
-        backoffs: likewise.
-        end: of the window, or where recording stopped, ns.
-        dropped: events there was no room for: `end` is before the window's end.
+        subject: name of the protocol or policy.
+        cores: number of cores.
+        signature: signature of the workload.
+        attempts: attempts in the order in which they began.
+        backoffs: backoffs in the order in which they ended.
+        end: end of the window in ns, or end of the recording if events were dropped.
+        dropped: number of events beyond the limit, which were not recorded.
     """
 
     subject: str
@@ -169,12 +179,12 @@ class Timeline:
 
     @classmethod
     def from_result(cls, result: Mapping[str, Any], subject: str, signature: Signature) -> Timeline:
-        """Read the `timeline` of a run's result (engine/driver/recorded_timeline.h).
+        """Read the field `timeline` of a run's result (`engine/observe/recorded_timeline.h`).
 
         Args:
-            result: what `engine.Session.run` returns, `timeline_events` having been asked for.
-            subject: what ran.
-            signature: of the workload.
+            result: dictionary that `engine.Session.run` returned, with `timeline_events` set.
+            subject: name of the protocol or policy.
+            signature: signature of the workload.
         """
         recorded = result["timeline"]
         builder = _Builder(list(result["types"]), recorded["tables"])
@@ -192,21 +202,21 @@ class Timeline:
         )
 
     def state_words(self, state: int | None) -> str:
-        """A state as `type.access`; "" for none."""
+        """Return a state as `type.access`; "" for None."""
         if state is None:
             return ""
         kind = self.signature.type_of(state)
         return f"{kind.name}.{self.signature.accesses[state].name}"
 
     def attempt_words(self, number: int | None) -> str:
-        """An attempt as `type #number`."""
+        """Return an attempt as `type #number`; "another" for None."""
         return "another" if number is None else f"{self.attempts[number].type} #{number}"
 
     def wait_words(self, wait: Wait) -> str:
-        """What a wait is for, such as `payment #7 past update_customer`."""
+        """Return what a wait is for, such as `payment #7 past update_customer`."""
         if wait.until == "spin":
             where = "a latch or lock bit"
-            return where if wait.blocker is None else f"{where} that core {wait.blocker} has"
+            return where if wait.blocker is None else f"{where} held by core {wait.blocker}"
         whom = self.attempt_words(wait.attempt)
         if wait.until == "lock":
             return f"a lock of {whom}"
@@ -215,7 +225,7 @@ class Timeline:
         return f"{whom} to end"
 
     def published_before(self, number: int, time: float) -> float:
-        """When an attempt last made writes visible before a time; its begin if it had not."""
+        """Return the time of an attempt's last publication before a time, else its begin; ns."""
         attempt = self.attempts[number]
         times = [p.time for p in attempt.points if p.published and p.time <= time]
         return times[-1] if times else attempt.begin
@@ -232,7 +242,7 @@ class Timeline:
 
 @dataclass
 class _Open:
-    """What is going on on one core."""
+    """The current attempt, access, wait and backoff of one core."""
 
     attempt: Attempt | None = None
     access: Access | None = None
@@ -241,7 +251,7 @@ class _Open:
 
 
 class _Builder:
-    """Puts the events of all cores together, in the order in which the machine made them."""
+    """Builds the attempts and backoffs from the events of all cores, in the machine's order."""
 
     def __init__(self, types: Sequence[str], tables: Sequence[str]) -> None:
         self._types = types
@@ -264,10 +274,10 @@ class _Builder:
             self.backoffs.append(Backoff(core, begin, time))
             here.backoff_begin = None
         elif here.attempt is not None:
-            self._go_on(time, here, here.attempt, what, details)
+            self._apply(time, here, here.attempt, what, details)
 
     def close(self) -> None:
-        """The window has ended: so has everything in it."""
+        """End everything in progress at the end of the window."""
         for core, here in self._cores.items():
             for begun in (here.wait, here.access, here.attempt):
                 if begun is not None:
@@ -280,7 +290,7 @@ class _Builder:
         self.attempts.append(attempt)
         here.attempt, here.access, here.wait = attempt, None, None
 
-    def _go_on(
+    def _apply(
         self, time: float, here: _Open, attempt: Attempt, what: str, details: Sequence[Any]
     ) -> None:
         match what, details:
@@ -342,5 +352,5 @@ def _known(number: int) -> int | None:
 
 
 def attempts_between(timeline: Timeline, begin: float, end: float) -> Iterator[Attempt]:
-    """The attempts that overlap a span of time, ns."""
+    """Return the attempts that overlap a period, whose ends are in ns."""
     return (a for a in timeline.attempts if a.begin < end and a.end > begin)

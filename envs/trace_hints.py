@@ -1,7 +1,7 @@
-"""What transactions pass before they begin, as a trace has it: in the column `parameters`.
+"""Convert hints to and from a trace's column `parameters` (SMF, VLDB 2024, section 4.1.1).
 
-A parameter is called as the access whose row it names, and its text is the row's key; of an access
-in a loop the keys of all rounds, with commas between them (SMF, VLDB 2024, section 4.1.1: hints).
+A hint is a parameter that names an access and the key of its row. For an access in a loop the
+parameter holds the keys of all iterations, separated by commas.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from traces.errors import TraceError
 from traces.schema import TRANSACTION
 
 BETWEEN = ","
-"""What stands between the keys of a loop."""
+"""The separator of the keys of a loop."""
 
 
 @dataclass(frozen=True)
 class Hints:
-    """What some transactions pass: of the i-th, the next `counts[i]` hints.
+    """The hints of transactions, one transaction after the other.
 
     Attributes:
-        counts: one a transaction.
-        states: of each hint, which row it names.
-        keys: of the row, unsigned.
+        counts: number of hints of each transaction.
+        states: state of each hint.
+        keys: key of each hint, unsigned.
     """
 
     counts: np.ndarray
@@ -38,24 +38,24 @@ class Hints:
 def hints_column(
     counts: np.ndarray, states: np.ndarray, keys: np.ndarray, signature: Signature
 ) -> pa.Array:
-    """The column `parameters` of transactions that pass so many hints each.
+    """Return the column `parameters` for the hints of transactions.
 
     Args:
-        counts: one a transaction.
-        states: of all hints, one transaction's after the other's.
-        keys: likewise.
-        signature: of the workload.
+        counts: number of hints of each transaction.
+        states: state of each hint, one transaction after the other.
+        keys: key of each hint, in the same order.
+        signature: signature of the workload.
     """
     transactions = np.repeat(np.arange(len(counts)), counts)
     pairs = transactions * signature.state_count + states
     _, came_first, pair = np.unique(pairs, return_index=True, return_inverse=True)
-    # A parameter's keys are together, where the first of them stood.
+    # All keys of a parameter move to the position of the first one.
     order = np.argsort(came_first[pair], kind="stable")
     transactions, states, keys = transactions[order], states[order], keys[order]
     first = np.flatnonzero(np.diff(pairs[order], prepend=-1))
     texts = pa.array(keys.astype(np.uint64)).cast(pa.string())
     lists = pa.ListArray.from_arrays(pa.array(np.append(first, len(states)), pa.int32()), texts)
-    names = pa.array([one.name for one in signature.accesses]).take(pa.array(states[first]))
+    names = pa.array([access.name for access in signature.accesses]).take(pa.array(states[first]))
     parameters = np.bincount(transactions[first], minlength=len(counts))
     return pa.MapArray.from_arrays(
         pa.array(np.concatenate([[0], np.cumsum(parameters)]), pa.int32()),
@@ -66,15 +66,15 @@ def hints_column(
 
 
 def hints_of(column: pa.MapArray, types: np.ndarray, signature: Signature) -> Hints:
-    """What a trace's transactions pass; parameters that name no access of their type are others.
+    """Return the hints of a trace's transactions, ignoring parameters that name no access.
 
     Args:
-        column: `parameters`.
-        types: of each transaction, its place in the signature; beyond it: it passes nothing.
-        signature: of the workload.
+        column: the column `parameters`.
+        types: index of each transaction's type in the signature; larger ones have no hints.
+        signature: signature of the workload.
 
     Raises:
-        TraceError: a parameter that is called as an access is no key.
+        TraceError: a parameter that names an access is no key.
     """
     offsets = column.offsets.to_numpy()
     transactions = np.repeat(np.arange(len(column)), np.diff(offsets))
@@ -88,8 +88,7 @@ def hints_of(column: pa.MapArray, types: np.ndarray, signature: Signature) -> Hi
         keys = lists.flatten().cast(pa.uint64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid as error:
         raise TraceError(
-            "a parameter that is called as an access of its type holds no key, an integer from 0: "
-            f"{error}"
+            f"a parameter that names an access of its type holds no key, an integer from 0: {error}"
         ) from None
     of = np.repeat(transactions[ours], each)
     return Hints(
@@ -100,7 +99,7 @@ def hints_of(column: pa.MapArray, types: np.ndarray, signature: Signature) -> Hi
 
 
 def _states(names: pa.DictionaryArray, types: np.ndarray, signature: Signature) -> np.ndarray:
-    """The states that parameters name; -1: none."""
+    """Return the state that each parameter names, -1 for none."""
     numbers = {
         (place, access.name): access.state
         for place, kind in enumerate(signature.types)

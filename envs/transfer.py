@@ -1,7 +1,7 @@
-"""Policies where they were not trained: a comparison for every workload and number of cores.
+"""Measure policies in places that they were not trained for.
 
-The paper's figure 12 (§7.6.3): tables trained on one or four warehouses, on 16 or 48 threads, run
-on others.
+This is the paper's figure 12 (§7.6.3): tables trained for one or four warehouses and 16 or 48
+threads, run on others.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from pathlib import Path
 from typing import Any
 
 from envs.comparison import Comparison, Row, paired_ratios
-from envs.host import here
+from envs.host import local_machine
 from envs.result import Machine
 from envs.subject import Subject
 from envs.table import left_out_words
 from envs.windows import window_remarks
-from policies.homes import homes
+from policies.training_places import training_places
 
 SCHEMA_VERSION = 1
 
 RUN_POLICY = "policy"
-"""What every run calls its policy's file: its folder's name says more."""
+"""The stem of every run's policy file; the name of its folder is more specific."""
 
 
 LEFT_OUT = "†"
-"""Marks a policy that did not keep the workload's mix; a star says where one was trained."""
+"""The mark of a policy that did not keep the workload's mix. A star marks its training place."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where policies are run.
+    """A workload on a machine with a number of cores.
 
     Attributes:
-        label: how tables and pictures call it.
-        workload: its options, the name among them.
-        machine: its options, the kind among them.
-        cores: of the machine.
-        schedule: which transaction starts next, where a policy does not say it itself.
+        label: name in tables and pictures.
+        workload: name and options of the workload.
+        machine: kind and options of the machine.
+        cores: number of workers.
+        schedule: options of the admission policy, for policies without their own schedule.
     """
 
     label: str
@@ -51,29 +51,30 @@ class Place:
 
     @property
     def host(self) -> Machine:
-        """The machine as results that are measured here name it."""
-        return here(self.machine["kind"], self.cores)
+        """The machine as results name it."""
+        return local_machine(self.machine["kind"], self.cores)
 
-    def is_home_of(self, subject: Subject) -> bool:
-        """Whether a policy's provenance says that it was trained here, among others or alone."""
+    def is_training_place(self, subject: Subject) -> bool:
+        """Return whether a policy's provenance names this place as one it was trained for."""
         provenance = json.loads(subject.policy).get("provenance") or {} if subject.policy else {}
         return any(
-            home.workload == dict(self.workload)
-            and (home.machine.get("kind"), home.machine.get("cores"))
+            place.workload == dict(self.workload)
+            and (place.machine.get("kind"), place.machine.get("cores"))
             == (self.machine["kind"], self.cores)
-            for home in homes(provenance)
+            for place in training_places(provenance)
         )
 
 
 @dataclass(frozen=True)
 class Column:
-    """What was measured in one place.
+    """The measurements in one place.
 
     Attributes:
-        place: where.
+        place: the place.
         reference: name of the policy that throughput is relative to.
-        comparison: the policies there, the reference among them; without rows if it failed.
-        failure: why it could not be measured, or could not to its end.
+        comparison: the comparison of the policies, including the reference; without rows if it
+            failed.
+        failure: why the comparison failed or is incomplete; None if it is complete.
     """
 
     place: Place
@@ -83,28 +84,28 @@ class Column:
 
     @property
     def best(self) -> Row | None:
-        """The policy with the highest median throughput, of those that kept the workload's mix."""
+        """The row with the highest median throughput; see `Comparison.best_rows`."""
         return next(iter(self.comparison.best_rows), None)
 
     @property
     def left_out(self) -> list[str]:
-        """What policies left out of the mix, such as `silo committed /settle 1 of 25`."""
+        """The types that each policy left out, such as `silo committed /settle 1 of 25`."""
         return [left_out_words(row) for row in self.comparison.rows if row.shortfalls]
 
     def mark(self, row: Row) -> str:
-        """What marks a policy's figures here: nothing where it kept the workload's mix."""
+        """Return the mark of a policy's figures, "" if it kept the workload's mix."""
         return LEFT_OUT if row.shortfalls else ""
 
     def to_reference(self, name: str) -> float | None:
-        """A policy's throughput ÷ the reference's; None without runs of both to pair."""
+        """Return a policy's throughput divided by the reference's; None without paired runs."""
         return _ratio(self.comparison.row(name), self.comparison.row(self.reference))
 
     def to_best(self, name: str) -> float | None:
-        """A policy's throughput ÷ that of the best policy here; None likewise."""
+        """Return a policy's throughput divided by the best one's; None without paired runs."""
         return _ratio(self.comparison.row(name), self.best)
 
     def as_dict(self) -> dict[str, Any]:
-        """The column in the JSON document of `heddle evaluate`."""
+        """Return the column in the JSON document of `heddle evaluate`."""
         names = [row.subject.name for row in self.comparison.rows]
         best = self.best
         return {
@@ -118,7 +119,7 @@ class Column:
             "trained_here": [
                 row.subject.name
                 for row in self.comparison.rows
-                if self.place.is_home_of(row.subject)
+                if self.place.is_training_place(row.subject)
             ],
             "to_reference": {name: self.to_reference(name) for name in names},
             "to_best": {name: self.to_best(name) for name in names},
@@ -128,13 +129,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Transfer:
-    """The matrix.
+    """A transfer matrix.
 
     Attributes:
-        policies: names of its rows, in order.
-        reference: what throughput is relative to.
-        columns: one a place that was measured.
-        interrupted: whether Ctrl-C cut it short.
+        policies: names of the policies, one row each, in order.
+        reference: name of the policy that throughput is relative to.
+        columns: the measurements, one column per place.
+        interrupted: whether Ctrl-C ended the measurement.
     """
 
     policies: Sequence[str]
@@ -144,7 +145,7 @@ class Transfer:
 
     @property
     def labels(self) -> list[str]:
-        """Names of the rows as pictures call them: of a file only as much as tells it apart."""
+        """Short names of the rows; for a file the parts of its path that make it unique."""
         paths = [Path(name) if name.endswith(".json") else None for name in self.policies]
         stems = [path.stem if path else "" for path in paths]
         folders = [path.absolute().parent.name if path else "" for path in paths]
@@ -160,56 +161,62 @@ class Transfer:
 
     @property
     def measured(self) -> list[Column]:
-        """The columns that have something in them."""
+        """The columns that have rows."""
         return [column for column in self.columns if column.comparison.rows]
 
     @property
     def all_runs(self) -> Comparison:
-        """The runs of all places, which have one length and number of repeats."""
+        """The runs of all places as one comparison; all have the same length."""
         comparisons = [column.comparison for column in self.measured]
         rows = [row for comparison in comparisons for row in comparison.rows]
         return Comparison(rows, seconds=comparisons[0].seconds if comparisons else None)
 
     @property
     def window_remarks(self) -> list[str]:
-        """What is to be said of runs that are not as asked for, a line a place."""
-        found = [(one.place.label, window_remarks(one.comparison)) for one in self.measured]
+        """Remarks on runs that differ from the request, one line per place."""
+        found = [
+            (column.place.label, window_remarks(column.comparison)) for column in self.measured
+        ]
         return [f"{label}: {'; '.join(remarks)}" for label, remarks in found if remarks]
 
     @property
     def warnings(self) -> list[str]:
-        """What makes the figures doubtful, with its places where it is not true of all."""
+        """Reasons to doubt the figures, with their places if they do not apply to all."""
         found: dict[str, list[str]] = {}
         for column in self.measured:
-            for one in column.comparison.warnings:
-                found.setdefault(one, []).append(column.place.label)
+            for warning in column.comparison.warnings:
+                found.setdefault(warning, []).append(column.place.label)
         everywhere = len(self.measured)
         return [
-            one if len(labels) == everywhere else f"{'; '.join(labels)}: {one}"
-            for one, labels in found.items()
+            warning if len(labels) == everywhere else f"{'; '.join(labels)}: {warning}"
+            for warning, labels in found.items()
         ]
 
     @property
     def left_out(self) -> list[str]:
-        """What policies left out of the workloads' mixes, each with its place."""
-        return [f"{one.place.label}: {words}" for one in self.measured for words in one.left_out]
+        """The types that each policy left out, with the place."""
+        return [f"{c.place.label}: {words}" for c in self.measured for words in c.left_out]
 
     @property
     def violations(self) -> list[str]:
-        """Consistency violations, each with its place."""
+        """Violated consistency conditions, with the place."""
         return [
-            f"{column.place.label}: {one}"
+            f"{column.place.label}: {violation}"
             for column in self.columns
-            for one in column.comparison.violations
+            for violation in column.comparison.violations
         ]
 
     @property
     def failures(self) -> list[str]:
-        """What could not be measured, and why."""
-        return [f"{one.place.label}: {one.failure}" for one in self.columns if one.failure]
+        """The places that could not be measured, each with the reason."""
+        return [f"{c.place.label}: {c.failure}" for c in self.columns if c.failure]
 
     def as_dict(self, **more: Any) -> dict[str, Any]:
-        """The JSON document that `heddle evaluate` writes, with further fields."""
+        """Return the JSON document that `heddle evaluate` writes.
+
+        Args:
+            **more: further top-level fields.
+        """
         return {
             "schema_version": SCHEMA_VERSION,
             **more,
@@ -222,6 +229,6 @@ class Transfer:
 
 
 def _ratio(row: Row | None, other: Row | None) -> float | None:
-    """Median ratio of two policies' throughputs over the repeats that both have."""
+    """Return the median throughput ratio of two policies over the repeats that both have."""
     ratios = paired_ratios(row, other) if row and other else []
     return statistics.median(ratios) if ratios else None

@@ -1,4 +1,4 @@
-"""A transfer matrix as people read it."""
+"""Render a transfer matrix as a table."""
 
 from __future__ import annotations
 
@@ -10,14 +10,21 @@ from envs.transfer import LEFT_OUT, Column, Place, Transfer
 from envs.windows import runs_words
 
 NONE = "–"
-"""Stands where nothing was measured, or nothing committed."""
+"""The cell of a policy without measurements or commits."""
 
 PLACES_MAX = 3
-"""Of how many columns the runs are named whose windows are not as asked for."""
+"""Maximum number of places whose deviating runs are listed."""
 
 
 def transfer_table(found: Transfer, title: str) -> Table:
-    """A row a policy, a column a place: throughput ÷ the reference's, and ÷ the best there."""
+    """Return a transfer matrix as a table with one row per policy and one column per place.
+
+    A cell has the throughput relative to the reference, and relative to the best policy there.
+
+    Args:
+        found: the transfer matrix.
+        title: title of the table.
+    """
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("policy", no_wrap=True)
     for column in found.measured:
@@ -34,7 +41,7 @@ def transfer_table(found: Transfer, title: str) -> Table:
 
 def _heading(place: Place) -> str:
     parts = place.label.split(", ")
-    # A label has the number of workers, which are not cores where there are fewer of these.
+    # A label has the number of workers, which may exceed that of the cores.
     if place.host.crowded:
         parts.append(machine_words(place.host).replace(" on ", "\non "))
     return "\n".join(parts)
@@ -44,8 +51,8 @@ def _cell(column: Column, name: str) -> str:
     ratio, share, row = column.to_reference(name), column.to_best(name), column.comparison.row(name)
     if ratio is None or share is None or row is None:
         return NONE
-    home = "*" if column.place.is_home_of(row.subject) else ""
-    return f"{home}{column.mark(row)}{ratio:.2f} ({share:.0%})"
+    trained = "*" if column.place.is_training_place(row.subject) else ""
+    return f"{trained}{column.mark(row)}{ratio:.2f} ({share:.0%})"
 
 
 def _reference_words(column: Column) -> str:
@@ -60,7 +67,7 @@ def _best_words(column: Column) -> str:
 
 def _caption(found: Transfer) -> str:
     parts = [
-        f"throughput ÷ {found.reference} (÷ the best there), medians of the ratios within each "
+        f"throughput ÷ {found.reference} (÷ the best there), median of the ratios within each "
         "repeat",
         "* trained for that workload on that number of cores",
     ]
@@ -70,7 +77,7 @@ def _caption(found: Transfer) -> str:
     lines += _first_of(found.window_remarks)
     if found.left_out:
         lines.append(f"{LEFT_OUT} did not keep the workload's mix: {'; '.join(found.left_out)}")
-    return "\n".join([*lines, *(f"warning: {one}" for one in found.warnings)])
+    return "\n".join([*lines, *(f"warning: {warning}" for warning in found.warnings)])
 
 
 def _first_of(remarks: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A run that is recorded and checked: what went in, and whatever was wrong with what came out."""
+"""Trials: runs that are recorded and checked."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ SCHEMA_VERSION = 1
 
 
 def _engine_default(name: str) -> Any:
-    """The engine's default of a field of its run options."""
+    """Return the default of a field of the engine's run options."""
     return getattr(load_engine().RunOptions(), name)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Everything that a run depends on: on virtual cores, the same trial is the same run.
+    """Everything that a run depends on. On virtual cores the same trial is the same run.
 
     Attributes:
-        workload: its name under "name", and its options; all values strings.
-        cores: workers, one a core.
-        seed: of the population and the inputs.
-        machine: its kind under "kind", and its options; all values strings.
-        subject: what runs.
-        seconds: how long, on virtual cores virtual ones.
-        switches: policy files' texts that the running executor is given one after the other.
-        watchdog_s: no worker may go so long without ending an attempt.
-        epoch_us: how long an epoch lasts; short ones free memory and take snapshots often.
+        workload: name of the workload under `name`, and its options; all values are strings.
+        cores: number of workers, one per core.
+        seed: seed of the population and the inputs.
+        machine: kind of the machine under `kind`, and its options; all values are strings.
+        subject: the protocol or policy to run.
+        seconds: length of the run in seconds (virtual ones on virtual cores).
+        switches: texts of the policy files that the run switches to, one after the other.
+        watchdog_s: time limit in seconds for a worker to end an attempt.
+        epoch_us: length of an epoch in µs. With short ones memory is freed and snapshots are taken
+            often.
     """
 
     workload: dict[str, str]
@@ -48,7 +49,7 @@ class Trial:
     epoch_us: float = field(default_factory=lambda: _engine_default("epoch_us"))
 
     def run_fields(self) -> dict[str, Any]:
-        """The fields of the engine's run options that are not the subject's."""
+        """Return the fields of the engine's run options that do not depend on the subject."""
         return {
             "seconds": self.seconds,
             "seed": self.seed,
@@ -57,15 +58,15 @@ class Trial:
         }
 
     def to_json(self) -> str:
-        """As a document that `from_json` reads."""
+        """Return the trial as a JSON document, which `from_json` reads."""
         return json.dumps({"schema_version": SCHEMA_VERSION, **asdict(self)}, indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Trial:
-        """Read what `to_json` wrote.
+        """Read a JSON document that `to_json` returned.
 
         Raises:
-            ValueError: it is no such document; the message says where.
+            ValueError: the document has another form; the message says where.
         """
         try:
             document = json.loads(text)
@@ -81,13 +82,13 @@ class Trial:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a trial.
+    """The result of a trial.
 
     Attributes:
-        findings: a text for everything that was wrong: anomalies, stuck workers, violated
-            conditions, starved types, a process that died. Empty: nothing was.
-        report: what the checker counted; empty if it did not come to that.
-        grown_bytes: by which the database had grown once all that can be was reclaimed.
+        findings: a text for each fault: anomalies, stuck workers, violated conditions, starved
+            types, a process that died. Empty without a fault.
+        report: counts of the checker; empty if the check was not reached.
+        grown_bytes: growth of the database in bytes after reclamation.
     """
 
     findings: tuple[str, ...]
@@ -95,18 +96,18 @@ class Verdict:
     grown_bytes: int = 0
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Verdict:
-        """What the engine says."""
-        return cls(tuple(told["findings"]), told["report"], told["grown_bytes"])
+    def of(cls, outcome: Mapping[str, Any]) -> Verdict:
+        """Read the dictionary that the engine's `run_trial` returns."""
+        return cls(tuple(outcome["findings"]), outcome["report"], outcome["grown_bytes"])
 
     @property
     def transactions(self) -> int:
-        """Transactions that ended and were checked."""
+        """Number of transactions that ended and were checked."""
         return int(self.report.get("transactions", 0))
 
     @property
     def aborted(self) -> int:
-        """Attempts that the protocol aborted."""
+        """Number of attempts that the protocol aborted."""
         return int(self.report.get("aborted", 0))
 
 
@@ -114,13 +115,13 @@ def run_trial(trial: Trial, *, history: Path | None = None) -> Verdict:
     """Run and check a trial in this process.
 
     Args:
-        trial: which.
-        history: write the history to this Parquet file, whatever was found.
+        trial: the trial.
+        history: path of a Parquet file for the history; None for no file.
 
     Raises:
-        PolicyError: (the engine's) its policy does not fit the workload.
-        ValueError: it makes no sense; the message says why.
-        OSError: the history can't be written.
+        engine.PolicyError: the policy is not valid for the workload.
+        ValueError: the trial is not valid; the message says why.
+        OSError: the history cannot be written.
     """
     engine = load_engine()
     workload = engine_workload(trial.workload)
@@ -129,12 +130,12 @@ def run_trial(trial: Trial, *, history: Path | None = None) -> Verdict:
     policy = None if subject.policy is None else engine.Policy(subject.policy, signature)
     options = run_options(engine, subject, policy, **trial.run_fields())
     switches = [engine.Policy(text, signature) for text in trial.switches]
-    told = engine.run_trial(workload, trial.cores, trial.seed, trial.machine, options, switches)
-    if history is not None and told["history"] is not None:
-        from envs.history import History  # loads Arrow, which a trial that is not kept need not
+    outcome = engine.run_trial(workload, trial.cores, trial.seed, trial.machine, options, switches)
+    if history is not None and outcome["history"] is not None:
+        from envs.history import History  # loads Arrow, which other trials do not need
 
-        History.from_engine(told["history"]).save(history)
-    return Verdict.of(told)
+        History.from_engine(outcome["history"]).save(history)
+    return Verdict.of(outcome)
 
 
 def _trial_of(document: dict[str, Any]) -> Trial:
@@ -145,5 +146,5 @@ def _trial_of(document: dict[str, Any]) -> Trial:
             raise TypeError(f"{key} must be a {kind.__name__}")
     for key in ("workload", "machine"):
         if not all(isinstance(value, str) for value in document[key].values()):
-            raise TypeError(f"{key} must hold texts")
+            raise TypeError(f"all values of {key} must be strings")
     return Trial(subject=subject, switches=switches, **document)

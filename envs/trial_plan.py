@@ -1,4 +1,4 @@
-"""Trials drawn one after the other: protocols, tables, schedules and workloads in turn."""
+"""Draw trials that vary the protocol, the table, the schedule and the workload."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from envs.workload import workload_signature
 from policies import Signature
 
 SWITCHING = "switching"
-"""Stands for a run in which random tables take turns."""
+"""The name of a run that switches between random tables."""
 
 
 VIRTUAL_SECONDS = 0.001
 REAL_SECONDS = 0.2
-"""How long a trial runs unless it is told otherwise: long enough for transactions to meet."""
+"""Default length of a trial in seconds, long enough for transactions to conflict."""
 
 VIRTUAL_WATCHDOG_S = 0.02
 REAL_WATCHDOG_S = 10.0
-"""No worker of a trial may go so long without ending an attempt."""
+"""Default time limit in seconds for a worker of a trial to end an attempt."""
 
 _TABLES_IN_TURN = 4
 
 
 @dataclass(frozen=True)
 class TrialPlan:
-    """What trials are drawn from; the same plan and number give the same trial.
+    """A sequence of random trials. The same plan and number give the same trial.
 
     Attributes:
-        workload: its name and options; all values strings.
-        machine: likewise.
-        cores: the most workers of a trial, which has 2 or more of them.
+        workload: name and options of the workload; all values are strings.
+        machine: kind and options of the machine; all values are strings.
+        cores: maximum number of workers; a trial has at least 2.
         policies: names and paths, as `heddle evaluate` takes them, and `switching`.
-        random: so many random tables come after each round of `policies`, each drawn once.
-        draw: whether each trial of the workload `generic` draws its transaction types anew.
-        fixed: settings that are drawn for no trial, such as `workload.churn` and `machine.depth`:
-            every trial has them as `workload` and `machine` say.
-        schedules: of virtual cores, in turn.
-        seconds: of each trial.
-        watchdog_s: no worker may go so long without ending an attempt.
-        seed: of the first trial.
+        random: number of new random tables after each round of `policies`.
+        draw: whether each trial of the workload `generic` draws other transaction types.
+        schedules: orders of virtual cores, used in turn.
+        seconds: length of each trial in seconds.
+        watchdog_s: time limit in seconds for a worker to end an attempt.
+        seed: seed of the first trial.
+        fixed: settings that are not drawn, such as `workload.churn` and `machine.depth`. Every
+            trial has them as `workload` and `machine` say.
     """
 
     workload: Mapping[str, str]
@@ -62,16 +62,16 @@ class TrialPlan:
     fixed: Collection[str] = ()
 
     def name(self, number: int) -> str:
-        """What the trial of that number runs."""
+        """Return the name of the policy of a trial."""
         kinds = [*self.policies, *("random" for _ in range(self.random))]
         return kinds[number % len(kinds)]
 
     def trial(self, number: int) -> Trial:
-        """The trial of that number, from 0.
+        """Return the trial with a number, from 0.
 
         Raises:
-            UnknownPolicyError, PolicyFileError, ValueError: a name stands for nothing, or does not
-                fit the workload.
+            UnknownPolicyError, PolicyFileError, ValueError: a policy is unknown or does not fit the
+                workload.
         """
         seed = self.seed + number
         draw = Random(seed)
@@ -98,7 +98,7 @@ class TrialPlan:
         if machine["kind"] != "virtual":
             return machine
         kinds = len(self.policies) + self.random
-        # Every policy comes to every schedule.
+        # Combine every policy with every schedule.
         schedule = self.schedules[(number + number // kinds) % len(self.schedules)]
         drawn = {
             "seed": str(seed),
@@ -106,36 +106,36 @@ class TrialPlan:
             "delay_every": str(draw.choice((20, 50, 100, 200))),
             "depth": str(draw.randint(2, 5)),
             "steps": str(draw.choice((200, 500, 1000, 3000))),
-            # A wake-up that is lost must not be made good by a time-out.
+            # Without it a lost wake-up shows, instead of being covered by a time-out.
             "rescue": "false",
         }
-        # Rows are fetched ahead in half of the trials, on average; a file of costs decides for all.
+        # Half of the trials fetch rows ahead, unless a file of costs decides.
         fetches = {"fetches": str(draw.choice((0, 10)))}
         if "machine/costs" in self.fixed:
             fetches = {}
         return machine | self._free("machine", drawn) | self._free("machine.costs", fetches)
 
     def _free(self, group: str, drawn: Mapping[str, str]) -> dict[str, str]:
-        """What was drawn, without the settings that are fixed."""
+        """Return the drawn settings without the fixed ones."""
         return {key: value for key, value in drawn.items() if f"{group}.{key}" not in self.fixed}
 
 
 def core_schedules() -> tuple[str, ...]:
-    """The names of the orders in which virtual cores can go on: the engine's `machine.schedule`."""
-    (schedule,) = (one for one in engine_specs("machine", "virtual") if one.name == "schedule")
-    return tuple(str(one) for one in schedule.choices)
+    """Return the choices of `machine.schedule`, the orders in which virtual cores run."""
+    (schedule,) = (spec for spec in engine_specs("machine", "virtual") if spec.name == "schedule")
+    return tuple(str(choice) for choice in schedule.choices)
 
 
 def _drawn_shape(draw: Random, seed: int, churn: str | None) -> dict[str, str]:
-    """A workload's options.
+    """Draw the options of the workload `generic`.
 
     Args:
-        draw: draws them.
-        seed: of the transaction types.
-        churn: is fixed to this, and decides what suits it; None: it is drawn too.
+        draw: random generator.
+        seed: seed of the transaction types.
+        churn: value of the option if it is fixed; None to draw it.
     """
-    # Rows that are inserted and deleted without end, in one trial of four: few of them, so that
-    # transactions take over each other's records.
+    # A quarter of the trials insert and delete rows continuously. They have few rows, so that
+    # transactions reuse each other's records.
     churning = draw.random() < 0.25
     if churn is not None:
         churning = int(churn) > 0
@@ -160,6 +160,6 @@ def _subject(name: str, signature: Signature, seed: int) -> tuple[Subject, tuple
     if name == SWITCHING:
         tables = [table(_TABLES_IN_TURN * seed + at) for at in range(_TABLES_IN_TURN)]
         first = tables[0]
-        switches = tuple(one.policy for one in tables if one.policy is not None)
+        switches = tuple(table.policy for table in tables if table.policy is not None)
         return Subject(SWITCHING, first.protocol, first.policy, first.backoff), switches
     return subject_of(name, signature, untuned), ()

@@ -1,4 +1,4 @@
-"""Trials side by side, each in a process that it may take down with it."""
+"""Run trials in parallel, each in a process of its own, which may crash."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pathlib import Path
 from envs.trial import Trial, Verdict, run_trial
 
 PATIENCE_S = 120.0
-"""A trial that takes longer has hung: they are over in seconds."""
+"""Time limit of a trial in seconds. A trial usually takes seconds, so a longer one has hung."""
 
 
 @dataclass
 class _Slot:
-    """A process and what it is doing."""
+    """A process and its current trial."""
 
     pool: ProcessPoolExecutor
     number: int = -1
@@ -30,18 +30,18 @@ class _Slot:
 
     @property
     def patience_s(self) -> float:
-        """How much longer it may take."""
+        """Remaining time of the trial in seconds."""
         return max(0.0, self.ends - time.monotonic())
 
 
 class TrialPool:
-    """Runs trials in processes of its own, one trial a process at a time.
+    """Runs trials in its own processes, one trial per process at a time.
 
-    A trial whose process dies or hangs has found something: the engine must do neither.
+    A process that crashes or hangs is a finding of its trial.
 
     Args:
-        jobs: how many at once.
-        patience_s: a trial that takes longer has hung; None for `PATIENCE_S`.
+        jobs: number of processes.
+        patience_s: time limit of a trial in seconds; None for `PATIENCE_S`.
     """
 
     def __init__(self, jobs: int, patience_s: float | None = None) -> None:
@@ -58,10 +58,10 @@ class TrialPool:
             _end(slot.pool)
 
     def run(self, trials: Iterator[tuple[int, Trial]]) -> Iterator[tuple[int, Trial, Verdict]]:
-        """Run them all; each with its number, in the order in which they end.
+        """Run all trials; yield each with its number and verdict, in the order of their ends.
 
         Raises:
-            PolicyError, ValueError: a trial makes no sense.
+            engine.PolicyError, ValueError: a trial is not valid.
         """
         running: dict[Future[Verdict], _Slot] = {}
         for slot in self._slots:
@@ -69,8 +69,8 @@ class TrialPool:
         while running:
             patience_s = min(slot.patience_s for slot in running.values())
             wait(running, timeout=patience_s, return_when=FIRST_COMPLETED)
-            # Also what others that are still busy would hide: each has its own time to end in.
-            over = [one for one, slot in running.items() if one.done() or slot.patience_s == 0]
+            # Each trial has its own time limit, so a busy one cannot hide another that hangs.
+            over = [f for f, slot in running.items() if f.done() or slot.patience_s == 0]
             for future in over:
                 slot = running.pop(future)
                 verdict = self._verdict(future, slot)
@@ -83,12 +83,12 @@ class TrialPool:
         """Run one trial.
 
         Args:
-            trial: which.
-            history: write its history to this Parquet file, if it comes to that.
+            trial: the trial.
+            history: path of a Parquet file for the history; None for no file.
 
         Raises:
-            PolicyError, ValueError: it makes no sense.
-            OSError: the history can't be written.
+            engine.PolicyError, ValueError: the trial is not valid.
+            OSError: the history cannot be written.
         """
         slot = self._slots[0]
         future = slot.pool.submit(run_trial, trial, history=history)
@@ -127,10 +127,7 @@ def _process() -> ProcessPoolExecutor:
 
 
 def _begin() -> None:
-    """The process that started it decides what Ctrl-C means, and a lost terminal.
-
-    Once that is killed, the process is not needed any more.
-    """
+    """Ignore Ctrl-C and a closed terminal, which the parent handles, and exit with the parent."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -146,8 +143,7 @@ def _end_with_parent() -> None:
 def _end(pool: ProcessPoolExecutor) -> None:
     for process in list((getattr(pool, "_processes", None) or {}).values()):
         process.kill()
-    # Not without waiting: the pool's thread would close its pipe while the interpreter, which ends,
-    # writes to it. It has nothing left to wait for.
+    # Wait, or the pool's thread closes its pipe while the exiting interpreter writes to it.
     pool.shutdown(wait=True, cancel_futures=True)
 
 

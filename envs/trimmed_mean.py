@@ -1,4 +1,4 @@
-"""The mean that single disturbed slices do not spoil."""
+"""A mean that is robust against single disturbed slices."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import statistics
 from collections.abc import Sequence
 
 TRIMMED = 4
-"""One sample in so many is left out at each end: other programs disturb single slices badly."""
+"""The inverse of the share of samples that is left out at each end."""
 
 
 def trimmed_mean(values: Sequence[float]) -> float:
-    """Mean of the middle half; of all values when there are fewer than four."""
+    """Return the mean of the middle half of the values, or of all if there are fewer than four.
+
+    Args:
+        values: at least one value, in any order.
+    """
     cut = len(values) // TRIMMED
     return statistics.fmean(sorted(values)[cut : len(values) - cut])

@@ -1,4 +1,4 @@
-"""The backoff that suits Silo best on a workload and machine: what `silo_tuned` runs under."""
+"""The backoff of `silo_tuned`, which is the best one for Silo on a workload and machine."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 from envs.subject import NATIVE, Subject
 
 TUNED = "silo_tuned"
-"""Silo under the better of the best constant and the exponential backoff, by a sweep in the run."""
+"""The name of Silo with the best constant backoff or exponential backoff, whichever is faster."""
 
 
 @dataclass(frozen=True)
 class TunedBackoff:
-    """A backoff for Silo.
+    """The best backoff for Silo.
 
     Attributes:
-        constant_us: the best constant, µs.
-        exponential: whether Silo's own exponential backoff is faster than that.
+        constant_us: best constant backoff in µs.
+        exponential: whether exponential backoff is faster than the constant.
     """
 
     constant_us: float
@@ -26,27 +26,27 @@ class TunedBackoff:
 
     @property
     def words(self) -> str:
-        """The backoff, for people."""
+        """The backoff as text."""
         if self.exponential:
             return "exponential backoff"
         return f"a constant backoff of {self.constant_us:g} µs"
 
     def silo(self, name: str = TUNED) -> Subject:
-        """Silo under this backoff."""
+        """Return Silo with this backoff."""
         if self.exponential:
             return Subject(name, NATIVE["silo"].protocol)
         return Subject(name, "silo", backoff="static", backoff_us=self.constant_us)
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return the attributes as JSON values."""
         return {"constant_us": self.constant_us, "exponential": self.exponential}
 
     @classmethod
     def from_json(cls, source: Mapping[str, Any] | float) -> TunedBackoff:
-        """Read what `as_dict` gives, or a constant alone, which earlier versions wrote.
+        """Read the JSON values that `as_dict` returns, or a number, as earlier versions wrote.
 
         Raises:
-            KeyError, TypeError, ValueError: it is neither.
+            KeyError, TypeError, ValueError: the value has another form.
         """
         if isinstance(source, Mapping):
             return cls(float(source["constant_us"]), bool(source["exponential"]))
@@ -54,5 +54,5 @@ class TunedBackoff:
 
 
 def untuned() -> TunedBackoff:
-    """Stands in where only what a name stands for is asked, and nothing is measured."""
+    """Return an arbitrary backoff, for callers of `subject_of` that do not measure it."""
     return TunedBackoff(1.0)

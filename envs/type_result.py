@@ -1,4 +1,4 @@
-"""What one transaction type did in a run."""
+"""The result of one transaction type in a run."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Latency:
-    """Latency of one type in µs, from first start to commit, aborts and backoff included.
+    """Latency of one type in µs, from the first start to the commit, with aborts and backoff.
 
-    In an open loop it is from arrival to commit, and where transactions are scheduled from their
-    drawing.
+    In an open loop it begins at the arrival, and with an admission policy when the transaction is
+    drawn.
+
+    Attributes:
+        mean: mean.
+        p50: median.
+        p90: 90th percentile.
+        p99: 99th percentile.
+        p999: 99.9th percentile.
+        max: maximum.
     """
 
     mean: float = 0.0
@@ -24,27 +32,26 @@ class Latency:
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Latency:
-        """Read the engine's `latency_us`; a figure it does not give is 0."""
+        """Read the field `latency_us` of the engine's result. Missing figures are 0."""
         return cls(**{name: float(source.get(name, 0.0)) for name in cls.__dataclass_fields__})
 
 
 @dataclass(frozen=True)
 class TypeResult:
-    """What one transaction type did.
+    """The result of one transaction type.
 
     Attributes:
-        commits: transactions that ended, rollbacks included.
-        rollbacks: those that ended as they were to: without a change.
-        aborts: attempts that were aborted.
-        unfinished: transactions drawn, and not committed when the run ended; where they are
-            scheduled, some were not begun.
-        time_s: seconds of the workers' time, summed over workers, from the beginning of a
-            transaction to its end: all attempts and backoffs, unfinished transactions included. In
-            an open loop from its arrival.
-        throughput: commits a second.
-        latency_us: µs; None without a commit.
-        share: of the workload's transactions in the long run, 0 to 1; None where every draw is
-            independent of the others, so that the transactions drawn are a sample of the mix.
+        commits: transactions that ended, including rollbacks.
+        rollbacks: transactions that ended with the rollback that they requested.
+        aborts: aborted attempts.
+        unfinished: transactions drawn but not committed at the end of the run. With an admission
+            policy some of them were not begun.
+        time_s: time from the begin of each transaction (in an open loop its arrival) to its end, in
+            seconds, summed over all transactions including unfinished ones.
+        throughput: commits per second.
+        latency_us: latency in µs; None without a commit.
+        share: share of the type in the workload's mix, 0 to 1; None if draws are independent, so
+            that the transactions drawn are a sample of the mix.
     """
 
     commits: int = 0
@@ -58,12 +65,12 @@ class TypeResult:
 
     @property
     def begun(self) -> int:
-        """Transactions drawn in the window."""
+        """Number of transactions drawn in the window."""
         return self.commits + self.unfinished
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> TypeResult:
-        """Read one entry of the engine's `types`."""
+        """Read one entry of the field `types` of the engine's result."""
         commits, latency = int(source.get("commits", 0)), source.get("latency_us")
         share = source.get("share")
         return cls(

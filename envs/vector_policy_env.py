@@ -1,4 +1,4 @@
-"""The vectorised form of `PolicyEnv`: a batch of tables a step, on one machine."""
+"""The vectorised form of `PolicyEnv`, which measures a batch of tables per step."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from envs.policy_env import PolicyEnv
 
 
 class VectorPolicyEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], Any]):
-    """As many tables a step, measured in turns against one shared reference.
+    """Measures `num_envs` policy tables per step on one machine, relative to one reference.
 
-    That takes fewer slices than separate environments, and disturbances fall on all alike.
-    All episodes start and end together; one that ended is followed by the next one in the next
-    step (Gymnasium's NEXT_STEP autoreset).
+    This takes fewer slices than separate environments, and disturbances affect all tables equally.
+    All episodes start and end together. The step after the end of an episode begins the next one
+    (Gymnasium's `NEXT_STEP` autoreset).
 
     Args:
-        num_envs: tables a step.
-        arguments: as for `PolicyEnv`.
+        num_envs: number of tables per step.
+        **arguments: arguments of `PolicyEnv`.
+
+    Attributes:
+        single: the `PolicyEnv` that measures the tables.
     """
 
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
@@ -41,7 +44,15 @@ class VectorPolicyEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], Any]):
         seed: int | list[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Start all episodes; one seed serves all of them, since they share the inputs."""
+        """Start all episodes by measuring the OCC table.
+
+        Args:
+            seed: seed of the inputs, which all episodes share. Of a list only the first is used.
+            options: not used.
+
+        Returns:
+            The observations of shape (num_envs, states + 1, 2), and an empty `info`.
+        """
         first = seed[0] if isinstance(seed, list) else seed
         observation, _ = self.single.reset(seed=first, options=options)
         self._ended = False
@@ -52,7 +63,16 @@ class VectorPolicyEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], Any]):
     ) -> tuple[
         NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict
     ]:
-        """Measure one table for each environment."""
+        """Measure one table per environment.
+
+        Args:
+            actions: vectors of the tables, of shape (num_envs, size).
+
+        Returns:
+            The observations, rewards, terminated flags and truncated flags, one per environment,
+            and `info` with the `throughput` of each table in commits per second. The step after the
+            end of an episode resets instead, and its rewards are 0.
+        """
         nothing = np.zeros(self.num_envs, dtype=np.bool_)
         if self._ended:
             observations, infos = self.reset()

@@ -1,4 +1,4 @@
-"""What a comparison's runs were: how many, of what length, and which were not as asked for."""
+"""Describe the number and the length of a comparison's runs, and the runs that deviate."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from envs.comparison import Comparison
 from traces.spelling import visible
 
 OFF = 0.02
-"""A window that differs by more than this part from the one asked for is named."""
+"""Relative deviation from the requested window above which a run is listed."""
 NAMED_MAX = 3
-"""How many runs are named; the others are counted."""
+"""Maximum number of runs listed; the others are counted."""
 
 
 def run_seconds(comparison: Comparison) -> float:
-    """Length of a run, seconds: as asked for, or of most of them where that is not known."""
+    """Return the requested length of a run in seconds, or the median length if unknown."""
     if comparison.seconds is not None:
         return comparison.seconds
     return statistics.median(r.duration_s for row in comparison.rows for r in row.repeats)
 
 
 def runs_words(comparison: Comparison) -> str:
-    """Such as `median of 3 interleaved runs of 0.5 s each`; one run has no spread, it says."""
+    """Return text such as `median of 3 interleaved runs of 0.5 s each`."""
     counts = [len(row.repeats) for row in comparison.rows]
     low, high = min(counts), max(counts)
     each = f"of {run_seconds(comparison):.3g} s each"
@@ -31,7 +31,7 @@ def runs_words(comparison: Comparison) -> str:
 
 
 def window_remarks(comparison: Comparison) -> list[str]:
-    """What is to be said of runs whose window was not as asked for, or in which nothing ended."""
+    """Return remarks on runs with another window than requested, or without commits."""
     asked = run_seconds(comparison)
     off = [
         f"run {number} of {visible(row.subject.name)} measured {result.duration_s:.3g} s"

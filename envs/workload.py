@@ -1,4 +1,4 @@
-"""Workloads as people name them, and as the engine takes them."""
+"""Convert the options of workloads to those of the engine."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from envs.option_specs import TRACE_PART, OptionSpec, engine_specs
 from policies import Signature
 
 TRACED = ("replay", "shop")
-"""The workloads that follow a trace: `replay` any, `shop` that of an online shop."""
+"""The workloads that replay a trace. `replay` takes any trace, `shop` that of an online shop."""
 
-PART = tuple(one.name for one in TRACE_PART)
-"""Their options that say what to make their program of; the engine takes the program."""
+PART = tuple(spec.name for spec in TRACE_PART)
+"""The options that choose the part of a trace to replay."""
 
 
 def workload_specs(name: str) -> tuple[OptionSpec, ...]:
-    """What can be set of a workload.
+    """Return the options of a workload.
 
     Raises:
         ImportError: the engine is not built.
-        ValueError: there is no such workload.
+        ValueError: the workload is unknown.
     """
     own = engine_specs("workload", name)
     return (*TRACE_PART, *own) if name in TRACED else own
 
 
 def engine_workload(workload: Mapping[str, str]) -> dict[str, str]:
-    """A workload's options as the engine takes them.
+    """Return the options of a workload for the engine.
 
-    Where a trace is to be followed, its replay program is made, or found again.
+    For a workload that replays a trace this makes the replay program, or finds an existing one.
 
     Args:
-        workload: its name under "name", and its options; all values strings.
+        workload: name of the workload under `name`, and its options; all values are strings.
 
     Raises:
-        ValueError: the trace can't be followed; the message says why.
+        ValueError: the trace cannot be replayed; the message says why.
     """
     options = dict(workload)
     if options.get("name") not in TRACED:
@@ -44,16 +44,16 @@ def engine_workload(workload: Mapping[str, str]) -> dict[str, str]:
     if "program" in options:
         if part:
             raise ValueError(
-                f"workload.program={options['program']}: holds a part of a trace already; "
+                f"workload.program={options['program']}: already holds a part of a trace; "
                 f"leave out workload.{next(iter(part))}"
             )
         return options
     if "trace" not in part:
         raise ValueError(
-            f"workload={options['name']} follows a trace: name its folder, "
-            "workload.trace=FOLDER; heddle trace import makes one"
+            f"workload={options['name']} replays a trace: set workload.trace=FOLDER; "
+            "heddle trace import makes one"
         )
-    # Reading traces takes libraries that take a while to load.
+    # Imported here because the libraries for traces take long to load.
     from traces.replay.prepared import prepared_program
 
     program = prepared_program(part["trace"], part.get("day"), part.get("hours"))
@@ -61,9 +61,9 @@ def engine_workload(workload: Mapping[str, str]) -> dict[str, str]:
 
 
 def workload_signature(engine: EngineModule, workload: Mapping[str, str]) -> Signature:
-    """The signature of a workload.
+    """Return the signature of a workload.
 
     Raises:
-        ValueError: the engine does not know it, or an option of it; or see `engine_workload`.
+        ValueError: the workload or an option is unknown, or the trace cannot be replayed.
     """
     return Signature.from_dict(engine.signature(engine_workload(workload)))

@@ -1,4 +1,4 @@
-"""Policy tables: the file format, the vector encoding, the seeds, and how people read them."""
+"""Policy tables: the file format, the vector encoding and the seed policies."""
 
 from __future__ import annotations
 

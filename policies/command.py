@@ -1,7 +1,7 @@
 """The commands of `heddle policy` that need no more than a policy: show, validate, diff, convert.
 
-Exit codes, as diff(1): 0 fine (or no difference), 1 the policies differ, 2 bad input. And 1 where
-the disk is full or fails, 130 where it was interrupted.
+The exit code is 0 for success (or no difference), 1 if the policies differ, and 2 for bad input, as
+with diff(1). It is 1 if the disk is full or fails, and 130 after an interrupt.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def workload_options(default: str | None) -> Callable[[Command], Command]:
-    """The options `--workload` and `-o`, for commands that need a signature."""
+    """Return a decorator that adds the options `--workload` and `-o` to a command."""
 
     def decorate(command: Command) -> Command:
         shown = f" [default: {default}]" if default else ""
@@ -76,18 +76,18 @@ def workload_options(default: str | None) -> Callable[[Command], Command]:
             "options",
             multiple=True,
             metavar="KEY=VALUE",
-            help="An option of the workload, such as warehouses=1; may be repeated.",
+            help="Set an option of the workload, such as warehouses=1; repeatable.",
         )
         name = click.option(
-            "-w", "--workload", default=default, help=f"The workload to fit.{shown}"
+            "-w", "--workload", default=default, help=f"Set the workload to fit.{shown}"
         )
         return name(option(command))
 
     return decorate
 
 
-def one_message(command: Command) -> Command:
-    """Turn what people can get wrong into one message on stderr and exit code 2; Ctrl-C is 130."""
+def report_errors(command: Command) -> Command:
+    """Decorate a command to report an error as one message on stderr, and exit with its code."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -96,7 +96,7 @@ def one_message(command: Command) -> Command:
         except PolicyFileError as error:
             _fail(str(error), FAILED if disk_failed(error) else BAD_INPUT)
         except ImportError as error:
-            _fail(f"the compiled engine is needed for this and can't be loaded: {error}")
+            _fail(f"this command needs the compiled engine, which can't be loaded: {error}")
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             raise SystemExit(INTERRUPTED) from None
@@ -106,11 +106,11 @@ def one_message(command: Command) -> Command:
 
 @click.command(epilog=SHOW_EXAMPLES, context_settings=HELP)
 @click.argument("policy_name", metavar="POLICY")
-@click.option("--json", "as_json", is_flag=True, help="Write the policy file's text instead.")
-@click.option("--like", metavar="FILE", help="Fit the workload that this policy file is for.")
+@click.option("--json", "as_json", is_flag=True, help="Print the text of the policy file instead.")
+@click.option("--like", metavar="FILE", help="Use the workload of this policy file.")
 @workload_options("tpcc")
 @click.pass_context
-@one_message
+@report_errors
 def show(
     context: click.Context,
     policy_name: str,
@@ -119,12 +119,12 @@ def show(
     workload: str,
     options: tuple[str, ...],
 ) -> None:
-    """Draw a policy as a table: a row an access, the waits by name."""
+    """Print a policy as a table with one row per access."""
     wanted = _wanted(context, workload, options)
     if like is None:
         document = _open(policy_name, wanted)
     elif wanted.given:
-        raise PolicyFileError(f"--like {like}: names the workload already; leave out --workload")
+        raise PolicyFileError(f"--like {like}: already sets the workload; leave out --workload")
     else:
         document = resolve(policy_name, open_policy(like).signature)
     if as_json:
@@ -136,11 +136,11 @@ def show(
 @click.command(epilog=VALIDATE_EXAMPLES, context_settings=HELP)
 @click.argument("policies", metavar="POLICY...", nargs=-1, required=True)
 @workload_options(None)
-@one_message
+@report_errors
 def validate(policies: tuple[str, ...], workload: str | None, options: tuple[str, ...]) -> None:
-    """Check policies; each that is not valid gets one message with the row and field at fault.
+    """Check policies; report the row and field at fault of each invalid one.
 
-    With --workload a policy must also fit that workload, else only its own signature.
+    With --workload a policy must fit that workload, without it only its own signature.
     """
     wanted = _Workload(workload or "tpcc", options, given=workload is not None)
     failed = False
@@ -165,14 +165,14 @@ def validate(policies: tuple[str, ...], workload: str | None, options: tuple[str
 @click.argument("other", metavar="B")
 @workload_options("tpcc")
 @click.pass_context
-@one_message
+@report_errors
 def diff(
     context: click.Context, one: str, other: str, workload: str, options: tuple[str, ...]
 ) -> None:
-    """Say in words which cells of B differ from A.
+    """List the cells in which B differs from A.
 
-    Exit code 0: no cell differs; 1: some do; 2: bad input. Names and provenance don't count. A
-    seed is built for the workload of the file that it is compared with.
+    The exit code is 0 if no cell differs, 1 if cells differ, and 2 for bad input. Names and
+    provenance are not compared. A seed policy is built for the workload of the other policy.
     """
     wanted = _wanted(context, workload, options)
     first, second = _open_pair(one, other, wanted)
@@ -185,11 +185,11 @@ def diff(
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
 @workload_options("tpcc")
-@one_message
+@report_errors
 def convert(source: str, target: str, workload: str, options: tuple[str, ...]) -> None:
-    """Convert Polyjuice's published text format for TPC-C into a policy file.
+    """Convert a table in Polyjuice's text format for TPC-C to a policy file.
 
-    IN must be exactly of that form; files of the older form, with one more block, are refused.
+    IN must have exactly that format. Files of the older format, with one more block, are refused.
     OUT is replaced if it exists.
     """
     signature = _Workload(workload, options).signature()
@@ -199,17 +199,17 @@ def convert(source: str, target: str, workload: str, options: tuple[str, ...]) -
 
 
 def save_policy(document: PolicyDocument, target: str) -> None:
-    """Write a policy, and say so.
+    """Write a policy file and print its path.
 
     Raises:
-        PolicyFileError: It can't be written.
+        PolicyFileError: the file cannot be written.
     """
     save(document, target)
     click.echo(f"{target}: written")
 
 
 class _Workload:
-    """The workload that was asked for; its signature is fetched when it is first needed."""
+    """The requested workload, whose signature is built on demand."""
 
     def __init__(self, name: str, options: tuple[str, ...], given: bool = True) -> None:
         self.name = name
@@ -251,7 +251,7 @@ def _key_values(options: tuple[str, ...]) -> Mapping[str, str]:
         if not (key and equals):
             raise PolicyFileError(f"-o {option}: write KEY=VALUE, such as -o warehouses=1")
         if key == "name":
-            raise PolicyFileError(f"-o {option}: the workload is chosen with --workload")
+            raise PolicyFileError(f"-o {option}: set the workload with --workload")
         pairs[key] = value
     return pairs
 

@@ -1,36 +1,37 @@
-"""Static conflict analysis of a workload: pieces, and how long a piece must wait for whom.
+"""Static conflict analysis of a workload: pieces, and the waits between them.
 
-What IC3 (Wang et al., SIGMOD 2016) and Callas RP (Xie et al., SOSP 2015) derive before running,
-as Polyjuice's table 1 and §7.3 use it. Everything follows from the signature.
+IC3 (Wang et al., SIGMOD 2016) and Callas RP (Xie et al., SOSP 2015) make this analysis before a
+run; Polyjuice uses it in table 1 and §7.3. Its only input is the signature.
 
-*Conflict.* Two accesses conflict if they touch the same table and at least one writes. Keys are
-not known statically, and nothing is assumed of commutativity or uniqueness (§7.2 switches both
-off in IC3), so two inserts into one table conflict.
+*Conflicts.* Two accesses conflict if they use the same table and at least one writes. Keys are not
+known statically. Commutativity and uniqueness are not assumed (§7.2 turns both off in IC3), so two
+inserts into one table conflict.
 
-*Pieces.* Take a graph with one node an access, a directed S-edge from each access to the next of
-its type, and an undirected C-edge between any two conflicting accesses; a type meets other
-instances of itself, so its own accesses are joined too. A cycle through an S-edge is an S-C
-cycle: instances that each finished one end of it would wait for each other at the other end.
-Accesses of one type on a common cycle are therefore merged, with all between them, into one
-piece, until no cycle is left. `read STOCK; update STOCK` is such a cycle, so a read and the write
-that follows it share a piece, and so do all rounds of a loop over a table; two types that touch
-two tables in opposite orders get both accesses merged, and so do longer rings of types.
+*Pieces.* The graph has one node per access. A directed S-edge leads from each access to the next
+one of its type. An undirected C-edge joins any two conflicting accesses, including those of one
+type, because several instances of it run. A cycle with an S-edge is an S-C cycle: instances that
+each finished one end of the edge would wait for each other at the other end. The accesses of one
+type on a common cycle, and all accesses between them, are merged into one piece, until no cycle is
+left.
 
-*Waits.* Before a transaction T runs piece p, and before it exposes it, each T' in its dependency
-set must have finished the pieces that conflict with p: the order that the first conflict set must
-hold at p too. Let L(p, X) be the end of the last piece of type X that conflicts with p.
+`read STOCK; update STOCK` is such a cycle, so a read and the write that follows it share a piece.
+All iterations of a loop over a table share one too. Two types that use two tables in opposite
+orders have both accesses merged, and so have longer cycles of types.
 
-- Where p conflicts with the type X of T', T waits for L(p, X).
-- Where it does not, T' may still stand between T and a T'' of type Y, which T does not know since
-  it tracks direct dependencies only. Then T' must have got past a piece before which it waited
-  for T'' for as long as p needs: the first piece q of X with L(q, Y) ≥ L(p, Y), for every Y. §7.3's
-  example comes out of this: NewOrder's STOCK waits for Payment's CUSTOMER. Where X has no such
-  q, T waits for the last piece of X that conflicts with its own type, the most that T' can do for
-  it before it commits.
-- A type that T cannot depend on yet, because no piece so far conflicts with it, and a piece that
-  conflicts with nothing, need no wait.
+*Waits.* Before a transaction T runs piece p, and before T exposes p, each T' in its dependency set
+must have finished the pieces that conflict with p, so that the order of the first conflict also
+holds at p. Let L(p, X) be the end of the last piece of type X that conflicts with p.
 
-This orders nearly all conflicts, not quite all; what slips through is for validation to find.
+- If p conflicts with the type X of T', T waits for L(p, X).
+- If it does not, T' may stand between T and a T'' of type Y that T does not know, because T tracks
+  direct dependencies only. T' must then have passed a piece before which it waited for T'' as long
+  as p needs. This is the first piece q of X with L(q, Y) ≥ L(p, Y), for every Y. In §7.3's example
+  NewOrder's STOCK waits for Payment's CUSTOMER. If X has no such q, T waits for the last piece of X
+  that conflicts with T's own type, which is the most that T' can do before its commit.
+- No wait is needed for a type that T cannot depend on yet, because no piece so far conflicts with
+  it. A piece without conflicts needs no wait either.
+
+This orders nearly all conflicts. Validation finds the others.
 """
 
 from __future__ import annotations
@@ -45,12 +46,12 @@ from policies.signature import Access, Signature, TransactionType
 
 @dataclass(frozen=True)
 class Piece:
-    """A run of accesses of one type that is exposed to others as one.
+    """Consecutive accesses of one type that are exposed to other transactions together.
 
     Attributes:
-        type: the transaction type's name.
-        index: its position among the pieces of its type.
-        accesses: at least one, in order.
+        type: name of the transaction type.
+        index: position among the pieces of its type.
+        accesses: its accesses in order, at least one.
         conflicting: whether any access of the workload conflicts with it.
     """
 
@@ -61,53 +62,54 @@ class Piece:
 
     @property
     def first(self) -> int:
-        """The state number of its first access."""
+        """State of its first access."""
         return self.accesses[0].state
 
     @property
     def last(self) -> int:
-        """The state number of its last access: finishing this finishes the piece."""
+        """State of its last access, which finishes the piece."""
         return self.accesses[-1].state
 
     @property
     def last_write(self) -> int | None:
-        """The state number of its last write, None if it only reads."""
+        """State of its last write; None if it only reads."""
         return max((access.state for access in self.accesses if access.writes), default=None)
 
 
 def accesses_conflict(one: Access, other: Access) -> bool:
-    """Whether the two touch the same table and at least one of them writes."""
+    """Return whether two accesses use the same table and at least one of them writes."""
     return one.table == other.table and (one.writes or other.writes)
 
 
 def last_conflicting_access(access: Access, kind: TransactionType) -> int | None:
-    """The state of the type's last access that conflicts with this one, None if none does."""
+    """Return the state of a type's last access that conflicts with an access; None without one."""
     states = (other.state for other in kind.accesses if accesses_conflict(access, other))
     return max(states, default=None)
 
 
 Edge = tuple[int, int]
-"""Two states whose accesses conflict, the lower first; one state with itself in other instances."""
+"""Two states whose accesses conflict, the lower one first. They are equal if instances of one type
+conflict at the state."""
 
 
 def conflict_edges(signature: Signature) -> tuple[Edge, ...]:
-    """The C-edges of a workload's conflict graph, in order."""
+    """Return the C-edges of a workload's conflict graph, in order."""
     return tuple(
-        (one.state, other.state)
-        for number, one in enumerate(signature.accesses)
+        (access.state, other.state)
+        for number, access in enumerate(signature.accesses)
         for other in signature.accesses[number:]
-        if accesses_conflict(one, other)
+        if accesses_conflict(access, other)
     )
 
 
 @dataclass(frozen=True)
 class ConflictAnalysis:
-    """The pieces of a workload and the waits between them. Use `analyse`, which caches it.
+    """The pieces of a workload and the waits between them. `analyse` returns a cached one.
 
     Attributes:
-        signature: the workload.
-        dropped: C-edges that are left out of the graph, as if those accesses did not conflict. What
-            follows orders less; validation finds what it lets through.
+        signature: signature of the workload.
+        dropped: C-edges to leave out of the graph. The waits then order fewer conflicts, and
+            validation finds the others.
     """
 
     signature: Signature
@@ -127,12 +129,12 @@ class ConflictAnalysis:
         return {name: tuple(found) for name, found in pieces.items()}
 
     def piece_of(self, state: int) -> Piece:
-        """The piece that the state belongs to."""
+        """Return the piece of a state."""
         kind = self.signature.type_of(state)
         return next(piece for piece in self.pieces[kind.name] if piece.last >= state)
 
     def last_conflicting_piece(self, piece: Piece, type_name: str) -> int | None:
-        """The last state of the type's last piece that conflicts with this one: L(p, X)."""
+        """Return L(p, X), the last state of the type's last piece that conflicts with a piece."""
         return self._last_conflicting[piece.type][piece.index][type_name]
 
     @cached_property
@@ -153,7 +155,7 @@ class ConflictAnalysis:
         return max(ends, default=None)
 
     def wait(self, piece: Piece, type_name: str) -> WaitAction:
-        """How far dependencies of type X must be before piece p runs or is exposed."""
+        """Return the wait for dependencies of a type before a piece runs or is exposed."""
         direct = self.last_conflicting_piece(piece, type_name)
         if direct is not None:
             return direct
@@ -167,11 +169,11 @@ class ConflictAnalysis:
         return max((end for end in ends if end is not None), default="NO_WAIT")
 
     def waits_after(self, piece: Piece) -> dict[str, WaitAction]:
-        """The waits, by type, between running the piece and exposing it."""
+        """Return the waits, by type, between running a piece and exposing it."""
         return self._waits(piece, self.pieces[piece.type][: piece.index + 1])
 
     def waits_before(self, piece: Piece) -> dict[str, WaitAction]:
-        """The waits, by type, before running the piece; its own conflicts make no one wait yet."""
+        """Return the waits, by type, before running a piece, without its own conflicts."""
         return self._waits(piece, self.pieces[piece.type][: piece.index])
 
     def _waits(self, piece: Piece, run: Iterable[Piece]) -> dict[str, WaitAction]:
@@ -199,7 +201,7 @@ class ConflictAnalysis:
         return max(ends, default=None)
 
     def _merge(self, groups: list[tuple[Access, ...]]) -> list[tuple[Access, ...]]:
-        """One round: merge the groups of a type that lie on a common S-C cycle."""
+        """Merge the groups of a type that are on a common S-C cycle, once."""
         reach = _reachable(self._edges(groups))
         merged: list[tuple[Access, ...]] = []
         position = 0
@@ -226,11 +228,11 @@ class ConflictAnalysis:
 
     @cached_property
     def _met(self) -> tuple[frozenset[int], ...]:
-        """By state, the states whose accesses conflict with its own."""
+        """The states whose accesses conflict with each state."""
         met: list[set[int]] = [set() for _ in self.signature.accesses]
-        for one, other in _edges_of(self.signature) - self.dropped:
-            met[one].add(other)
-            met[other].add(one)
+        for state, other in _edges_of(self.signature) - self.dropped:
+            met[state].add(other)
+            met[other].add(state)
         return tuple(map(frozenset, met))
 
     def _conflict(self, one: Iterable[Access], other: Iterable[Access]) -> bool:
@@ -245,12 +247,12 @@ def _edges_of(signature: Signature) -> frozenset[Edge]:
 
 @lru_cache(maxsize=32)
 def analyse(signature: Signature, dropped: frozenset[Edge] = frozenset()) -> ConflictAnalysis:
-    """The conflict analysis of a workload, without the edges that are dropped."""
+    """Return the conflict analysis of a workload, without some C-edges."""
     return ConflictAnalysis(signature, dropped)
 
 
 def _reachable(edges: list[set[int]]) -> list[set[int]]:
-    """From each node, the nodes that some path of at least one edge leads to."""
+    """Return for each node the nodes that a path of at least one edge leads to."""
     reach = []
     for start in range(len(edges)):
         seen: set[int] = set()

@@ -1,6 +1,6 @@
-"""Numbers of the engine's that policies are made of.
+"""The values and defaults of policies that the engine declares.
 
-`python -m configs.generate` writes this file: the engine declares them.
+`python -m configs.generate` writes this file.
 """
 
 from __future__ import annotations
@@ -45,4 +45,4 @@ SCHEDULE_DEFAULTS: Mapping[str, str | int | float] = MappingProxyType(
         "probe_us": 1000.0,
     }
 )
-"""What the engine takes where a schedule leaves a field out."""
+"""The engine's defaults of the fields of a schedule."""

@@ -1,4 +1,4 @@
-"""The policy document as typed values: what the JSON file holds, and nothing else."""
+"""The policy document, which has the contents of a policy file as typed values."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ SCHEMA_VERSION = 1
 DOCUMENT_KIND = "heddle.policy"
 
 WaitAction = int | Literal["NO_WAIT", "COMMIT"]
-"""Until when to wait for the dependencies of one type: not at all, until they finished the access
-of this state number, or until they committed or aborted (paper §4.3)."""
+"""How long to wait for the dependencies of one type (paper §4.3). `NO_WAIT` does not wait, a state
+number waits until they have finished that access, `COMMIT` until they have committed or aborted."""
 
 ReadVersion = Literal["CLEAN", "DIRTY"]
 WriteVisibility = Literal["PRIVATE", "PUBLIC"]
 
 ALPHAS = declared.ALPHAS
-"""What a backoff cell may be: abort multiplies the backoff by 1 + alpha, commit divides it."""
+"""The values of a backoff cell. An abort multiplies the backoff by 1 + alpha; a commit divides."""
 
 INITIAL_US = declared.INITIAL_US
-"""What the backoff of a type may start from, in microseconds."""
+"""The values of a type's initial backoff, in µs."""
 
 PRIOR_ABORTS = 3
-"""Backoff cells a type and outcome: after 0, 1, and 2 or more aborted attempts (paper §4.5)."""
+"""Backoff cells per type and outcome, for 0, 1, and 2 or more prior aborts (paper §4.5)."""
 
 
 @dataclass(frozen=True)
 class CcRow:
-    """The CC actions of one state (paper §4.3).
+    """The concurrency control actions of one state (paper §4.3).
 
     Attributes:
-        state: the state number; the row's position in the table.
-        type: the transaction type's name.
-        access: the access's name.
-        wait: per type, in the signature's order, until when to wait before the access. The row's
-            waits also come before an early validation at the end of the access just before it.
-        read_version: `CLEAN` or `DIRTY` where the access reads one row, else None.
-        write_visibility: `PRIVATE` or `PUBLIC` where the access writes, else None.
+        state: state number, which is the position of the row in the table.
+        type: name of the transaction type.
+        access: name of the access.
+        wait: wait action before the access, by type in the signature's order. The waits also apply
+            before an early validation at the end of the previous access.
+        read_version: `CLEAN` or `DIRTY` if the access reads one row, else None.
+        write_visibility: `PRIVATE` or `PUBLIC` if the access writes, else None.
         early_validation: whether to validate after the access.
     """
 
@@ -55,12 +55,12 @@ class CcRow:
 
 @dataclass(frozen=True)
 class BackoffRow:
-    """How one type backs off after an abort (paper §4.5).
+    """The backoff of one type (paper §4.5).
 
     Attributes:
-        initial_us: the backoff a worker starts with, in microseconds; one of `INITIAL_US`.
-        abort: alpha by prior aborted attempts 0, 1, ≥ 2, applied when an attempt aborts.
-        commit: alpha by prior aborted attempts, applied when an attempt commits.
+        initial_us: initial backoff of a worker in µs, one of `INITIAL_US`.
+        abort: alpha for an abort, after 0, 1, and 2 or more prior aborts.
+        commit: alpha for a commit, after 0, 1, and 2 or more prior aborts.
     """
 
     initial_us: float
@@ -69,20 +69,22 @@ class BackoffRow:
 
 
 BINARY_EXPONENTIAL = BackoffRow(initial_us=1.0, abort=(1.0, 1.0, 1.0), commit=(1.0, 1.0, 1.0))
-"""Doubles on every abort and halves on every commit: what the seeds start from, as Silo does."""
+"""Silo's backoff, which the seed policies have. It doubles on every abort and halves on every
+commit."""
 
 
 @dataclass(frozen=True)
 class PolicyDocument:
-    """One policy: a CC table and a backoff table for the workload of one signature.
+    """A policy: a CC table and a backoff table for the workload of one signature.
 
     Attributes:
-        name: a short name for people.
-        signature: the workload it is for; a policy for another one is refused.
-        cc: one row a state, in order.
-        backoff: one row a type, in the signature's order.
-        schedule: parameters of the admission schedule, if the policy carries any.
-        provenance: where it came from (search, seed, machine, evaluations, scores, version, date).
+        name: short name of the policy.
+        signature: signature of its workload; a policy does not run on another workload.
+        cc: CC table with one row per state, in order.
+        backoff: backoff table with one row per type, in the signature's order.
+        schedule: options of its admission policy, or None.
+        provenance: origin of the policy (search, seed, machine, evaluations, scores, version,
+            date).
     """
 
     name: str
@@ -93,7 +95,7 @@ class PolicyDocument:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """The document as JSON values, keys in the file's order."""
+        """Return the document as JSON values, with keys in the order of the file."""
         return {
             "schema_version": SCHEMA_VERSION,
             "kind": DOCUMENT_KIND,

@@ -1,14 +1,17 @@
-"""What a table does: its cells less those that can have no effect in it.
+"""The effect of a policy table, without the cells that cannot have one.
 
-A search leaves values in cells that nobody could notice. A dirty read of a table on which nothing
-is ever published finds committed rows only; a wait for a type on which the transaction cannot
-depend by then waits for nobody; a `PUBLIC` write validates whether or not early validation is set.
-What can be known of that from the table alone is derived here, as the engine does when it compiles
-a policy (engine/protocol/compiled_policy.cc), and somewhat further: here by type, there by table.
+A search leaves values in cells that have no effect:
 
-A transaction comes to depend on another one (paper §3.1, §4.3) when it reads a row of it that is
-published and not committed, or when it publishes a write behind what the other has in the record's
-access list: a published write, or a read that a publication point of the other entered there.
+- a dirty read of a table without published writes reads committed rows only,
+- a wait for a type on which the transaction cannot depend yet does not wait,
+- a `PUBLIC` write validates whether or not early validation is set.
+
+This module derives such cells from the table alone. The engine does the same when it compiles a
+policy (engine/protocol/compiled_policy.cc), by table. The analysis here is by type and finds more.
+
+A transaction depends on another one (paper §3.1, §4.3) after one of two events. It reads a row that
+the other has published and not committed. Or it publishes a write after an entry of the other in
+the record's access list, which is a published write, or a read that a publication point entered.
 """
 
 from __future__ import annotations
@@ -20,18 +23,18 @@ from policies.document import CcRow, PolicyDocument, WaitAction
 from policies.signature import Access, TransactionType
 
 UNORDERED = ("generic", "replay")
-"""Workloads whose transactions need not make their accesses in the order of the states."""
+"""The workloads whose transactions may make their accesses in another order than the states'."""
 
 
 @dataclass(frozen=True)
 class RowEffect:
-    """What a row does.
+    """The effect of a row.
 
     Attributes:
-        wait: per type; `NO_WAIT` where there can be nobody to wait for.
-        dirty: whether the access may be given what is published and not committed.
-        publishes: whether it makes writes visible.
-        validates: whether it is followed by an early validation.
+        wait: wait action by type; `NO_WAIT` if no dependency of the type is possible.
+        dirty: whether the access may read uncommitted versions.
+        publishes: whether the access publishes writes.
+        validates: whether an early validation follows the access.
     """
 
     wait: dict[str, WaitAction]
@@ -42,7 +45,7 @@ class RowEffect:
 
 @dataclass(frozen=True)
 class Effects:
-    """What each row of a policy does.
+    """The effects of the rows of a policy.
 
     Attributes:
         document: the policy.
@@ -52,23 +55,23 @@ class Effects:
 
     @cached_property
     def rows(self) -> tuple[RowEffect, ...]:
-        """By state."""
+        """The effect of each row, by state."""
         return tuple(self._row(row) for row in self.document.cc)
 
     def can_depend(self, state: int) -> frozenset[str]:
-        """The types on which a transaction that comes to this access may depend by then."""
+        """Return the types on which a transaction may depend when it reaches an access."""
         return frozenset(
-            name for before in self._before(state) for name in self.taken(before.state)
+            name for before in self._before(state) for name in self.dependencies_from(before.state)
         )
 
-    def taken(self, state: int) -> frozenset[str]:
-        """The types on which this access, and the publication after it, may make one depend."""
+    def dependencies_from(self, state: int) -> frozenset[str]:
+        """Return the types of the dependencies that an access and its publication may add."""
         access = self.document.signature.accesses[state]
         found: set[str] = set()
         if self._reads_dirty(access):
             found |= self._writers(access.table)
         if _publishes(self.document.cc[access.state]):
-            # A point makes visible whatever the transaction has written until then.
+            # A publication point publishes all writes so far.
             kind = self.document.signature.type_of(access.state)
             for table in {other.table for other in kind.accesses if other.writes}:
                 found |= self._writers(table) | self._known_readers(table)
@@ -76,7 +79,7 @@ class Effects:
 
     @cached_property
     def published_tables(self) -> frozenset[str]:
-        """The tables that have access lists, for some row publishes a write to them."""
+        """The tables with access lists, which are those that a row publishes a write to."""
         accesses = self.document.signature.accesses
         return frozenset(accesses[row.state].table for row in self.document.cc if _publishes(row))
 
@@ -95,7 +98,7 @@ class Effects:
         return wanted and access.table in self.published_tables
 
     def _before(self, state: int) -> list[Access]:
-        """The accesses that may be made before this one: in a loop, those behind it too."""
+        """Return the accesses that may precede an access; in a loop also those after it."""
         signature = self.document.signature
         kind = signature.type_of(state)
         if signature.workload in UNORDERED:
@@ -108,7 +111,7 @@ class Effects:
         return [access for access in kind.accesses if access.state <= last]
 
     def _writers(self, table: str) -> set[str]:
-        """The types whose writes to a table may be visible before they commit."""
+        """Return the types whose writes to a table may be visible before they commit."""
         return {
             kind.name
             for kind in self.document.signature.types
@@ -117,7 +120,7 @@ class Effects:
         }
 
     def _known_readers(self, table: str) -> set[str]:
-        """The types whose reads of a table may be in its access lists."""
+        """Return the types whose reads of a table may be in its access lists."""
         if table not in self.published_tables:
             return set()
         return {

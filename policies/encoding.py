@@ -1,10 +1,14 @@
-"""A policy table as a flat vector of integers, the form that searches work on, and back.
+"""The encoding of policy tables as vectors of integers, which searches use.
 
-Layout: for each state one wait cell per type (0 = `NO_WAIT`, 1..d = the type's d accesses in
-order, d + 1 = `COMMIT`), then read version (1 = `DIRTY`), write visibility (1 = `PUBLIC`), early
-validation (1 = yes); after all states, for each type the index into `INITIAL_US`, three indexes
-into `ALPHAS` for abort and three for commit. A cell that its access has no use for (the read
-version of a write, the visibility of a read) is *masked*: it holds 0 and has that one choice.
+The cells of each state come first. A state has one wait cell per type (0 = `NO_WAIT`, 1..d = the
+type's d accesses in order, d + 1 = `COMMIT`), then read version (1 = `DIRTY`), write visibility
+(1 = `PUBLIC`) and early validation (1 = yes).
+
+The cells of each type follow. They are the index into `INITIAL_US`, three indexes into `ALPHAS` for
+an abort and three for a commit.
+
+A cell that its access does not use (the read version of a write, the visibility of a read) is
+*masked*: it holds 0 and has no other choice.
 
 A *scheduled* encoding ends with the cells of the schedule (`policies.schedule`): the admission
 policy, its parameters, and for each type whether it is left out.
@@ -58,16 +62,16 @@ Choice = int | float | str | bool | None | NamedClassifier
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of the table, as a position of the vector.
+    """A cell of the table, which is a position in the vector.
 
     Attributes:
-        name: such as `payment.read_customer.wait.new_order` or `backoff.payment.abort[0]`.
-        kind: which action the cell holds.
-        choices: what each value stands for in the document; value v means `choices[v]`.
-        default: the value of the OCC table with binary exponential backoff.
-        state: the state number, or None for a backoff cell and those of the schedule.
-        type: the type waited for (wait cells), backed off (backoff cells) or left out of the
-            schedule, else None.
+        name: name such as `payment.read_customer.wait.new_order` or `backoff.payment.abort[0]`.
+        kind: kind of action in the cell.
+        choices: values of the cell in a document; `choices[v]` for the value v in the vector.
+        default: value in the OCC table with binary exponential backoff.
+        state: state number; None for cells of the backoff and the schedule.
+        type: the type that a wait, a backoff cell or an exclusion from the schedule is for; else
+            None.
     """
 
     name: str
@@ -79,12 +83,12 @@ class Cell:
 
     @property
     def mutable(self) -> bool:
-        """Whether there is a choice at all; false where the cell is masked."""
+        """Whether the cell has more than one choice; False if it is masked."""
         return len(self.choices) > 1
 
     @property
     def binary(self) -> bool:
-        """Whether it is a yes/no action, which a mutation flips (paper §5.1)."""
+        """Whether the cell is a binary action, which a mutation flips (paper §5.1)."""
         return self.kind in (
             "read_version",
             "write_visibility",
@@ -95,13 +99,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Encoding:
-    """The vector form of every policy of one signature.
+    """Converts the policies of one signature to vectors and back.
 
     Attributes:
-        signature: the workload.
-        scheduled: whether the schedule is in the vector; where it is not, a policy has none.
-        classifiers: what may foretell the hot keys of a schedule, besides its hints; where there
-            are any, the last cell says which does.
+        signature: signature of the workload.
+        scheduled: whether vectors include the schedule. If not, policies have none.
+        classifiers: classifiers that may predict the hot keys of a schedule. If there are any, the
+            last cell chooses one of them or none.
     """
 
     signature: Signature
@@ -110,20 +114,20 @@ class Encoding:
 
     @classmethod
     def of(cls, document: PolicyDocument) -> Encoding:
-        """The shortest that has all of a document."""
+        """Return the smallest encoding that can encode a document."""
         own = (document.schedule or {}).get(CLASSIFIER)
         classifiers = () if own is None else (NamedClassifier.of("its own", own),)
         return cls(document.signature, schedules(document.schedule), classifiers)
 
     @classmethod
     def of_vector(cls, signature: Signature, vector: Sequence[int]) -> Encoding:
-        """The one whose vectors are so long."""
+        """Return the encoding that a vector belongs to, by its length."""
         plain = cls(signature)
         return plain if len(vector) == plain.size else cls(signature, scheduled=True)
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """Every cell, in the vector's order."""
+        """All cells, in the order of the vector."""
         waits = {name: _wait_choices(self.signature, name) for name in self.signature.type_names}
         cells: list[Cell] = []
         for kind, access in self.signature.rows():
@@ -141,32 +145,32 @@ class Encoding:
 
     @cached_property
     def nvec(self) -> tuple[int, ...]:
-        """How many values each cell has, masked ones 1; the form of Gymnasium's MultiDiscrete."""
+        """Number of values of each cell, 1 for a masked one, as for Gymnasium's MultiDiscrete."""
         return tuple(len(cell.choices) for cell in self.cells)
 
     @cached_property
     def mask(self) -> tuple[bool, ...]:
-        """Which cells may change."""
+        """Whether each cell has more than one choice."""
         return tuple(cell.mutable for cell in self.cells)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The cells' names."""
+        """The names of the cells."""
         return tuple(cell.name for cell in self.cells)
 
     @property
     def row_width(self) -> int:
-        """Cells a state: the state `s` has the positions `s * row_width` up to its next."""
+        """Number of cells per state. The cells of state `s` begin at `s * row_width`."""
         return len(self.signature.types) + 3
 
     @property
     def backoff_width(self) -> int:
-        """Cells of each type's backoff, which follow those of the states."""
+        """Number of backoff cells per type; they follow the cells of the states."""
         return 1 + 2 * PRIOR_ABORTS
 
     @property
     def schedule_cells(self) -> range:
-        """The positions of the schedule's cells; empty where it is not in the vector."""
+        """The positions of the schedule's cells; empty if vectors do not include it."""
         types = len(self.signature.types)
         first = self.signature.state_count * self.row_width + types * self.backoff_width
         return range(first, self.size)
@@ -177,11 +181,11 @@ class Encoding:
         return tuple({choice: v for v, choice in enumerate(cell.choices)} for cell in self.cells)
 
     def encode(self, document: PolicyDocument) -> list[int]:
-        """The vector of a document.
+        """Return the vector of a document.
 
         Raises:
-            PolicyFileError: The document is for another signature, or a cell holds a value that
-                the table does not allow; the message names the cell and what it may be.
+            PolicyFileError: the document is for another signature, has a schedule or a classifier
+                that the encoding lacks, or a cell has a value that is not among its choices.
         """
         if document.signature != self.signature:
             raise PolicyFileError(
@@ -191,8 +195,8 @@ class Encoding:
             )
         if schedules(document.schedule) and not self.scheduled:
             raise PolicyFileError(
-                f"policy {document.name!r} carries a schedule, which would be lost here; take it "
-                "out of the file (null), or have a search change schedules (search.actions)"
+                f"policy {document.name!r} has a schedule, which would be lost here; remove it "
+                "from the file (null), or let the search change schedules (search.actions)"
             )
         vector: list[int] = []
         for cell, values, choice in zip(
@@ -203,7 +207,7 @@ class Encoding:
             ):
                 allowed = ", ".join(map(str, cell.choices))
                 raise PolicyFileError(
-                    f"policy {document.name!r}: {cell.name} is {choice!r}; a search has one of "
+                    f"policy {document.name!r}: {cell.name} is {choice!r}; a search allows one of "
                     f"{allowed}"
                 )
             vector.append(values[choice])
@@ -216,17 +220,18 @@ class Encoding:
         provenance: Mapping[str, Any] | None = None,
         schedule: Mapping[str, Any] | None = None,
     ) -> PolicyDocument:
-        """The document of a vector. Accepts any sequence of integers, NumPy's too.
+        """Return the document of a vector.
 
         Args:
-            vector: `size` values, each below its cell's entry of `nvec`.
-            name: the document's name.
-            provenance: where the policy came from.
-            schedule: schedule parameters to carry along, where they are not in the vector.
+            vector: `size` integers, each less than its cell's entry of `nvec`; a NumPy array is
+                allowed.
+            name: name of the document.
+            provenance: origin of the policy.
+            schedule: schedule of the document, if vectors do not include it.
 
         Raises:
-            ValueError: The vector has another length, or a value is out of its cell's range; the
-                message names the cell.
+            ValueError: the vector has another length, or a value is out of range; the message names
+                the cell.
         """
         values = iter(self._look_up(vector))
         cc = []
@@ -249,44 +254,43 @@ class Encoding:
             name, self.signature, tuple(cc), backoff, schedule, dict(provenance or {})
         )
 
-    def settled(self, vector: Sequence[int]) -> tuple[int, ...]:
-        """The same policy, as a vector that comes back from its file.
+    def canonical(self, vector: Sequence[int]) -> tuple[int, ...]:
+        """Return the vector that encodes the document of a vector.
 
-        What the admission policy of its schedule does not go by is no part of the policy: it has
-        its default.
+        The cells of the schedule that its admission policy does not use have their defaults.
         """
         table = [int(value) for value in vector]
         if self.scheduled:
             first, *others = self.schedule_cells
             policy = POLICY.choices[table[first]]
-            for cell, one in zip(others, PARAMETERS, strict=False):
-                if policy not in one.users:
+            for cell, parameter in zip(others, PARAMETERS, strict=False):
+                if policy not in parameter.users:
                     table[cell] = self.cells[cell].default
             if policy == FIFO:
                 for cell in others[len(PARAMETERS) :]:
                     table[cell] = 0
             if self.classifiers and table[others[-1]]:
-                hot = others[HOT_PLACE]
+                hot = others[HOT_POSITION]
                 table[hot] = self.cells[hot].default
         return tuple(table)
 
     def allowed(self, groups: Iterable[str]) -> tuple[tuple[int, ...], ...]:
-        """Which values each cell may take when only these action groups are in the space.
+        """Return the values of each cell that belong to the given action groups.
 
-        Without any group only the OCC table with binary exponential backoff is left; each group
-        adds its values (the paper's factor analysis, §7.2 and figure 6, adds them one by one).
+        Without any group only the OCC table with binary exponential backoff is left, and each group
+        adds values. The paper's factor analysis (§7.2, figure 6) adds the groups one by one.
 
         Args:
-            groups: names out of `ACTION_GROUPS`, and `schedule`.
+            groups: names from `ACTION_GROUPS`, and `schedule`.
 
         Raises:
-            ValueError: A name is not an action group; the message lists them.
+            ValueError: a name is not an action group; the message lists the known ones.
         """
         chosen = set(groups)
-        there = [*ACTION_GROUPS, SCHEDULE]
-        if unknown := sorted(chosen - set(there)):
+        known = [*ACTION_GROUPS, SCHEDULE]
+        if unknown := sorted(chosen - set(known)):
             raise ValueError(
-                f"no action group {', '.join(map(repr, unknown))}; there are {', '.join(there)}"
+                f"no action group {', '.join(map(repr, unknown))}; known are {', '.join(known)}"
             )
         return tuple(
             tuple(
@@ -337,8 +341,8 @@ class Encoding:
                 choices.append(classifier)
             elif classifier != NO_CLASSIFIER:
                 raise PolicyFileError(
-                    f"policy {document.name!r} carries a classifier, which would be lost here; "
-                    "have the search know it (search.classifiers), or take it out of the file"
+                    f"policy {document.name!r} has a classifier, which would be lost here; "
+                    "add it to search.classifiers, or remove it from the file"
                 )
         return choices
 
@@ -351,17 +355,17 @@ ACTION_GROUPS: dict[str, str] = {
     "early_validation": "validate before commit",
     "backoff": "learn how long an aborted transaction waits",
 }
-"""The action groups of a table, by which a search can be narrowed, and what each adds."""
+"""The action groups of a table, which can restrict a search, with their descriptions."""
 
-HOT_PLACE = next(place for place, one in enumerate(PARAMETERS) if one.name == HOT)
-"""Where the threshold is among the parameters."""
+HOT_POSITION = next(at for at, parameter in enumerate(PARAMETERS) if parameter.name == HOT)
+"""Position of the threshold `hot` among the parameters."""
 
 SCHEDULE = "schedule"
-"""The group of the schedule: which transaction starts next, beside how it is executed."""
+"""The action group of the schedule, which decides which transaction starts next."""
 
 
 def action_group(cell: Cell, value: int) -> str | None:
-    """The group that owns this value of the cell, or None where it is OCC's own choice."""
+    """Return the action group that a value of a cell belongs to; None if it is OCC's choice."""
     if cell.kind in ("initial_us", "alpha"):
         return "backoff"
     if cell.kind in ("admission", "unscheduled"):
@@ -408,8 +412,8 @@ def _backoff_cells(type_name: str) -> list[Cell]:
 
 def _schedule_cells(signature: Signature, classifiers: Sequence[NamedClassifier]) -> list[Cell]:
     cells = [
-        Cell(f"schedule.{one.name}", "admission", one.choices, one.choices.index(one.default))
-        for one in (POLICY, *PARAMETERS)
+        Cell(f"schedule.{p.name}", "admission", p.choices, p.choices.index(p.default))
+        for p in (POLICY, *PARAMETERS)
     ]
     cells += [
         Cell(f"schedule.{UNSCHEDULED}.{name}", "unscheduled", (False, True), type=name)

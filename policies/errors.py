@@ -1,4 +1,4 @@
-"""The one error that this package raises for a document it can't use, and words for messages."""
+"""The error of unusable policy documents, and helpers for messages."""
 
 from __future__ import annotations
 
@@ -7,47 +7,47 @@ from pathlib import Path
 
 
 class PolicyFileError(ValueError):
-    """A policy document that can't be read, is not valid, or does not fit the workload.
+    """A policy document cannot be read, is not valid, or does not fit the workload.
 
-    The message is complete for a person: it names the file, the line where it is known, the row
-    and the field at fault, and says what would be right.
+    The message names the file, the line if it is known, the row and the field at fault, and says
+    how to correct it.
     """
 
 
 SHOWN_MAX = 60
-"""Longer values are cut in messages: a file may hold anything."""
+"""Length at which values are cut in messages."""
 
 
 def shown(value: object) -> str:
-    """A value out of a file as messages show it, on one line and not too long."""
+    """Return a value from a file for a message, on one line and at most `SHOWN_MAX` long."""
     return cut(repr(value))
 
 
 def cut(text: str) -> str:
-    """A name out of a file as messages show it: not too long."""
+    """Return a name from a file for a message, at most `SHOWN_MAX` long."""
     return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."
 
 
 CURES = {
-    errno.ENOSPC: "make room there",
-    errno.EDQUOT: "make room in the quota",
+    errno.ENOSPC: "free disk space there",
+    errno.EDQUOT: "free disk space in the quota",
     errno.EFBIG: "raise the limit on the size of files (ulimit -f)",
-    errno.EROFS: "choose a place that can be written to",
-    errno.EACCES: "choose a place that can be written to",
+    errno.EROFS: "choose a writable file system",
+    errno.EACCES: "choose a path that you may write to",
     errno.ENAMETOOLONG: "choose a shorter name",
-    errno.EPERM: "choose a place that can be written to",
+    errno.EPERM: "choose a path that you may write to",
 }
-"""What to do, by what the system answers to a write."""
+"""What to do about a failed write, by error number."""
 
 
 def refuse_special(target: Path) -> None:
-    """Refuse to put a file in the place of what is none, such as `/dev/null`.
+    """Refuse to replace anything but a regular file, such as `/dev/null`.
 
     Args:
-        target: what is to be replaced; links are followed already.
+        target: path to replace, with links resolved.
 
     Raises:
-        FileExistsError: it is there, and no regular file.
+        FileExistsError: the path exists and is no regular file.
     """
     if target.exists() and not target.is_file():
         kind = "a directory" if target.is_dir() else "a device or a pipe"
@@ -55,19 +55,19 @@ def refuse_special(target: Path) -> None:
 
 
 def regular_text(path: Path) -> str:
-    """The text of a file that a command keeps: a pipe in its place would be waited for.
+    """Return the text of a regular file. Reading a pipe instead would block.
 
     Raises:
-        OSError: it can't be read, or is no regular file.
-        UnicodeDecodeError: it is no text.
+        OSError: the file cannot be read, or is no regular file.
+        UnicodeDecodeError: the file is no text.
     """
-    if not path.is_dir():  # of which reading says so itself
+    if not path.is_dir():  # reading a directory fails with a clear message
         refuse_special(path)
     return path.read_text(encoding="utf-8")
 
 
-def why_not_written(error: OSError | ValueError) -> str:
-    """Why a file could not be written, and the cure where one is known."""
+def write_failure_reason(error: OSError | ValueError) -> str:
+    """Return why a file could not be written, and what to do if that is known."""
     reason = getattr(error, "strerror", None) or str(error)
     cure = CURES.get(getattr(error, "errno", None) or 0)
     return f"{reason}; {cure}" if cure else reason

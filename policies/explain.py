@@ -1,4 +1,4 @@
-"""Policies as people read them: tables with names for numbers, and differences in words."""
+"""Render policies and their differences as tables with names instead of numbers."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ KIND_MARKS: Mapping[AccessKind, str] = {
     "scan": "scan",
     "read_modify_write": "rw",
 }
-"""How a kind of access is written before its table: `w CUSTOMER`, `ins HISTORY`."""
+"""The mark of each kind of access, as in `w CUSTOMER` or `ins HISTORY`."""
 
 WAIT_COLUMNS = 4
-"""With more types than this, the waits of a row share one column."""
+"""Number of types above which the waits of a row share one column."""
 
 
 def access_label(access: Access) -> str:
-    """A short name that tells the access apart: its state number, kind and table."""
+    """Return a short name of an access with its state number, kind and table."""
     return f"{access.state} {KIND_MARKS[access.kind]} {visible(access.table)}"
 
 
 def wait_label(signature: Signature, wait: WaitAction) -> str:
-    """A wait action by name: `-`, `commit`, or the access that must be finished."""
+    """Return a wait action as `-`, `commit`, or the access that must be finished."""
     if isinstance(wait, int):
         return access_label(signature.accesses[wait])
     return {"NO_WAIT": "-", "COMMIT": "commit"}[wait]
 
 
 def render(document: PolicyDocument) -> RenderableType:
-    """The whole policy for a terminal: heading, CC table, backoff table, schedule, provenance."""
+    """Return a policy for the terminal, as heading, tables, schedule and provenance."""
     signature = document.signature
     heading = Text.assemble(
         (visible(document.name), "bold"),
@@ -63,7 +63,7 @@ def _counted(number: int, what: str) -> str:
 
 
 def _plain(value: object) -> str:
-    """A value of JSON without its brackets and quotes."""
+    """Return a JSON value as text without brackets and quotes."""
     if isinstance(value, Mapping):
         return ", ".join(f"{visible(key)} {_plain(inner)}" for key, inner in value.items())
     if isinstance(value, list):
@@ -72,7 +72,7 @@ def _plain(value: object) -> str:
 
 
 def cc_table(document: PolicyDocument) -> Table:
-    """A row an access, with its name, table and actions; a rule between types."""
+    """Return the CC table with one row per access, and a rule between types."""
     signature = document.signature
     wide = len(signature.types) <= WAIT_COLUMNS
     table = Table(title="CC table: before the access wait for …, then read, publish, validate")
@@ -94,12 +94,12 @@ def cc_table(document: PolicyDocument) -> Table:
             "early" if row.early_validation else "-",
             end_section=row.state == signature.type_of(row.state).states[-1],
         )
-    table.caption = "* in a loop: one row for all rounds"
+    table.caption = "* in a loop: one row for all iterations"
     return table
 
 
 def backoff_table(document: PolicyDocument) -> Table:
-    """A row a type: where the backoff starts and by what it is multiplied or divided."""
+    """Return the backoff table with one row per type."""
     table = Table(title="Backoff: after 0, 1, ≥ 2 aborted attempts")
     table.add_column("type")
     table.add_column("starts at", justify="right")
@@ -115,14 +115,14 @@ def backoff_table(document: PolicyDocument) -> Table:
 
 @dataclass(frozen=True)
 class Difference:
-    """One cell in which two policies differ.
+    """A cell in which two policies differ.
 
     Attributes:
-        cell: the cell's name, such as `payment.read_customer.wait.new_order`.
-        where: the row, for people: `15 payment.read_customer` or `backoff of payment`.
-        what: the field, for people: `wait for new_order`.
-        before: the first policy's choice, in words.
-        after: the second policy's choice, in words.
+        cell: name of the cell, such as `payment.read_customer.wait.new_order`.
+        where: row, such as `15 payment.read_customer` or `backoff of payment`.
+        what: field, such as `wait for new_order`.
+        before: choice of the first policy as text.
+        after: choice of the second policy as text.
     """
 
     cell: str
@@ -136,12 +136,12 @@ class Difference:
 
 
 def differences(one: PolicyDocument, other: PolicyDocument) -> list[Difference]:
-    """The cells in which two policies differ, in the table's order; schedules are compared too.
+    """Return the cells in which two policies differ, in the order of the table.
 
-    Names and provenance are not compared.
+    Schedules are compared too, names and provenance are not.
 
     Raises:
-        PolicyFileError: The policies are for different workloads.
+        PolicyFileError: the policies are for different workloads.
     """
     _refuse_other_workload(one.signature, other.signature)
     encoding = Encoding(one.signature)
@@ -162,7 +162,7 @@ def _schedule_words(schedule: Mapping[str, Any] | None) -> str:
 
 
 def differences_table(one: PolicyDocument, other: PolicyDocument) -> Table:
-    """The differences as a table, a row a cell."""
+    """Return the differences as a table with one row per cell."""
     found = differences(one, other)
     table = Table(title=f"{len(found)} of {Encoding(one.signature).size} cells differ")
     for column in ("where", "what", one.name, other.name):
@@ -207,7 +207,7 @@ def _wait_cells(row: CcRow, signature: Signature) -> Iterator[str]:
 
 
 def _wait_words(row: CcRow, signature: Signature) -> str:
-    """All waits of a row in one cell, types with the same wait taken together."""
+    """Return all waits of a row as text, grouped by wait."""
     types_by_label: dict[str, list[str]] = {}
     for name in signature.type_names:
         label = wait_label(signature, row.wait[name])

@@ -1,8 +1,8 @@
-"""Load, check and save policy files (DESIGN §6).
+"""Load, check and save policy files.
 
-A policy file is one JSON document in UTF-8. The text written here is canonical: the same document
-always gives the same text, one row of a table a line, so that two policies can be compared with
-any line-based tool. Which values are allowed is decided in one place, the engine's validator.
+A policy file is a JSON document in UTF-8. `save` writes its canonical text, which is the same for
+equal documents and has one table row per line, so that line-based tools can compare two policies.
+The engine's validator decides which values are allowed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from policies.document import PolicyDocument
-from policies.errors import PolicyFileError, cut, refuse_special, why_not_written
+from policies.errors import PolicyFileError, cut, refuse_special, write_failure_reason
 from policies.json_text import POLICY, DocumentKind, JsonPath, line_of, parse
 from policies.reading import ShapeError, read_document
 from policies.signature import Signature
@@ -30,15 +30,19 @@ def load(
     """Load a policy file.
 
     Args:
-        path: the file.
-        signature: the workload that the policy must fit; by default the file's own signature.
-        check: pass the file through the engine's validator. Without it only the shape is read,
-            and the compiled engine is not needed.
+        path: path of the file.
+        signature: signature that the policy must fit; None for the file's own signature.
+        check: validate the values with the engine. Otherwise only the structure is checked, and the
+            compiled engine is not needed.
+
+    Returns:
+        The policy.
 
     Raises:
-        PolicyFileError: The file can't be read, is no policy, is not valid, or is for another
-            workload. The message names the file, line, row and field at fault, and the cure.
-        ImportError: `check` is set and the compiled engine is not installed.
+        PolicyFileError: the file cannot be read, is no policy, is not valid, or is for another
+            workload. The message names the file, line, row and field at fault, and how to correct
+            it.
+        ImportError: `check` is set and the engine is not built.
     """
     return from_json(read_text(Path(path)), str(path), signature, check=check)
 
@@ -46,16 +50,19 @@ def load(
 def from_json(
     text: str, source: str = "policy", signature: Signature | None = None, *, check: bool = True
 ) -> PolicyDocument:
-    """Read a policy out of its JSON text; see `load`.
+    """Read a policy from the JSON text of a policy file.
 
     Args:
-        text: the JSON text.
-        source: how messages call it.
+        text: JSON text.
+        source: name of the text in messages.
         signature: as for `load`.
         check: as for `load`.
 
+    Returns:
+        The policy.
+
     Raises:
-        PolicyFileError: As for `load`.
+        PolicyFileError, ImportError: as for `load`.
     """
     value = parse(text, source)
     try:
@@ -70,7 +77,7 @@ def from_json(
         raise PolicyFileError(
             f"{source}: the policy is for another workload: its signature "
             f"({document.signature.workload}, {document.signature.state_count} states) is not that "
-            f"of {signature.workload} ({signature.state_count} states); train one for this workload"
+            f"of {signature.workload} ({signature.state_count} states); train one for the latter"
         )
     return document
 
@@ -78,25 +85,25 @@ def from_json(
 def validate(
     document: PolicyDocument, signature: Signature | None = None, source: str | None = None
 ) -> None:
-    """Pass a document through the engine's validator.
+    """Validate a policy with the engine.
 
     Args:
         document: the policy.
-        signature: the workload that it must fit; by default its own.
-        source: how messages call it; by default its name.
+        signature: signature that the policy must fit; None for its own.
+        source: name of the policy in messages; None for its own.
 
     Raises:
-        PolicyFileError: It is not valid; the message names the row and field, and the cure.
-        ImportError: The compiled engine is not installed.
+        PolicyFileError: the policy is not valid; the message names the row and the field.
+        ImportError: the engine is not built.
     """
     _validate(to_json(document), signature or document.signature, source or document.name)
 
 
 def to_json(document: PolicyDocument) -> str:
-    """The canonical text of a document, one row a line, ending in a newline.
+    """Return the canonical text of a policy file, with one table row per line.
 
     Raises:
-        PolicyFileError: The schedule or the provenance holds what JSON can't hold, such as NaN.
+        PolicyFileError: the schedule or the provenance has a value that JSON lacks, such as NaN.
     """
     top = document.to_dict()
     body = ",\n".join(f' "{key}": {_section(key, value)}' for key, value in top.items())
@@ -104,49 +111,54 @@ def to_json(document: PolicyDocument) -> str:
 
 
 def digest(document: PolicyDocument) -> str:
-    """Names the content of a policy: 32 hexadecimal digits of its canonical text.
+    """Return the BLAKE2b digest of a policy's canonical text, as 32 hexadecimal digits.
 
     Raises:
-        PolicyFileError: As for `to_json`.
+        PolicyFileError: as for `to_json`.
     """
     return hashlib.blake2b(to_json(document).encode(), digest_size=16).hexdigest()
 
 
 def save(document: PolicyDocument, path: str | os.PathLike[str]) -> None:
-    """Write a policy file atomically: a reader sees the old file or the new, never a part.
+    """Write a policy file atomically and durably.
 
-    The text goes to a new file in the same directory, is forced to the disk and then renamed.
-    A symbolic link is followed.
+    The text is written to a new file in the same directory, synchronized to the disk, and renamed.
+    Readers see the old or the new file. A symbolic link is followed.
+
+    Args:
+        document: the policy.
+        path: path of the file, which is replaced if it exists.
 
     Raises:
-        PolicyFileError: The file can't be written, or the document holds what JSON can't.
+        PolicyFileError: the file cannot be written, or the policy has a value that JSON lacks.
     """
     data = to_json(document).encode()
     try:
         target = Path(os.path.realpath(path))
         refuse_special(target)
-        beside = target.parent / f".{secrets.token_hex(8)}.tmp"
+        temporary = target.parent / f".{secrets.token_hex(8)}.tmp"
         try:
-            _write_durably(beside, data)
-            beside.replace(target)
+            _write_durably(temporary, data)
+            temporary.replace(target)
         except BaseException:
             with contextlib.suppress(OSError):
-                beside.unlink()
+                temporary.unlink()
             raise
         _sync_directory(target.parent)
     except (OSError, ValueError) as error:
-        raise PolicyFileError(f"{path}: can't be written: {why_not_written(error)}") from error
+        raise PolicyFileError(f"{path}: can't be written: {write_failure_reason(error)}") from error
 
 
 def read_text(path: Path, kind: DocumentKind = POLICY) -> str:
-    """Read a text file that people may have got wrong.
+    """Return the text of a file, with an error message for every way in which that fails.
 
     Args:
-        path: the file.
-        kind: what it should be.
+        path: path of the file.
+        kind: expected kind of document.
 
     Raises:
-        PolicyFileError: It is missing, a directory, too large, binary, not UTF-8, or unreadable.
+        PolicyFileError: the file is missing, a directory, too large, binary, not UTF-8, or
+            unreadable.
     """
     try:
         with path.open("rb") as file:
@@ -188,7 +200,7 @@ def _validate(text: str, signature: Signature, source: str) -> None:
 
 
 def _describe(path: JsonPath, value: Any) -> str:
-    """Name a place as people do: the row, with its type and access, and the field."""
+    """Return a position for a message: the row with its type and access, and the field."""
     match path:
         case ():
             return ""
@@ -242,7 +254,7 @@ def _line(value: Any, field: str = "") -> str:
 
 
 def _short(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Whole numbers without `.0`, as people write them."""
+    """Convert whole numbers to integers, which are written without `.0`."""
 
     def short(number: float) -> float:
         return int(number) if number == int(number) else number

@@ -1,8 +1,8 @@
-"""What one table does otherwise than another, in sentences.
+"""Describe the differences between two policy tables in sentences.
 
-Only what the tables do counts (`policies.effects`): cells that differ and can't be noticed make no
-sentence. Schedules count as well, by the cells of `policies.schedule`. A wait is for those
-transactions of a type on which the waiting one depends.
+The sentences compare the effects of the tables (`policies.effects`), so cells that differ without
+an effect are left out. Schedules are compared by the cells of `policies.schedule`. A wait for a
+type is a wait for the transactions of that type on which the waiting one depends.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ KIND_WORDS: dict[AccessKind, str] = {
     "scan": "scan",
     "read_modify_write": "read-modify-write",
 }
-"""How a kind of access is called behind its table: `CUSTOMER update`."""
+"""The word for each kind of access, as in `CUSTOMER update`."""
 
 RUN = 3
-"""From so many accesses in a row on, only the first and the last are named."""
+"""Number of consecutive accesses from which only the first and the last are named."""
 
 EVERY_TYPE = "Every type"
-"""Of whom a sentence tells that holds for all transaction types."""
+"""The subject of a sentence about all transaction types."""
 
 KNOWN_NAMES = {"occ": "OCC", "ic3": "IC3", "two_phase_locking_star": "2PL*"}
-"""How papers write the seeds' names."""
+"""The names of the seed policies in papers."""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """One thing that a table does otherwise.
+    """A sentence about one difference.
 
     Attributes:
-        type: the transaction type that does it; `EVERY_TYPE` if all do the same.
-        text: the sentence.
-        cells: how many cells it tells of.
+        type: the transaction type that it is about, or `EVERY_TYPE`.
+        text: text of the sentence.
+        cells: number of cells that it describes.
     """
 
     type: str
@@ -56,13 +56,13 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a table does otherwise than another one.
+    """The differences of a table from a base table.
 
     Attributes:
-        base: the other one's name, as people write it.
-        sentences: what all types do first, then in the order of the types, waits first.
-        cells: CC, backoff and schedule cells that differ and have an effect in one of the two.
-        without_effect: cells that differ, which nobody can notice.
+        base: name of the base table, as papers write it.
+        sentences: the sentences, first those about all types, then by type, with waits first.
+        cells: number of CC, backoff and schedule cells that differ with an effect.
+        without_effect: number of cells that differ without an effect.
     """
 
     base: str
@@ -72,19 +72,22 @@ class Explanation:
 
 
 def type_words(name: str) -> str:
-    """A type as papers write it: `new_order` is NewOrder; what is no such name stays as it is."""
+    """Return a type's name as papers write it, such as NewOrder for `new_order`.
+
+    A name in another form is returned unchanged.
+    """
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
         return name
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
 
 
 def policy_words(name: str) -> str:
-    """A policy as papers write it: `ic3` is IC3."""
+    """Return a policy's name as papers write it, such as IC3 for `ic3`."""
     return KNOWN_NAMES.get(name, name)
 
 
 def access_words(signature: Signature, state: int) -> str:
-    """An access by its table and kind, and by its name where its type has several such."""
+    """Return an access as table and kind, and its name if its type has several of them."""
     access = signature.accesses[state]
     alike = [
         other
@@ -96,7 +99,11 @@ def access_words(signature: Signature, state: int) -> str:
 
 
 def explain(base: PolicyDocument, other: PolicyDocument) -> Explanation:
-    """What `other` does otherwise than `base`.
+    """Describe the differences of a policy from a base policy.
+
+    Args:
+        base: the policy to compare with.
+        other: the policy to describe.
 
     Raises:
         PolicyFileError: the policies are for different workloads.
@@ -110,7 +117,7 @@ def explain(base: PolicyDocument, other: PolicyDocument) -> Explanation:
     return Explanation(
         policy_words(base.name),
         sentences,
-        sum(one.cells for one in sentences),
+        sum(sentence.cells for sentence in sentences),
         writer.without_effect(),
     )
 
@@ -118,19 +125,26 @@ def explain(base: PolicyDocument, other: PolicyDocument) -> Explanation:
 def by_nearness(
     document: PolicyDocument, seeds: Iterable[str] = SEEDS
 ) -> list[tuple[PolicyDocument, Explanation]]:
-    """The seeds, with what the policy does otherwise; the one that does most nearly the same first.
+    """Return the seed policies by their distance from a policy, the nearest first.
 
-    Of two that are equally near, first the one that differs in fewer cells without effect.
+    The distance is the number of cells that differ with an effect, then of those without one.
+
+    Args:
+        document: the policy to describe.
+        seeds: names of the seed policies.
+
+    Returns:
+        Each seed policy with the differences of the policy from it.
     """
     found = []
     for name in seeds:
         seed = SEEDS[name](document.signature)
         found.append((seed, explain(seed, document)))
-    return sorted(found, key=lambda one: (one[1].cells, one[1].without_effect))
+    return sorted(found, key=lambda entry: (entry[1].cells, entry[1].without_effect))
 
 
 def backoff_words(row: BackoffRow) -> str:
-    """How a type backs off, as the predicate of a sentence."""
+    """Return the backoff of a type as the predicate of a sentence."""
     start = f"{row.initial_us:g} µs"
     if not any(row.abort) and not any(row.commit):
         return f"backs off a constant {start}"
@@ -141,13 +155,13 @@ def backoff_words(row: BackoffRow) -> str:
 
 
 def schedule_words(schedule: Mapping[str, Any]) -> str:
-    """A policy's schedule in a line; of a classifier only its size."""
+    """Return a policy's schedule as one line, with the size of its classifier."""
     parts = [str(schedule.get("policy", FIFO))]
     for key, value in schedule.items():
         if key == CLASSIFIER:
-            parts.append(f"hot keys foretold by a classifier of {_rows(value)} rows")
+            parts.append(f"hot keys predicted by a classifier of {_rows(value)} rows")
         elif key == UNSCHEDULED:
-            parts += [f"but for {_listed([type_words(name) for name in value])}"] if value else []
+            parts += [f"except {_listed([type_words(name) for name in value])}"] if value else []
         elif key != "policy":
             parts.append(f"{key} {value}")
     return ", ".join(parts)
@@ -168,7 +182,7 @@ def _steps(verb: str, alphas: Sequence[float]) -> str:
 
 
 _WaitChange = tuple[WaitAction, WaitAction, tuple[int, ...], str | None]
-"""A wait before and after, at which accesses, and for which type if the words name one of its."""
+"""A wait before and after, its accesses, and the type waited for if the sentence names it."""
 
 
 class _Writer:
@@ -192,25 +206,24 @@ class _Writer:
                 yield from self._backoff(kind.name, type_words(kind.name))
 
     def without_effect(self) -> int:
-        """Cells of the CC table that differ between the files, and do the same."""
+        """Return the number of cells of the CC table that differ without an effect."""
         count = 0
-        for state, (one, two) in enumerate(zip(self._base.cc, self._other.cc, strict=True)):
+        for state, (base, other) in enumerate(zip(self._base.cc, self._other.cc, strict=True)):
             before, after = self._rows[state]
             count += sum(
-                one.wait[name] != two.wait[name] and before.wait[name] == after.wait[name]
-                for name in one.wait
+                base.wait[name] != other.wait[name] and before.wait[name] == after.wait[name]
+                for name in base.wait
             )
-            count += one.read_version != two.read_version and before.dirty == after.dirty
-            count += (
-                one.early_validation != two.early_validation and self._early_change(state) is None
-            )
+            count += base.read_version != other.read_version and before.dirty == after.dirty
+            early = base.early_validation != other.early_validation
+            count += early and self._early_change(state) is None
         return count
 
     def _schedule(self) -> Iterator[Sentence]:
-        """Which transaction starts next, if anything there is otherwise than in the base."""
+        """Yield a sentence if the schedules differ."""
         tables = (self._base.schedule, self._other.schedule)
-        before, after = (schedule_values(one, self._signature.type_names) for one in tables)
-        cells = sum(one != two for one, two in zip(before, after, strict=True))
+        before, after = (schedule_values(table, self._signature.type_names) for table in tables)
+        cells = sum(old != new for old, new in zip(before, after, strict=True))
         if cells:
             old, new = map(_start_words, tables)
             yield Sentence(EVERY_TYPE, f"Transactions start {new}; in {self._name} {old}.", cells)
@@ -218,11 +231,11 @@ class _Writer:
     # ---- waits -----------------------------------------------------------------------------------
 
     def _waits(self, kind: str, states: range) -> Iterator[Sentence]:
-        """First all accesses with the same change of one type, then all such types together."""
+        """Yield the changed waits, grouped by accesses and then by types with the same change."""
         groups: dict[_WaitChange, list[str]] = {}
         for name in self._signature.type_names:
             for (before, after), where in self._changed_waits(name, states).items():
-                # Two types share a sentence only where no access of theirs is named.
+                # Two types share a sentence only if it names none of their accesses.
                 whose = None if isinstance(before, str) and isinstance(after, str) else name
                 groups.setdefault((before, after, tuple(where), whose), []).append(name)
         for (before, after, places, _), names in groups.items():
@@ -273,10 +286,10 @@ class _Writer:
         return f"for {whom} to finish {self._one(wait)}"
 
     def _one(self, wait: WaitAction) -> str:
-        """What has to be finished; `wait` is a state."""
+        """Return the access that has to be finished; `wait` is a state."""
         assert isinstance(wait, int)
         words = f"its {access_words(self._signature, wait)}"
-        return f"all rounds of {words}" if self._signature.accesses[wait].loop else words
+        return f"all iterations of {words}" if self._signature.accesses[wait].loop else words
 
     # ---- the other cells -------------------------------------------------------------------------
 
@@ -293,7 +306,7 @@ class _Writer:
                 yield Sentence(kind, self._read_words(kind, where, after), len(where))
 
     def _publications(self, kind: str, states: range) -> Iterator[Sentence]:
-        """Writes that are published now; then those that are not, by when they become visible."""
+        """Yield the writes that are now public, then the private ones by when they are visible."""
         public: dict[str, list[int]] = {}
         private: dict[str, list[int]] = {}
         for state in states:
@@ -314,16 +327,16 @@ class _Writer:
                 yield Sentence(kind, self._validation_words(kind, where, change), len(where))
 
     def _early_change(self, state: int) -> str | None:
-        """What became of a validation after an access where the cell for it differs.
+        """Return the effect of a different early validation: `gained`, `lost`, `kept` or None.
 
-        `kept`: the other table publishes there, and so validates. None if nobody can notice: a
-        published write is validated in any case.
+        It is `kept` if the base publishes there, and so validates. It is None without an effect,
+        because a published write is always validated.
         """
-        one, two = self._base.cc[state], self._other.cc[state]
+        base, other = self._base.cc[state], self._other.cc[state]
         before, after = self._rows[state]
-        if one.early_validation == two.early_validation or after.publishes:
+        if base.early_validation == other.early_validation or after.publishes:
             return None
-        if two.early_validation:
+        if other.early_validation:
             return "kept" if before.publishes else "gained"
         return "lost"
 
@@ -333,19 +346,19 @@ class _Writer:
         if after:
             return (
                 f"{subject} {takes} the latest published version, committed or not; {self._name} "
-                "reads what is committed."
+                "reads committed versions only."
             )
         return (
-            f"{subject} {takes} only what is committed; {self._name} reads what is published and "
-            "not committed yet, too."
+            f"{subject} {takes} only committed versions; {self._name} also reads published, "
+            "uncommitted ones."
         )
 
     def _public_words(self, kind: str, where: list[int], until: str) -> str:
         subject, plural = self._subject(kind, where)
         return (
-            f"{subject} {'are' if plural else 'is'} validated and published at once, with all that "
-            f"{type_words(kind)} wrote before; {self._name} keeps {'them' if plural else 'it'} "
-            f"private {until}."
+            f"{subject} {'are' if plural else 'is'} validated and published at once, with all "
+            f"earlier writes of {type_words(kind)}; {self._name} keeps "
+            f"{'them' if plural else 'it'} private {until}."
         )
 
     def _private_words(self, kind: str, where: list[int], until: str) -> str:
@@ -354,12 +367,12 @@ class _Writer:
         return f"{subject} {stays} private {until}; {self._name} publishes at once."
 
     def _private_until(self, kind: str, state: int, table: int) -> str:
-        """When what an access writes becomes visible; a later point takes it along.
+        """Return when a private write becomes visible, which is at the next publication point.
 
         Args:
-            kind: its type.
-            state: of the access.
-            table: in which it is private: 0 the base, 1 the other one.
+            kind: transaction type of the access.
+            state: state of the access.
+            table: table in which the write is private, 0 for the base and 1 for the other one.
         """
         states = self._signature.type_named(kind).states
         points = [at for at in states if self._rows[at][table].publishes]
@@ -376,7 +389,7 @@ class _Writer:
         named, _ = self._named(where)
         whose = type_words(kind)
         if change == "gained":
-            return f"{whose} validates early, after its {named}; {self._name} does not there."
+            return f"{whose} validates early, after its {named}; {self._name} does not."
         if change == "kept":
             return (
                 f"{whose} validates early, after its {named}, without publishing; {self._name} "
@@ -385,18 +398,18 @@ class _Writer:
         return f"{whose} does not validate after its {named}; {self._name} does."
 
     def _backoff_alike(self) -> Sentence | None:
-        """One sentence for all types, if all back off alike and otherwise than in the base."""
+        """Return one sentence for all types if their backoffs changed equally, else None."""
         kinds = self._signature.type_names
-        found = [one for kind in kinds for one in self._backoff(kind, EVERY_TYPE)]
-        if not 1 < len(found) == len(kinds) or len({one.text for one in found}) > 1:
+        found = [sentence for kind in kinds for sentence in self._backoff(kind, EVERY_TYPE)]
+        if not 1 < len(found) == len(kinds) or len({sentence.text for sentence in found}) > 1:
             return None
-        return Sentence(EVERY_TYPE, found[0].text, sum(one.cells for one in found))
+        return Sentence(EVERY_TYPE, found[0].text, sum(sentence.cells for sentence in found))
 
     def _backoff(self, kind: str, subject: str) -> Iterator[Sentence]:
         before, after = self._base.backoff[kind], self._other.backoff[kind]
         cells = sum(
-            one != two
-            for one, two in zip(
+            old != new
+            for old, new in zip(
                 (before.initial_us, *before.abort, *before.commit),
                 (after.initial_us, *after.abort, *after.commit),
                 strict=True,
@@ -416,14 +429,14 @@ class _Writer:
     # ---- names -----------------------------------------------------------------------------------
 
     def _subject(self, kind: str, where: list[int]) -> tuple[str, bool]:
-        """Whose accesses these are, and whether they are several."""
+        """Return accesses of a type as the subject of a sentence, and whether it is plural."""
         if self._all(kind, where):
             return f"All of {type_words(kind)}'s accesses", True
         named, plural = self._named(where)
         return f"{type_words(kind)}'s {named}", plural
 
     def _all(self, kind: str, where: list[int]) -> bool:
-        """Whether these are all accesses of a type, and too many to be named."""
+        """Return whether accesses are all those of a type, and too many to name."""
         everything = len(self._signature.type_named(kind).accesses)
         return len(where) == everything > RUN
 
@@ -440,11 +453,11 @@ class _Writer:
 def _start_words(schedule: Mapping[str, Any] | None) -> str:
     if schedule is None or not schedules(schedule):
         return "as they are drawn"
-    return f"as their schedule has it ({schedule_words(schedule)})"
+    return f"in the order of their schedule ({schedule_words(schedule)})"
 
 
 def _runs(states: list[int]) -> list[list[int]]:
-    """States cut where one is left out."""
+    """Split states into runs of consecutive ones."""
     runs: list[list[int]] = []
     for state in states:
         if runs and runs[-1][-1] == state - 1:

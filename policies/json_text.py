@@ -1,4 +1,4 @@
-"""Strict JSON: what a policy file may be made of, and on which line a value stands."""
+"""Parse strict JSON, and find the line of a value."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from typing import Any, NoReturn
 from policies.errors import PolicyFileError, cut
 
 JsonPath = tuple[str | int, ...]
-"""Where a value is in a document: object keys and list positions, from the top."""
+"""The position of a value in a document, as object keys and list indexes from the top."""
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
 @dataclass(frozen=True)
 class DocumentKind:
-    """How messages speak of a kind of document.
+    """A kind of JSON document, for messages.
 
     Attributes:
-        name: with its article, such as `a policy`.
-        shape: what the whole of it is.
-        cure: how to get one that is right.
-        file: what a file of it is usually called.
-        mib_max: a larger file is refused unread.
+        name: name with its article, such as `a policy`.
+        shape: JSON type of the document.
+        cure: how to make a valid document.
+        file: usual name of its file.
+        mib_max: size in MiB above which a file is not read.
     """
 
     name: str
@@ -39,22 +39,23 @@ class DocumentKind:
 POLICY = DocumentKind(
     name="a policy",
     shape="one JSON object",
-    cure="write the file anew with `heddle policy show NAME --json`",
+    cure="rewrite the file with `heddle policy show NAME --json`",
     file="policy.json",
     mib_max=16,  # the largest tables are below 1 MiB
 )
 
 
 def parse(text: str, source: str, kind: DocumentKind = POLICY) -> Any:
-    """Parse strict JSON: no NaN or Infinity, no key twice in one object, no lone surrogates.
+    """Parse strict JSON, which has no NaN, Infinity, duplicate keys or lone surrogates.
 
     Args:
-        text: the JSON text.
-        source: how messages call it, usually the file's name.
-        kind: what it should be, for the messages.
+        text: JSON text.
+        source: name of the text in messages, usually the file's.
+        kind: expected kind of document, for messages.
 
     Raises:
-        PolicyFileError: The text is not strict JSON; the message names the line and the cure.
+        PolicyFileError: the text is not strict JSON; the message names the line and how to correct
+            it.
     """
     if not text.strip():
         raise PolicyFileError(f"{source}: the file is empty; {kind.name} is {kind.shape}")
@@ -66,7 +67,7 @@ def parse(text: str, source: str, kind: DocumentKind = POLICY) -> Any:
             parse_float=_finite_float,
         )
         text.encode()
-        if "\\u" in text:  # what else could have put halves of surrogate pairs into it?
+        if "\\u" in text:  # only an escape can produce a lone surrogate
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise PolicyFileError(
@@ -78,7 +79,7 @@ def parse(text: str, source: str, kind: DocumentKind = POLICY) -> Any:
         raise PolicyFileError(f"{source}:{line}: {refused}") from None
     except RecursionError:
         raise PolicyFileError(
-            f"{source}: nested too deeply; {kind.name} has no more than a few levels"
+            f"{source}: nested too deeply; {kind.name} has only a few levels"
         ) from None
     except UnicodeEncodeError:
         raise PolicyFileError(
@@ -90,9 +91,9 @@ def parse(text: str, source: str, kind: DocumentKind = POLICY) -> Any:
 
 
 def line_of(text: str, path: JsonPath) -> int | None:
-    """The line, from 1, on which the value at the path stands in valid JSON; None if absent.
+    """Return the line number, from 1, of the value at a path in valid JSON.
 
-    A path that leads nowhere gives the line of the deepest value that is there.
+    If there is no such value, it is the line of the deepest existing one on the path.
     """
     position = _skip_blank(text, 0)
     for step in path:
@@ -104,7 +105,7 @@ def line_of(text: str, path: JsonPath) -> int | None:
 
 
 class _RefusedError(Exception):
-    """Valid for Python's parser, but not for a policy; `token` is where it stands."""
+    """The text is not strict JSON, although Python parses it; `token` is the text at fault."""
 
     def __init__(self, message: str, token: str) -> None:
         super().__init__(message)
@@ -116,7 +117,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for key, value in pairs:
         if key in result:
             raise _RefusedError(
-                f"the key {cut(json.dumps(key))} is there twice in one object; keep one of them",
+                f"the key {cut(json.dumps(key))} occurs twice in one object; keep one of them",
                 json.dumps(key, ensure_ascii=False),
             )
         result[key] = value
@@ -135,8 +136,7 @@ def _finite_float(digits: str) -> float:
 
 
 def _line_of_text(text: str, token: str) -> int:
-    # The parser tells no position for these. The last place is the offending one for a key that
-    # is there twice in most files; for a constant any place is.
+    # The parser has no position for these. The last occurrence is usually the one at fault.
     return text.count("\n", 0, max(text.rfind(token), 0)) + 1
 
 
@@ -146,7 +146,7 @@ def _skip_blank(text: str, position: int) -> int:
 
 
 def _members(text: str, position: int) -> Iterator[tuple[str | int, int]]:
-    """The members of the object or list that starts at the position, with their own positions."""
+    """Yield the key and the position of each member of the object or list at a position."""
     decoder = json.JSONDecoder()
     opening = text[position]
     if opening not in "{[":

@@ -1,4 +1,4 @@
-"""What a policy does, as one number: two that share it do the same, whatever they are called."""
+"""Digests of policies that do not depend on name and provenance."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from hashlib import sha256
 from policies.document import PolicyDocument
 
 ABOUT = ("name", "provenance")
-"""The fields of a document that only tell people about it."""
+"""The fields of a document that do not affect a run."""
 
 
 def policy_digest(document: PolicyDocument) -> str:
-    """SHA-256, hexadecimal, of a policy's workload, tables and schedule; not of its name."""
+    """Return the hexadecimal SHA-256 digest of a policy's workload, tables and schedule."""
     fields = document.to_dict()
     for field in ABOUT:
         del fields[field]

@@ -1,29 +1,29 @@
-"""Import of Polyjuice's own text format for TPC-C (the format of its published tables).
+"""Import tables in Polyjuice's text format for TPC-C.
 
-The file has lines of blanks and whole numbers, and lines that are titles:
+A file has lines with whole numbers, and title lines. It has four blocks:
 
-    a title; one number, the transaction slots a worker (no use here)
-    a title; 3 rows (0, 1, ≥ 2 prior aborts) × a column a type: backoff decrease on commit
-    a title; the same shape: backoff increase on abort
-    a title; one row a state: dirty wait ev w1 w2 w3
+    title; 1 row: transaction slots per worker (not used)
+    title; 3 rows (0, 1, ≥ 2 prior aborts) × 1 column per type: backoff decrease on commit
+    title; 3 rows × 1 column per type: backoff increase on abort
+    title; 1 row per state: dirty wait ev w1 w2 w3
 
-What becomes of it:
+They are converted as follows:
 
-- *Backoff*: a cell x of {0, 1, 2, 4, 8} is alpha = x / 2. The format has no initial backoff; 1 µs
-  is taken, as in the seeds.
-- *dirty*: `DIRTY` where the access is a plain read; ignored elsewhere, as the published engine
-  does.
-- *wait*, *wK*: with `wait` 0 there is no wait, whatever wK hold. Else wK is the number of accesses
-  that dependencies of type K must have finished: 0 is `NO_WAIT`, the type's access count is
-  `COMMIT` (that engine waits for the end then), and any other w is the type's access w - 1.
-- *ev*: validate early and publish all that was buffered since the last such point. On a write this
-  is `PUBLIC` with early validation. On a read it is early validation, and the last write since
-  the point before becomes `PUBLIC`, so that what was buffered is published: at that write already,
-  since here only a write can publish. Both engines take the waits before an early validation from
-  the next row, so these need no translation.
+- *Backoff*: a cell x of {0, 1, 2, 4, 8} becomes alpha = x / 2. The format has no initial backoff;
+  it becomes 1 µs, as in the seed policies.
+- *dirty*: becomes `DIRTY` for a plain read. For other accesses it is ignored, as in the published
+  engine.
+- *wait*, *wK*: if `wait` is 0 there is no wait. Otherwise wK is the number of accesses that
+  dependencies of type K must have finished. 0 becomes `NO_WAIT`; the type's number of accesses
+  becomes `COMMIT`, because the published engine then waits for the end; any other w becomes the
+  type's access w - 1.
+- *ev*: validates early and publishes all writes since the previous such point. On a write it
+  becomes `PUBLIC` with early validation. On a read it becomes early validation, and the last write
+  since the previous point becomes `PUBLIC`, because only a write can publish here. Both engines
+  take the waits before an early validation from the next row.
 
-Files of the older form carry one more block ("txn final commit wait", and 4 rows a state
-and type). They are refused, as is everything else that is not exactly this.
+Files of the older format have one more block ("txn final commit wait", with 4 rows per state and
+type). They are refused, as are all other deviations.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ TPCC_ACCESS_COUNTS = (11, 7, 8)
 
 _TOKEN = re.compile(r"\S+")
 _OLDER = (
-    "this is the older form of the format, which has one more block; only the form with two "
-    "backoff blocks and one row a state can be imported"
+    "this is the older format, which has one more block; only the format with two backoff blocks "
+    "and one row per state can be imported"
 )
 
 
@@ -75,37 +75,37 @@ def import_published(path: str, signature: Signature) -> PolicyDocument:
     """Read a published TPC-C table from a file.
 
     Args:
-        path: the file; its stem becomes the policy's name.
-        signature: TPC-C's signature.
+        path: path of the file, whose stem becomes the policy's name.
+        signature: signature of TPC-C.
 
     Raises:
-        PolicyFileError: The file can't be read or is not exactly the format; the message names
-            the line and column. Or the signature is not TPC-C's.
+        PolicyFileError: the file cannot be read or has another format (the message names the line
+            and the column), or the signature is not TPC-C's.
     """
     return parse_published(read_text(Path(path)), path, Path(path).stem, signature)
 
 
 def parse_published(text: str, source: str, name: str, signature: Signature) -> PolicyDocument:
-    """Read a published TPC-C table out of its text.
+    """Read a published TPC-C table from the text of its file.
 
     Args:
-        text: the whole file.
-        source: how messages call it.
-        name: the policy's name.
-        signature: TPC-C's signature.
+        text: text of the file.
+        source: name of the text in messages.
+        name: name of the policy.
+        signature: signature of TPC-C.
 
     Raises:
-        PolicyFileError: As for `import_published`.
+        PolicyFileError: as for `import_published`.
     """
     counts = tuple(len(kind.accesses) for kind in signature.types)
     if signature.workload != "tpcc" or counts != TPCC_ACCESS_COUNTS:
         raise PolicyFileError(
-            f"{source}: the published format is for TPC-C with {TPCC_ACCESS_COUNTS} accesses a "
+            f"{source}: the published format is for TPC-C with {TPCC_ACCESS_COUNTS} accesses per "
             f"type, not for {signature.workload} with {counts}; use --workload tpcc"
         )
     slots, decrease, increase, table = _four_blocks(_blocks(text, source), source)
     types = len(signature.types)
-    _check_shape(slots, 1, 1, "the transaction slots a worker", source)
+    _check_shape(slots, 1, 1, "the transaction slots per worker", source)
     _check_shape(decrease, PRIOR_ABORTS, types, "the backoff decrease on commit", source)
     _check_shape(increase, PRIOR_ABORTS, types, "the backoff increase on abort", source)
     _check_shape(table, signature.state_count, 3 + types, "the access table", source)
@@ -119,7 +119,7 @@ def parse_published(text: str, source: str, name: str, signature: Signature) -> 
 
 
 def _blocks(text: str, source: str) -> list[_Block]:
-    """Split into titles, each with the rows of numbers below it."""
+    """Split the text into titles, each with the rows of numbers below it."""
     if not text.strip():
         raise PolicyFileError(f"{source}: the file is empty")
     titles: list[tuple[str, int]] = []
@@ -128,7 +128,7 @@ def _blocks(text: str, source: str) -> list[_Block]:
     for number, content in enumerate(lines, start=1):
         tokens = list(_TOKEN.finditer(content))
         if not tokens:
-            raise PolicyFileError(f"{source}:{number}: a blank line; remove it")
+            raise PolicyFileError(f"{source}:{number}: blank line; remove it")
         if not tokens[0].group().lstrip("+-").isdigit():
             titles.append((content.strip(), number))
             rows.append([])
@@ -158,8 +158,7 @@ def _four_blocks(blocks: list[_Block], source: str) -> list[_Block]:
     if len(blocks) > 4:
         extra = blocks[3]
         raise PolicyFileError(
-            f"{source}:{extra.title_line}: a block more than there should be "
-            f"({extra.title!r}): {_OLDER}"
+            f"{source}:{extra.title_line}: more than 4 blocks ({extra.title!r}): {_OLDER}"
         )
     if len(blocks) < 4:
         raise PolicyFileError(
@@ -228,7 +227,7 @@ def _cc_rows(table: _Block, signature: Signature, source: str) -> tuple[CcRow, .
 
 
 def _publishing_writes(accesses: Sequence[Access], points: Sequence[bool]) -> set[int]:
-    """The states whose write publishes: the last write up to each point, since the one before."""
+    """Return the states whose write publishes, the last write between two points."""
     public: set[int] = set()
     buffered: int | None = None
     for access, point in zip(accesses, points, strict=True):
@@ -253,8 +252,8 @@ def _wait(cell: _Number, kind: TransactionType, source: str) -> WaitAction:
     count = len(kind.accesses)
     if cell.value > count:
         raise PolicyFileError(
-            f"{source}:{cell.line}:{cell.column}: {cell.value} accesses of {kind.name} to wait "
-            f"for; it has {count}"
+            f"{source}:{cell.line}:{cell.column}: a wait for {cell.value} accesses of {kind.name}; "
+            f"it has {count}"
         )
     if cell.value == 0:
         return "NO_WAIT"

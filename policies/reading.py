@@ -1,6 +1,7 @@
-"""From JSON values to a typed document: fields present, of the right JSON type, none unknown.
+"""Convert JSON values to a policy document, and check its structure.
 
-Whether the values are allowed is for the engine's validator to say; here only the shape is read.
+Every field must be present, known and of the right JSON type. The engine's validator checks the
+values.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class ShapeError(Exception):
     """A field is missing, unknown or of the wrong JSON type.
 
     Attributes:
-        path: where, from the top of the document.
+        path: position of the field.
     """
 
     def __init__(self, path: JsonPath, message: str) -> None:
@@ -56,14 +57,14 @@ _BACKOFF_ROW = ("initial_us", "abort", "commit")
 
 
 def read_document(value: Any) -> PolicyDocument:
-    """Read a whole document out of parsed JSON.
+    """Convert parsed JSON to a policy document.
 
     Raises:
-        ShapeError: A field is missing, unknown, or of the wrong JSON type.
+        ShapeError: a field is missing, unknown or of the wrong JSON type.
     """
     top = _object(value, (), "the document")
     if top.get("kind") != DOCUMENT_KIND:
-        raise ShapeError(("kind",), f'must be "{DOCUMENT_KIND}"; this is no policy file')
+        raise ShapeError(("kind",), f'must be "{DOCUMENT_KIND}"; this is not a policy file')
     version = top.get("schema_version")
     if version != SCHEMA_VERSION or isinstance(version, bool):
         raise ShapeError(
@@ -170,7 +171,7 @@ def _list(value: Any, path: JsonPath) -> list[Any]:
 
 def _text(value: Any, path: JsonPath) -> str:
     if not isinstance(value, str):
-        raise ShapeError(path, f"is {shown(value)}; it must be a text")
+        raise ShapeError(path, f"is {shown(value)}; it must be a string")
     return value
 
 

@@ -1,4 +1,4 @@
-"""From what people type to a policy: a name, a file's path, or a place (`sources`)."""
+"""Find the policy that a name or path refers to."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from policies.sources import is_sourced, read_sourced
 
 
 def resolve(policy: str, signature: Signature) -> PolicyDocument:
-    """The policy that a name or path means, checked against the workload.
+    """Return the policy that a name or path refers to, checked against a workload.
 
-    Such a name wins over a file of the same name; write `./ic3` for the file.
+    A name takes precedence over a file of the same name; write `./ic3` for the file.
 
     Args:
-        policy: a seed's name (`occ`, `random:7`, …), the name of a table of the library, the path
-            of a policy file, or what names one in a place that was added to `policies.sources`.
-        signature: the workload that it must fit.
+        policy: the name of a seed policy (`occ`, `random:7`, …), the name of a table of the
+            library, the path of a policy file, or a name with a scheme of `policies.sources`.
+        signature: signature that the policy must fit.
 
     Raises:
-        PolicyFileError: It is neither, or the file is not a valid policy for the workload.
+        PolicyFileError: there is no such policy, or it is not valid for the workload.
+        ImportError: the engine is not built.
     """
     if is_seed(policy):
         try:
@@ -36,14 +37,16 @@ def resolve(policy: str, signature: Signature) -> PolicyDocument:
 
 
 def open_policy(policy: str, signature: Signature | None = None) -> PolicyDocument:
-    """The policy that a path means, or that is in another place (`policies.sources`).
+    """Return the policy of a file, the library or a source, but not a seed policy.
 
     Args:
-        policy: the path, or the name with its scheme.
-        signature: the workload that it must fit; by default its own.
+        policy: the path of a policy file, the name of a table of the library, or a name with a
+            scheme of `policies.sources`.
+        signature: signature that the policy must fit; None for its own.
 
     Raises:
-        PolicyFileError: There is none, or it is not valid for the workload.
+        PolicyFileError: there is no such policy, or it is not valid for the workload.
+        ImportError: the engine is not built.
     """
     if is_sourced(policy):
         return from_json(read_sourced(policy), policy, signature)
@@ -51,16 +54,15 @@ def open_policy(policy: str, signature: Signature | None = None) -> PolicyDocume
 
 
 def checked_path(policy: str) -> str:
-    """The path of a table of the library by its name, or else the argument itself.
+    """Return the path of a table of the library, or the argument if it is a path.
 
     Raises:
-        PolicyFileError: It looks like a name and no such file is there; the message lists names.
-            Or it is too long for the name of a file.
+        PolicyFileError: the argument is an unknown name, or too long for the name of a file.
     """
     if in_library(policy):
         return str(library_path(policy))
-    looks_like_a_path = "/" in policy or "." in policy
-    if not looks_like_a_path and not _is_there(policy):
+    is_path = "/" in policy or "." in policy
+    if not is_path and not _exists(policy):
         raise PolicyFileError(
             f"{policy!r} is neither a seed policy, nor a table of the library, nor a file; "
             f"the seed policies are {', '.join(seed_names())}; heddle policy list shows the tables"
@@ -68,7 +70,7 @@ def checked_path(policy: str) -> str:
     return policy
 
 
-def _is_there(name: str) -> bool:
+def _exists(name: str) -> bool:
     try:
         return Path(name).exists()
     except OSError as error:

@@ -1,7 +1,7 @@
-"""The library: tables that are shipped, each with where it came from and how it scored.
+"""The bundled policy library: tables with their provenance and scores.
 
-A table of the library is named wherever a policy is, without path or ending. To add one, use
-`heddle policy add`; docs/library.md says what is kept of it.
+A table is named without path and extension. `heddle policy add` adds one; docs/library.md
+describes what is stored.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent / "library"
-"""Where the files are."""
+"""The folder of the bundled library."""
 
 ENDING = ".json"
 
 
 def library_names(folder: Path | None = None) -> list[str]:
-    """The names of all tables of a folder, in order; None: of the library's own."""
+    """Return the sorted names of the tables in a folder; None for the bundled library."""
     return sorted(path.stem for path in (folder or FOLDER).glob(f"*{ENDING}"))
 
 
 def in_library(name: str) -> bool:
-    """Whether the library has a table of that name."""
+    """Return whether the bundled library has a table with a name."""
     return name in library_names()
 
 
 def library_path(name: str, folder: Path | None = None) -> Path:
-    """The file of a table in a folder; None: in the library's own."""
+    """Return the path of a table in a folder; None for the bundled library."""
     return (folder or FOLDER) / f"{name}{ENDING}"

@@ -1,8 +1,8 @@
-"""The signature of a workload: its transaction types and their accesses, typed.
+"""Signatures of workloads: transaction types and their accesses.
 
-A *state* is a pair (transaction type, access id); states are numbered through the whole workload
-in the order of the types (Polyjuice, OSDI 2021, §4.2). The compiled engine is the source of
-every signature; this module only gives its dictionary a type.
+A *state* is a pair (transaction type, access id). States are numbered through the workload in the
+order of the types (Polyjuice, OSDI 2021, §4.2). The compiled engine provides the signatures as
+dictionaries, which this module converts.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import Any, Literal, get_args
 from policies.errors import PolicyFileError, shown
 
 AccessKind = Literal["read", "update", "insert", "remove", "scan", "read_modify_write"]
-"""What an access does. `read_modify_write` is a read and the update of the same row as one state;
-it has both a read version and a write visibility."""
+"""The kind of an access. `read_modify_write` reads and updates a row in one state, which has both a
+read version and a write visibility."""
 
 ACCESS_KINDS: tuple[AccessKind, ...] = get_args(AccessKind)
 
 
 @dataclass(frozen=True)
 class Access:
-    """One static data access of a stored procedure.
+    """A static data access of a stored procedure.
 
     Attributes:
-        state: the state number, which is also the access id, counted through the workload.
-        name: its name, unique within its type, such as `update_district`.
-        table: the table it touches.
-        kind: what it does there.
-        loop: whether one execution of the procedure may make it several times.
+        state: state number in the workload, which is also the access id.
+        name: name, unique within its type, such as `update_district`.
+        table: name of the table.
+        kind: kind of access.
+        loop: whether the access is in a loop of the procedure.
     """
 
     state: int
@@ -41,21 +41,26 @@ class Access:
 
     @property
     def writes(self) -> bool:
-        """Whether it updates, inserts or removes, and so has a write visibility."""
+        """Whether the access writes, and so has a write visibility."""
         return self.kind in ("update", "insert", "remove", "read_modify_write")
 
     @property
     def has_read_version(self) -> bool:
-        """Whether it can choose between the committed and the uncommitted version.
+        """Whether the access has a read version.
 
-        Reads of one row can; scans always see committed rows (paper §6).
+        Reads of one row have one. Scans always read committed rows (paper §6).
         """
         return self.kind in ("read", "read_modify_write")
 
 
 @dataclass(frozen=True)
 class TransactionType:
-    """One stored procedure: its name and its accesses, in the order of their ids."""
+    """A transaction type, which is a stored procedure.
+
+    Attributes:
+        name: name of the type.
+        accesses: its accesses, in the order of their ids.
+    """
 
     name: str
     accesses: tuple[Access, ...]
@@ -68,14 +73,19 @@ class TransactionType:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a policy table is written against: a workload's types and accesses."""
+    """The transaction types and accesses of a workload, which a policy table must fit.
+
+    Attributes:
+        workload: name of the workload.
+        types: the transaction types, in order.
+    """
 
     workload: str
     types: tuple[TransactionType, ...]
 
     @cached_property
     def accesses(self) -> tuple[Access, ...]:
-        """Every access of the workload; its position is its state number."""
+        """All accesses of the workload, indexed by state number."""
         return tuple(access for kind in self.types for access in kind.accesses)
 
     @cached_property
@@ -84,33 +94,33 @@ class Signature:
 
     @property
     def state_count(self) -> int:
-        """How many states there are; TPC-C has 26."""
+        """Number of states; TPC-C has 26."""
         return len(self.accesses)
 
     @property
     def type_names(self) -> tuple[str, ...]:
-        """The names of the types, in order."""
+        """Names of the transaction types, in order."""
         return tuple(kind.name for kind in self.types)
 
     def type_named(self, name: str) -> TransactionType:
-        """The type of this name.
+        """Return the transaction type with a name.
 
         Raises:
-            KeyError: There is none.
+            KeyError: there is no such type.
         """
         return self._types_by_name[name]
 
     def rows(self) -> Iterator[tuple[TransactionType, Access]]:
-        """Every state with its type, in the order of the table's rows."""
+        """Yield the type and the access of every state, in the order of the table's rows."""
         for kind in self.types:
             for access in kind.accesses:
                 yield kind, access
 
     def type_of(self, state: int) -> TransactionType:
-        """The type that the state belongs to.
+        """Return the transaction type of a state.
 
         Raises:
-            IndexError: The workload has no such state.
+            IndexError: the workload has no such state.
         """
         for kind in self.types:
             if state in kind.states:
@@ -118,7 +128,7 @@ class Signature:
         raise IndexError(f"state {state}: {self.workload} has the states 0..{self.state_count - 1}")
 
     def to_dict(self) -> dict[str, Any]:
-        """The form that the engine and the policy file use."""
+        """Return the dictionary that the engine and policy files use."""
         return {
             "workload": self.workload,
             "types": [
@@ -141,11 +151,11 @@ class Signature:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Signature:
-        """Read the engine's form.
+        """Read the dictionary that the engine and policy files use.
 
         Raises:
-            PolicyFileError: A field is missing or has the wrong type, a name is used twice, a
-                type has no accesses, or the state numbers don't run 0, 1, 2, … .
+            PolicyFileError: a field is missing or has the wrong type, a name occurs twice, a type
+                has no accesses, or the state numbers are not 0, 1, 2, … .
         """
         workload = _text(data, "workload", "signature")
         types: list[TransactionType] = []
@@ -163,16 +173,16 @@ class Signature:
 
 
 def workload_signature(workload: str, options: Mapping[str, str] | None = None) -> Signature:
-    """Ask the engine for the signature of a workload.
+    """Return the signature of a workload, from the engine.
 
     Args:
-        workload: its name, such as `tpcc`.
-        options: the workload's options, such as `{"warehouses": "1"}`.
+        workload: name of the workload, such as `tpcc`.
+        options: options of the workload, such as `{"warehouses": "1"}`.
 
     Raises:
-        ImportError: The compiled engine is not installed.
-        ValueError: The engine knows no such workload or option, or an option's value is wrong; its
-            message lists what it knows.
+        ImportError: the engine is not built.
+        ValueError: the workload or an option is unknown, or a value is out of range; the message
+            lists what is allowed.
     """
     import engine
 
@@ -182,8 +192,8 @@ def workload_signature(workload: str, options: Mapping[str, str] | None = None) 
 def _access(item: Mapping[str, Any], where: str, state: int) -> Access:
     if item.get("id") != state or isinstance(item.get("id"), bool):
         raise PolicyFileError(
-            f"{where}: field id is {shown(item.get('id'))}; state numbers run through the "
-            f"workload, so here it must be {state}"
+            f"{where}: field id is {shown(item.get('id'))}; state numbers are consecutive, so it "
+            f"must be {state}"
         )
     kind = _text(item, "kind", where)
     if kind not in ACCESS_KINDS:
@@ -201,7 +211,7 @@ def _text(data: Mapping[str, Any], field: str, where: str) -> str:
     value = data.get(field)
     if not isinstance(value, str) or not value:
         found = "missing" if field not in data else shown(value)
-        raise PolicyFileError(f"{where}: field {field} is {found}; it must be a name")
+        raise PolicyFileError(f"{where}: field {field} is {found}; it must be a string")
     return value
 
 
@@ -212,7 +222,7 @@ def _objects(data: Mapping[str, Any], field: str, where: str) -> list[Mapping[st
         or not value
         or not all(isinstance(entry, Mapping) for entry in value)
     ):
-        found = "missing" if field not in data else "not that"
+        found = "missing" if field not in data else "of another type"
         raise PolicyFileError(
             f"{where}: field {field} is {found}; it must be a list of at least one object"
         )
@@ -223,5 +233,5 @@ def _refuse_repeated(names: list[str], where: str) -> None:
     for name in names:
         if names.count(name) > 1:
             raise PolicyFileError(
-                f"{where}: the name {shown(name)} is used twice; names are unique"
+                f"{where}: the name {shown(name)} occurs twice; names must be unique"
             )

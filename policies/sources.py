@@ -1,7 +1,7 @@
-"""Places that policies come from beside files: `SCHEME:…` wherever a policy is named.
+"""Sources of policies other than files, named `SCHEME:…`.
 
-What reaches such a place lives in other packages, which add it here (`registry:` is MLflow's, added
-by the command); this one knows neither them nor their libraries.
+Other packages register readers here, so that this package does not depend on them. The commands
+register `registry:` for MLflow's model registry.
 """
 
 from __future__ import annotations
@@ -9,28 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable
 
 Reader = Callable[[str], str]
-"""Takes what is typed behind the colon and gives the text of a policy file; raises
+"""A function that takes the text after the colon and returns the text of a policy file. It raises
 `PolicyFileError`."""
 
 _READERS: dict[str, Reader] = {}
 
 
 def add_source(scheme: str, reader: Reader) -> None:
-    """Let `scheme:…` name policies; a reader that was added before is replaced."""
+    """Register the reader of policies named `scheme:…`, replacing an earlier one."""
     _READERS[scheme] = reader
 
 
 def is_sourced(policy: str) -> bool:
-    """Whether this names a policy of such a place."""
+    """Return whether a name has a registered scheme."""
     scheme, colon, _ = policy.partition(":")
     return bool(colon) and scheme in _READERS
 
 
 def read_sourced(policy: str) -> str:
-    """The text of a policy that `is_sourced`.
+    """Return the text of the policy file that a name with a registered scheme refers to.
 
     Raises:
-        PolicyFileError: it is not there, or the place can't be reached.
+        PolicyFileError: there is no such policy, or the source cannot be reached.
     """
     scheme, _, rest = policy.partition(":")
     return _READERS[scheme](rest)

@@ -25,10 +25,10 @@ class DeclaredAccesses:
 
     def __init__(self, types: Sequence[TransactionType]) -> None:
         self._types = types
-        self._tables = sorted({made.table for one in types for made in one.accesses})
-        self._counts = np.array([len(one.accesses) for one in types] + [0])
+        self._tables = sorted({made.table for type_ in types for made in type_.accesses})
+        self._counts = np.array([len(type_.accesses) for type_ in types] + [0])
         self._firsts = np.cumsum(self._counts) - self._counts
-        every = [made for one in types for made in one.accesses]
+        every = [made for type_ in types for made in type_.accesses]
         self._table = np.array([self._tables.index(made.table) for made in every], np.int64)
         self._kind = np.array([ACCESS_KINDS.index(made.kind) for made in every], np.int64)
 
@@ -39,7 +39,7 @@ class DeclaredAccesses:
         lists = batch["accesses"]
         items = lists.flatten()
         rows = rows_of_items(lists)
-        type_ = word_numbers(batch["type"], [one.name for one in self._types])[rows]
+        type_ = word_numbers(batch["type"], [declared.name for declared in self._types])[rows]
         counts = self._counts[type_]
         access = items.field("access").to_numpy()
         known = access < counts

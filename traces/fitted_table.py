@@ -22,17 +22,17 @@ def fitted(what: RenderableType, console: Console) -> RenderableType:
     such widths. Otherwise each row becomes a paragraph, `header cell; header cell`.
     """
     if isinstance(what, Group):
-        return Group(*(fitted(one, console) for one in what.renderables))
+        return Group(*(fitted(part, console) for part in what.renderables))
     if not isinstance(what, Table):
         return what
     wide = console.options.update_width(WIDEST)
     ranges = [_range(column, console) for column in what.columns]
     whole = Measurement.get(console, wide, _without_words(what)).maximum
-    most = [one.maximum for one in ranges]
+    most = [size.maximum for size in ranges]
     spare = console.width - (whole - sum(most))
     if sum(most) <= spare:
         return what
-    least = [one.minimum for one in ranges]
+    least = [size.minimum for size in ranges]
     if sum(least) > spare:
         return Group(*_paragraphs(what))
     for column, width in zip(what.columns, _widths(least, most, spare), strict=True):
@@ -43,9 +43,9 @@ def fitted(what: RenderableType, console: Console) -> RenderableType:
 def _range(column: Column, console: Console) -> Measurement:
     """Return the smallest and the largest useful width of a column."""
     wide = console.options.update_width(WIDEST)
-    sizes = [Measurement.get(console, wide, one) for one in (column.header, *column.cells)]
-    most = max(one.maximum for one in sizes)
-    least = min(LONG_WORD, max(one.minimum for one in sizes))
+    sizes = [Measurement.get(console, wide, size) for size in (column.header, *column.cells)]
+    most = max(size.maximum for size in sizes)
+    least = min(LONG_WORD, max(size.minimum for size in sizes))
     return Measurement(most if column.no_wrap else least, most)
 
 

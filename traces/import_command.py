@@ -62,7 +62,7 @@ FORMAT = "traces.format"
     type=click.Choice([*FORMATS, TABLE, JSON]),
     help="Name the log's format; add json to print JSON.",
 )
-@click.option("--name", help="Name the trace.  [default: name of its folder]")
+@click.option("--name", metavar="NAME", help="Name the trace.  [default: name of its folder]")
 @click.option("--strict", is_flag=True, help="Fail at the first row left out or guessed.")
 @click.option("--replace", is_flag=True, help="Replace OUT if it is a trace.")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, type=click.Path(path_type=Path))

@@ -75,7 +75,7 @@ def import_log(
     """
     if format_name not in FORMATS:
         raise TraceError(f"{format_name}: unknown format; choose one of {', '.join(FORMATS)}")
-    out, paths = Path(out), tuple(Path(one) for one in sources)
+    out, paths = Path(out), tuple(Path(source) for source in sources)
     refuse_existing(out, replace)
     left_out = LeftOut(strict)
     importer = find_format(format_name).open(paths, left_out, **options)

@@ -42,7 +42,7 @@ def combined_keys(columns: list[pa.Array | pa.ChunkedArray]) -> pa.Array:
     if len(columns) == 1:
         return keys_of(columns[0])
     texts = [_as_bytes(column) for column in columns]
-    between, null = (pa.scalar(one.encode(), pa.binary()) for one in (_BETWEEN, _NULL))
+    between, null = (pa.scalar(marker.encode(), pa.binary()) for marker in (_BETWEEN, _NULL))
     # Nulls are replaced here, because pyarrow takes the replacement of bytes for text.
     joined = pc.binary_join_element_wise(*[text.fill_null(null) for text in texts], between)
     unknown = texts[0].is_null()
@@ -89,5 +89,5 @@ def _mixed_keys(text: pa.Array) -> pa.Array:
 
 
 def _hashes(text: pa.Array) -> pa.Array:
-    digests = b"".join([blake2b(one, digest_size=8).digest() for one in text.to_pylist()])
+    digests = b"".join([blake2b(value, digest_size=8).digest() for value in text.to_pylist()])
     return pa.array((np.frombuffer(digests, ">u8") >> (64 - HASH_BITS)).astype(np.int64))

@@ -172,7 +172,7 @@ def _manifest(place: _Place) -> Manifest:
     return Manifest(
         name=place.at("name").text(),
         source=_source(place.at("source")),
-        types=tuple(_type(one) for one in _named_once(place.at("types"))),
+        types=tuple(_type(type_) for type_ in _named_once(place.at("types"))),
         synthetic=place.at("synthetic").flag(),
         heddle_version=place.at("heddle_version").text(),
     )
@@ -184,7 +184,7 @@ def _source(place: _Place) -> Source:
     has_guesses = "guessed" in place.value
     return Source(
         importer=importer,
-        files=tuple(one.text() for one in place.at("files").items()),
+        files=tuple(entry.text() for entry in place.at("files").items()),
         left_out=_counts(place.at("left_out")),
         guessed=_counts(place.at("guessed")) if has_guesses else {},
     )
@@ -215,8 +215,8 @@ def _access(place: _Place, number: int) -> Access:
 
 def _named_once(place: _Place) -> list[_Place]:
     seen = set()
-    for one in place.items():
-        name = one.at("name")
+    for entry in place.items():
+        name = entry.at("name")
         if name.text() in seen:
             raise name.wrong("unique")
         seen.add(name.value)

@@ -43,7 +43,7 @@ def refuse_bad_name(folder: Path) -> None:
 
 
 @contextmanager
-def made_whole(folder: Path, replace: bool = False) -> Iterator[Path]:
+def created_atomically(folder: Path, replace: bool = False) -> Iterator[Path]:
     """Yield a temporary folder next to `folder`, and rename it to `folder` at the end.
 
     If the block raises, `folder` stays unchanged. Temporary folders of killed processes are

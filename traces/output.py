@@ -54,7 +54,7 @@ def print_reasons(left_out: Mapping[str, int], guessed: Mapping[str, int]) -> No
 def reasons_table(title: str, counts: Mapping[str, int]) -> Table:
     """Return a table of rows by reason, the most frequent first."""
     table = counts_table("", title, "rows")
-    for reason, count in sorted(counts.items(), key=lambda one: -one[1]):
+    for reason, count in sorted(counts.items(), key=lambda pair: -pair[1]):
         table.add_row(reason, f"{count:,}")
     return table
 

@@ -103,12 +103,12 @@ class Trace:
         parts = sorted(self._parts(day), key=lambda part: part.span)
         together: list[TracePart] = []
         for part in parts:
-            if together and part.span[0] < max(one.span[1] for one in together):
+            if together and part.span[0] < max(other.span[1] for other in together):
                 together.append(part)
                 continue
-            yield from merged([one.tables(columns) for one in together])
+            yield from merged([other.tables(columns) for other in together])
             together = [part]
-        yield from merged([one.tables(columns) for one in together])
+        yield from merged([other.tables(columns) for other in together])
 
 
 def open_trace(folder: Path | str) -> Trace:

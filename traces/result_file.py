@@ -95,7 +95,7 @@ def print_json(document: Mapping[str, Any]) -> None:
 def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in row.items():
         if isinstance(value, list | tuple):
-            if any(isinstance(one, Mapping) for one in value):
+            if any(isinstance(item, Mapping) for item in value):
                 continue
             value = {str(at): one for at, one in enumerate(value)}
         if isinstance(value, Mapping):

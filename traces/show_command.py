@@ -40,7 +40,7 @@ def show(folder: str, form: str) -> None:
     click.echo(f"{manifest.name}: {tally.transactions_text()}")
     click.echo(_source_words(manifest))
     print_table(tally.table())
-    if any(one.accesses for one in manifest.types):
+    if any(type_.accesses for type_ in manifest.types):
         print_table(_types_table(manifest))
     print_reasons(manifest.source.left_out, manifest.source.guessed)
 
@@ -68,9 +68,9 @@ def _types_table(manifest: Manifest) -> Table:
     table = Table()
     for column in ("type", "access", "name", "table", "kind"):
         table.add_column(column, justify="right" if column == "access" else "left")
-    for one in manifest.types:
+    for type_ in manifest.types:
         table.add_section()
-        for made in one.accesses:
-            words = (one.name, str(made.access), made.name, made.table, made.kind)
+        for made in type_.accesses:
+            words = (type_.name, str(made.access), made.name, made.table, made.kind)
             table.add_row(*map(visible, words))
     return table

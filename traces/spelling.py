@@ -49,10 +49,10 @@ def visible(name: str) -> str:
 def escaped(text: str) -> str:
     """Escape characters as Python does; a surrogate is escaped as the byte that it stands for."""
     return "".join(
-        f"\\x{ord(one) - 0xDC00:02x}"
-        if "\udc80" <= one <= "\udcff"
-        else one.encode("unicode_escape").decode("ascii")
-        for one in text
+        f"\\x{ord(character) - 0xDC00:02x}"
+        if "\udc80" <= character <= "\udcff"
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
     )
 
 
@@ -68,17 +68,17 @@ def spelled(error: UnicodeError) -> tuple[str, int]:
     return "".join(map(_spelling, lacking)), error.end
 
 
-def _spelling(one: str) -> str:
-    if one in SPELLINGS:
-        return SPELLINGS[one]
-    words = unicodedata.name(one, "")
+def _spelling(character: str) -> str:
+    if character in SPELLINGS:
+        return SPELLINGS[character]
+    words = unicodedata.name(character, "")
     if words.startswith("BOX DRAWINGS"):
         upright = any(part in words for part in ("VERTICAL", "UP", "DOWN"))
         level = any(part in words for part in ("HORIZONTAL", "LEFT", "RIGHT"))
         return "+" if upright and level else "|" if upright else "-"
     if words.startswith("BRAILLE PATTERN"):  # the spinner of a progress bar
         return "*"
-    return escaped(one)
+    return escaped(character)
 
 
 codecs.register_error(ERRORS, spelled)

@@ -96,15 +96,15 @@ def open_terminals() -> tuple[Terminal, Terminal]:
     """
     out = Terminal(_opened(sys.stdout, 1), moving=False, needed=True)
     moving = sys.stderr is not None and sys.stderr.isatty()
-    err = Terminal(_of_its_own(_opened(sys.stderr, 2)), moving=moving, needed=False)
+    err = Terminal(_with_own_descriptor(_opened(sys.stderr, 2)), moving=moving, needed=False)
     sys.stdout, sys.stderr = out, err
     # Python closes these at exit, but their buffers now belong to the new streams.
     sys.__stdout__, sys.__stderr__ = out, err  # type: ignore[misc]
-    sys.unraisablehook = tell_unraisable
+    sys.unraisablehook = report_unraisable
     return out, err
 
 
-def tell_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
+def report_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
     """Report an exception that can't be raised, unless a full disk caused it.
 
     A library's file object writes again when it is collected; the command has reported the error.
@@ -130,7 +130,7 @@ def _opened(stream: TextIO | None, number: int) -> io.TextIOWrapper:
     return io.TextIOWrapper(io.BufferedWriter(_Closed()))
 
 
-def _of_its_own(stream: io.TextIOWrapper) -> io.TextIOWrapper:
+def _with_own_descriptor(stream: io.TextIOWrapper) -> io.TextIOWrapper:
     """Return the same output with a descriptor of its own.
 
     Native code's standard error can then be redirected for a while, and messages of the command

@@ -60,4 +60,4 @@ def day_folders(folder: Path) -> dict[date, Path]:
 def parts_of(folder: Path) -> tuple[Path, ...]:
     """Return the files of a day, in the order of their numbers."""
     found = [(match, path) for path in folder.iterdir() if (match := _PART.fullmatch(path.name))]
-    return tuple(path for match, path in sorted(found, key=lambda one: int(one[0][1])))
+    return tuple(path for match, path in sorted(found, key=lambda pair: int(pair[0][1])))

@@ -41,7 +41,7 @@ class TracePart:
         self.path = path
         self._first = start_of(day)
         self._day = day
-        self._names = [one.name for one in types]
+        self._names = [type_.name for type_ in types]
         self._declared = DeclaredAccesses(types)
         self._ids_checked = False
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from traces.errors import TraceError, why
 from traces.manifest import FILE_NAME, Manifest, read_manifest
-from traces.new_folder import made_whole
+from traces.new_folder import created_atomically
 from traces.order import begins_of, in_order
 from traces.schema import TRANSACTION
 from traces.trace_files import DAY_US, day_of, part_path, time_text
@@ -85,7 +85,7 @@ class TraceWriter:
 
     def __enter__(self) -> TraceWriter:
         """Create the temporary folder of the trace."""
-        self._beside = self._stack.enter_context(made_whole(self.folder, self._replace))
+        self._beside = self._stack.enter_context(created_atomically(self.folder, self._replace))
         self._stack.push(self._finish)
         return self
 
@@ -122,7 +122,7 @@ class TraceWriter:
             self._flush()
 
     def _flush(self) -> None:
-        with _told(self.folder):
+        with _disk_errors_reported(self.folder):
             for day in self._days.values():
                 day.flush()
             open_days = [day for day in self._days.values() if day.is_open]
@@ -144,11 +144,11 @@ class TraceWriter:
                 day.abandon()
 
     def _finish_whole(self) -> None:
-        missing = self._types - {one.name for one in self.manifest.types}
+        missing = self._types - {type_.name for type_ in self.manifest.types}
         if missing:
             raise ValueError(f"the manifest lacks the types {', '.join(sorted(missing))}")
         self._flush()
-        with _told(self.folder):
+        with _disk_errors_reported(self.folder):
             for day in self._days.values():
                 day.close()
             (self._beside / FILE_NAME).write_text(self.manifest.to_json(), encoding="utf-8")
@@ -235,7 +235,7 @@ def _by_day(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
 
 
 @contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def _disk_errors_reported(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

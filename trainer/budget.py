@@ -9,8 +9,8 @@ from dataclasses import replace
 from trainer.config import TrainConfig
 from trainer.duration import duration_words, parse_duration
 from trainer.forecast import TimedRounds
-from trainer.member import Member
 from trainer.phases import Cost, Phase, phase_seconds, shortened, sweep_seconds, workload_count
+from trainer.scenario import Scenario
 
 WEIGHTS = {
     Phase.SWEEP: 0.10,
@@ -68,14 +68,16 @@ class TimeBudget:
         """How much of it is spent."""
         return f"budget={self._typed}: {duration_words(self.spent)} spent"
 
-    def refuse_too_short(self, config: TrainConfig, members: Sequence[Member], cost: Cost) -> None:
+    def refuse_too_short(
+        self, config: TrainConfig, scenarios: Sequence[Scenario], cost: Cost
+    ) -> None:
         """Find a budget that no training can keep to, before it begins.
 
         Raises:
             BudgetError: it is one.
         """
         least = sum(
-            phase_seconds(shortened(config, phase, 0.0), members, phase, cost) or 0.0
+            phase_seconds(shortened(config, phase, 0.0), scenarios, phase, cost) or 0.0
             for phase in Phase
             if phase is not Phase.SEARCH
         )
@@ -90,7 +92,7 @@ class TimeBudget:
     def planned(
         self,
         config: TrainConfig,
-        members: Sequence[Member],
+        scenarios: Sequence[Scenario],
         cost: Cost,
         phase: Phase,
         searched: float = 0.0,
@@ -99,13 +101,13 @@ class TimeBudget:
 
         Args:
             config: all settings, as they are set.
-            members: what is trained for.
+            scenarios: what is trained for.
             cost: of measuring, as far as is known by now.
             phase: that begins now.
             searched: seconds that the search has taken already, in a run that is resumed.
         """
         coming = list(Phase)[list(Phase).index(phase) :]
-        needs = {one: phase_seconds(config, members, one, cost) for one in coming}
+        needs = {one: phase_seconds(config, scenarios, one, cost) for one in coming}
         weights = sum(WEIGHTS[one] for one in coming if needs[one] != 0.0) or 1.0
         left = max(0.0, self.left)
         for one in coming:
@@ -113,13 +115,13 @@ class TimeBudget:
             allowed = left * WEIGHTS[one] / weights
             if one is not Phase.SEARCH and need:
                 # Loading takes what it takes.
-                fixed = cost.loading * workload_count(members) if one is Phase.VALIDATION else 0.0
+                fixed = cost.loading * workload_count(scenarios) if one is Phase.VALIDATION else 0.0
                 config = shortened(config, one, max(0.0, allowed - fixed) / (need - fixed))
         if Phase.SEARCH not in coming:
             allowed = left * WEIGHTS[phase] / weights
-            return _bounded(config, members, cost, phase, allowed)
+            return _bounded(config, scenarios, cost, phase, allowed)
         later = sum(
-            phase_seconds(config, members, one, cost) or 0.0
+            phase_seconds(config, scenarios, one, cost) or 0.0
             for one in coming
             if one is not Phase.SEARCH
         )
@@ -130,13 +132,13 @@ class TimeBudget:
 
 
 def _bounded(
-    config: TrainConfig, members: Sequence[Member], cost: Cost, phase: Phase, allowed: float
+    config: TrainConfig, scenarios: Sequence[Scenario], cost: Cost, phase: Phase, allowed: float
 ) -> TrainConfig:
     """The settings with so much time for the repeats of a comparison that is not decided."""
     if phase is Phase.COMPARISON:
-        each = allowed / len(members)
+        each = allowed / len(scenarios)
     elif phase is Phase.VALIDATION:
-        each = allowed / workload_count(members) - cost.loading
+        each = allowed / workload_count(scenarios) - cost.loading
         each -= sweep_seconds(config.validation.tuning)
     else:
         return config
@@ -150,7 +152,7 @@ class Pacing:
 
     Args:
         config: all settings, as they are set.
-        members: what is trained for.
+        scenarios: what is trained for.
         cost: of measuring; None = not measured, without a budget.
         budget: None = there is none, and everything is as it is set.
     """
@@ -158,12 +160,12 @@ class Pacing:
     def __init__(
         self,
         config: TrainConfig,
-        members: Sequence[Member],
+        scenarios: Sequence[Scenario],
         cost: Cost | None = None,
         budget: TimeBudget | None = None,
     ) -> None:
         self._config = config
-        self._members = members
+        self._scenarios = scenarios
         self._cost = cost or Cost(1.0, 0.0)
         self._budget = budget
         self.rounds = TimedRounds(self._cost.per_second)
@@ -178,7 +180,7 @@ class Pacing:
         if self._budget is None:
             return self._config
         cost = replace(self._cost, per_second=self.rounds.per_second)
-        return self._budget.planned(self._config, self._members, cost, phase, searched)
+        return self._budget.planned(self._config, self._scenarios, cost, phase, searched)
 
     def ends_before(self, generation_seconds: float) -> float:
         """How many seconds before its bound a search ends whose generations take so long.

@@ -2,9 +2,9 @@
 
 The best of a search is partly luck: whoever was measured best was also measured luckiest. So the
 finalists start again from nothing, in interleaved rounds on common inputs, and only these fresh
-samples decide (successive halving: after each stage the worse half leaves, the rest go on).
+samples decide (successive halving: after each stage the worse half leaves, the rest stay).
 
-In a mix each finalist runs in every member, on inputs that all finalists share there.
+In a mix each finalist runs in every scenario, on inputs that all finalists share there.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Verdict:
 
     Attributes:
         order: positions of the finalists, best first: by stage reached, then by score.
-        scores: of each finalist, what the objective makes of its throughput in each member; that
+        scores: of each finalist, what the objective makes of its throughput in each scenario; that
             is relative to the mean of those it was last compared with there, or to the reference
             where the objective asks for one. 0 if it failed.
-        rounds: slices of each finalist, in each member.
+        rounds: slices of each finalist, in each scenario.
     """
 
     order: list[int]
@@ -58,12 +58,12 @@ def choose_champion(
     """Find the best of a few policies.
 
     Args:
-        run_rounds: measure those still in, one a member.
+        run_rounds: measure those still in, one per scenario.
         finalists: at least one.
-        objective: what makes one score of those in the members.
-        references: one a member; they take part where the objective needs a unit, and must be
+        objective: what makes one score of those in the scenarios.
+        references: one per scenario; they take part where the objective needs a unit, and must be
             there then.
-        rounds: slices of each at every stage, in each member.
+        rounds: slices of each at every stage, in each scenario.
         seconds: length of a slice.
         warmup: unmeasured seconds before each.
         seed: of the inputs and of the order.
@@ -108,15 +108,15 @@ def choose_champion(
             number += 1
         if not racing:
             raise MeasuringError("none of the best candidates can run; see the engine's messages")
-        by_member = [board.relative(racing) for board in boards]
+        by_scenario = [board.relative(racing) for board in boards]
         for index in racing:
-            scores[index] = objective.fitness([found[index] for found in by_member])
+            scores[index] = objective.fitness([found[index] for found in by_scenario])
         racing.sort(key=lambda index: -scores[index])
     return Verdict(racing + ranked, scores, [len(taken) for taken in boards[0].samples])
 
 
 class _Board:
-    """What the finalists reached in one member, by round, and the reference where it takes part."""
+    """What the finalists reached in one scenario, by round, and the reference if it takes part."""
 
     def __init__(self, finalists: int) -> None:
         self.samples: list[list[float]] = [[] for _ in range(finalists)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate, chain, repeat
@@ -12,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from envs.tuned_backoff import TunedBackoff
-from policies.errors import refuse_special, regular_text, why_not_written
+from policies.errors import refuse_special, regular_text, write_failure_reason
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
+OLD_SCHEMA_VERSION = 4
+"""The same state under other names, which is read too."""
 FILE_NAME = "checkpoint.json"
 UNFINISHED = ".tmp"
 """How files end that are being written."""
@@ -38,17 +41,17 @@ class GenerationRecord:
 
     Attributes:
         generation: its number, from 1.
-        evaluations: made so far, in all generations: candidates, times the members of the mix.
+        evaluations: made so far, in all generations: candidates, times the number of scenarios.
         slices: measured slices so far, those of the reference not counted.
         seconds: spent searching so far.
         best: fitness of this generation's best-ranked candidate.
         median: of this generation's candidates.
         worst: of this generation's candidates.
         origin: where the best came from.
-        scores: its throughput relative to the reference, by member.
+        scores: its throughput relative to the reference, by scenario.
         incumbent: the present estimate of the best of the whole search's fitness, which falls
             where further samples show that it was flattered; None where it was not noted down.
-        samples: slices that the estimate rests on, in each member; of the same form.
+        samples: slices that the estimate rests on, in each scenario; of the same form.
         best_so_far: the most that an incumbent's estimate less one standard error ever was, and so
             what never falls; of the same form.
     """
@@ -91,18 +94,18 @@ class GenerationRecord:
         return cls(**fields)
 
 
-def best_so_far(history: Sequence[GenerationRecord]) -> list[float]:
-    """The best so far by generation: never falls. Where it was not noted, of the estimates."""
+def best_curve(history: Sequence[GenerationRecord]) -> list[float]:
+    """The best by generation, which never falls; of the estimates if it was not recorded."""
     noted = (one.estimate if one.best_so_far is None else one.best_so_far for one in history)
     return list(accumulate(noted, max))
 
 
 @dataclass
-class Best:
-    """The best of a search so far, from the moment on at which it took over.
+class Incumbent:
+    """An incumbent of a search, from the moment on at which it became the best.
 
     Attributes:
-        generation: in which it did.
+        generation: in which it became that.
         evaluations: made by the end of that generation.
         slices: measured slices by then.
         seconds: spent searching by then.
@@ -122,30 +125,30 @@ class Best:
 
 @dataclass
 class Checkpoint:
-    """Everything that a run needs to go on from its last generation.
+    """Everything that a run needs to resume from its last generation.
 
     Attributes:
-        tuned_us: the best constant backoff, µs, by member; of those that are swept.
+        tuned_us: the best constant backoff, µs, by scenario; of those that are swept.
         search: the search's state; None before its first generation.
-        ledger: all samples of the candidates that matter.
+        samples: all samples of the candidates that matter.
         history: one record a generation.
-        evaluations: candidates measured, times the members of the mix.
+        evaluations: candidates measured, times the number of scenarios.
         slices: slices measured, those of the reference not counted.
         seconds: spent searching.
-        mlflow_run_id: the record to go on with.
+        mlflow_run_id: the record to continue.
         measured_on: the workload's and the machine's settings, as texts, under which the samples
             were taken; None before there are any.
-        stretch: how much longer looks are than the settings say; None before that is known.
-        bests: the best so far, each time that it became another.
+        stretch: how much longer rungs are than the settings say; None before that is known.
+        incumbents: the incumbent, each time that it became another table.
         checked: keys of the tables that passed the check (`trainer.table_check`).
         refused: keys of those that failed it, with the reason.
-        exponential: whether exponential backoff is faster than `tuned_us`, by member; of earlier
+        exponential: whether exponential backoff is faster than `tuned_us`, by scenario; of earlier
             runs, no.
     """
 
     tuned_us: list[float] = field(default_factory=list)
     search: dict[str, Any] | None = None
-    ledger: list[dict[str, Any]] = field(default_factory=list)
+    samples: list[dict[str, Any]] = field(default_factory=list)
     history: list[GenerationRecord] = field(default_factory=list)
     evaluations: int = 0
     slices: int = 0
@@ -153,14 +156,14 @@ class Checkpoint:
     mlflow_run_id: str | None = None
     measured_on: dict[str, str] | None = None
     stretch: int | None = None
-    bests: list[Best] = field(default_factory=list)
+    incumbents: list[Incumbent] = field(default_factory=list)
     checked: list[str] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
     exponential: list[bool] = field(default_factory=list)
 
     @property
     def tuned(self) -> list[TunedBackoff]:
-        """The backoff of `silo_tuned`, by member; of those that are swept."""
+        """The backoff of `silo_tuned`, by scenario; of those that are swept."""
         exponential = chain(self.exponential, repeat(False))
         return [TunedBackoff(us, own) for us, own in zip(self.tuned_us, exponential, strict=False)]
 
@@ -186,14 +189,16 @@ class Checkpoint:
         try:
             document = json.loads(regular_text(path))
             version = document["schema_version"]
-            if version == SCHEMA_VERSION:
+            if version in (OLD_SCHEMA_VERSION, SCHEMA_VERSION):
                 state = document["state"]
                 # A changed digit would still be a checkpoint, of a search that never was.
                 if document["digest"] != _digest(state):
                     raise ValueError("it is not as it was written")
+                if version == OLD_SCHEMA_VERSION:
+                    state = _with_present_names(state)
                 history = [GenerationRecord.from_json(one) for one in state.pop("history")]
-                bests = [Best(**entry) for entry in state.pop("bests", [])]
-                return cls(**state, history=history, bests=bests)
+                incumbents = [Incumbent(**entry) for entry in state.pop("incumbents", [])]
+                return cls(**state, history=history, incumbents=incumbents)
         except FileNotFoundError:
             return cls()
         except OSError as error:
@@ -207,8 +212,9 @@ class Checkpoint:
                 "or start a new run"
             ) from error
         raise OtherVersionError(
-            f"{path}: schema_version {version!r:.40}, this version reads {SCHEMA_VERSION}; "
-            "go on with the version that wrote it, or start a new run"
+            f"{path}: the run was started by another version (schema_version {version!r:.40}; this "
+            f"one reads {OLD_SCHEMA_VERSION} and {SCHEMA_VERSION}); resume it with that version, "
+            "or start a new run"
         )
 
 
@@ -216,7 +222,7 @@ def refuse_other_samples(checkpoint: Checkpoint, settings: Mapping[str, str], fo
     """Samples of one workload on one machine say nothing of another: refuse to mix them.
 
     Args:
-        checkpoint: of the run to go on with.
+        checkpoint: of the run to resume.
         settings: the workload's and the machine's now.
         folder: of the run.
 
@@ -257,13 +263,29 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        raise WritingError(f"{path}: can't be written: {why_not_written(error)}") from error
+        raise WritingError(f"{path}: can't be written: {write_failure_reason(error)}") from error
 
 
 def remove_unfinished(folder: Path) -> None:
     """Remove what processes that were killed in the middle of a write left in a folder."""
     for path in folder.glob(f".*{UNFINISHED}"):
         path.unlink(missing_ok=True)
+
+
+def _with_present_names(state: dict[str, Any]) -> dict[str, Any]:
+    """Return a state of `OLD_SCHEMA_VERSION` under the names of `SCHEMA_VERSION`."""
+    samples = state.pop("ledger")
+    state["samples"] = [
+        {"scenarios" if key == "members" else key: value for key, value in entry.items()}
+        for entry in samples
+    ]
+    state["incumbents"] = state.pop("bests", [])
+    if state.get("measured_on"):
+        state["measured_on"] = {
+            re.sub(r"^member(?= \d+'s )", "scenario", name): value
+            for name, value in state["measured_on"].items()
+        }
+    return state
 
 
 def _digest(state: Mapping[str, Any]) -> str:

@@ -13,8 +13,8 @@ import psutil
 from envs import THREADS, Outcome, RunRound, Subject, finished, static_silo
 from trainer.config import SearchConfig, TrainConfig
 from trainer.duration import duration_words
-from trainer.member import Member
 from trainer.phases import Cost, Phase, most_seconds, phase_seconds
+from trainer.scenario import Scenario
 
 UNKNOWN = "in a time that can't be known before; search.seconds= or budget= bounds it"
 
@@ -25,7 +25,7 @@ class Forecast:
 
     Attributes:
         seconds: of each phase; None of a search without a bound in seconds.
-        most: of the same, where repeats go on until a comparison is decided.
+        most: of the same, where repeats continue until a comparison is decided.
         loading: seconds until the databases were loaded, which are over.
         memory: bytes that the processes hold with the databases loaded.
         growth: bytes that databases may grow by before they are loaded anew.
@@ -128,7 +128,7 @@ def measure_cost(config: TrainConfig, rounds: Sequence[RunRound]) -> Cost:
 
     Args:
         config: all settings.
-        rounds: measure, one a member.
+        rounds: measure, one per scenario.
 
     Raises:
         MeasuringError: Silo can't run.
@@ -151,22 +151,24 @@ def measure_cost(config: TrainConfig, rounds: Sequence[RunRound]) -> Cost:
     return Cost(timed.per_second, loading)
 
 
-def forecast(config: TrainConfig, members: Sequence[Member], cost: Cost, workers: int) -> Forecast:
+def forecast(
+    config: TrainConfig, scenarios: Sequence[Scenario], cost: Cost, workers: int
+) -> Forecast:
     """What a training will take.
 
     Args:
         config: all settings, as far as a budget has changed them.
-        members: what is trained for.
+        scenarios: what is trained for.
         cost: of measuring here.
         workers: processes that keep databases.
     """
-    found = {phase: phase_seconds(config, members, phase, cost) for phase in Phase}
+    found = {phase: phase_seconds(config, scenarios, phase, cost) for phase in Phase}
     most = {
-        phase: most_seconds(config, members, phase, seconds)
+        phase: most_seconds(config, scenarios, phase, seconds)
         for phase, seconds in found.items()
         if seconds is not None
     }
-    growth = workers * len(members) * (config.evaluation.grown_mib_max << 20)
+    growth = workers * len(scenarios) * (config.evaluation.grown_mib_max << 20)
     return Forecast(
         found,
         most,

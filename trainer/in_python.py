@@ -15,33 +15,33 @@ from trainer.command.evaluate import evaluate_settings, measure
 from trainer.command.timeline import record as record_timeline
 from trainer.command.timeline import timeline_settings
 from trainer.command.train import train_once, with_resume
-from trainer.report.kept import KeptRun, read_run
+from trainer.report.saved_run import SavedRun, read_run
 
 
-def train(*settings: str) -> KeptRun:
+def train(*settings: str) -> SavedRun:
     """Learn a policy, choose the best by measuring anew, compare it with the baselines.
 
     Args:
-        settings: as `heddle train` takes them; `resume=RUN` goes on with a run.
+        settings: as `heddle train` takes them; `resume=RUN` resumes a run.
 
     Returns:
         What the run left in its folder: policy, learning curve, and the comparisons in each of
-        its members, of which there is one unless `robust.members` says otherwise.
+        its scenarios, of which there is one unless `robust.scenarios` says otherwise.
 
     Raises:
         UsageError: a setting is wrong.
         UnknownPolicyError, PolicyFileError: a policy can't be found, or is not for the workload.
         RunFolderError, CheckpointError, HeldError, WritingError: the run's folder can't be used.
         MeasuringError: nothing can run, or the database was not consistent afterwards.
-        KeyboardInterrupt: it was interrupted; `resume=RUN` goes on with it.
+        KeyboardInterrupt: it was interrupted; `resume=RUN` resumes it.
     """
     ended = train_once(*with_resume(settings))
     if ended.code == INTERRUPTED:
         raise KeyboardInterrupt
     run = read_run(ended.folder)
-    for member in run.members:
-        _refuse_violations(member.comparison)
-        _refuse_violations(member.validation)
+    for scenario in run.scenarios:
+        _refuse_violations(scenario.comparison)
+        _refuse_violations(scenario.validation)
     return run
 
 

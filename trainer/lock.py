@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from policies.errors import why_not_written
+from policies.errors import write_failure_reason
 from trainer.checkpoint import WritingError
 
 FILE_NAME = ".lock"
@@ -39,14 +39,14 @@ def held(folder: Path) -> Iterator[None]:
     try:
         file = path.open("w")
     except OSError as error:
-        raise WritingError(f"{path}: can't be written: {why_not_written(error)}") from error
+        raise WritingError(f"{path}: can't be written: {write_failure_reason(error)}") from error
     with file:
         try:
             lock(file, path, wait=False)
         except BlockingIOError:
             raise HeldError(f"{folder}: another process is working here") from None
         except OSError as error:
-            raise WritingError(f"{path}: can't be locked: {why_not_written(error)}") from error
+            raise WritingError(f"{path}: can't be locked: {write_failure_reason(error)}") from error
         yield
 
 

@@ -11,7 +11,7 @@ from envs import THREADS, SweepPlan
 from trainer.champion import stages
 from trainer.config import ChampionConfig, RunConfig, TrainConfig, TuningConfig, ValidationConfig
 from trainer.evaluation.horizon import lengths
-from trainer.member import Member
+from trainer.scenario import Scenario
 
 Comparing = TypeVar("Comparing", bound=RunConfig)
 
@@ -30,7 +30,7 @@ SEEDS_IN_CHOICE = 5
 """The best start and the seeds, which are chosen from besides the finalists."""
 
 SETTLING = 5
-"""Tables by which it is found how long looks must be: the seeds and those beside them."""
+"""Tables by which it is found how long rungs must be: the seeds and those beside them."""
 
 SHORTEST = 0.25
 """A run is never made shorter than this share of what is set: it would say too little."""
@@ -68,7 +68,7 @@ def sweep_seconds(tuning: TuningConfig) -> float:
 
 
 def choice_seconds(champion: ChampionConfig) -> float:
-    """Seconds of runs in the choice of the champion, in each member."""
+    """Seconds of runs in the choice of the champion, in each scenario."""
     each = champion.slice_seconds + champion.warmup_seconds
     return champion.rounds * sum(stages(champion.finalists + SEEDS_IN_CHOICE)) * each
 
@@ -79,13 +79,13 @@ def comparison_seconds(run: RunConfig, policies: int) -> float:
 
 
 def phase_seconds(
-    config: TrainConfig, members: Sequence[Member], phase: Phase, cost: Cost
+    config: TrainConfig, scenarios: Sequence[Scenario], phase: Phase, cost: Cost
 ) -> float | None:
     """How long a phase takes as it is set; None for a search without a bound in seconds.
 
     Args:
         config: all settings.
-        members: what is trained for.
+        scenarios: what is trained for.
         phase: which.
         cost: on the machine of the training; that of real cores is one second for each second.
     """
@@ -93,38 +93,38 @@ def phase_seconds(
     match phase:
         case Phase.SWEEP:
             runs = sweep_seconds(config.tuning) + _settling_seconds(config)
-            return len(members) * runs * cost.per_second
+            return len(scenarios) * runs * cost.per_second
         case Phase.SEARCH:
             return config.search.seconds
         case Phase.CHOICE:
-            return len(members) * choice_seconds(config.champion) * cost.per_second
+            return len(scenarios) * choice_seconds(config.champion) * cost.per_second
         case Phase.COMPARISON:
-            return len(members) * comparison_seconds(config.run, policies) * cost.per_second
+            return len(scenarios) * comparison_seconds(config.run, policies) * cost.per_second
         case Phase.VALIDATION:
             if not is_validated(config):
                 return 0.0
             much = config.validation
             runs = sweep_seconds(much.tuning) + comparison_seconds(much, policies)
-            return workload_count(members) * (runs + cost.loading)
+            return workload_count(scenarios) * (runs + cost.loading)
 
 
-def workload_count(members: Sequence[Member]) -> int:
-    """How many workloads the members have: those that differ in virtual cores share one."""
-    return len({str(sorted(member.workload.items())) for member in members})
+def workload_count(scenarios: Sequence[Scenario]) -> int:
+    """How many workloads the scenarios have: those that differ in virtual cores share one."""
+    return len({str(sorted(scenario.workload.items())) for scenario in scenarios})
 
 
 def most_seconds(
-    config: TrainConfig, members: Sequence[Member], phase: Phase, seconds: float
+    config: TrainConfig, scenarios: Sequence[Scenario], phase: Phase, seconds: float
 ) -> float:
-    """How long a comparison takes whose repeats go on until it is decided, at the most.
+    """How long a comparison takes whose repeats continue until it is decided, at the most.
 
     Args:
         config: all settings.
-        members: what is trained for.
+        scenarios: what is trained for.
         phase: which; of any but a comparison it is what it takes.
         seconds: that it takes with as many repeats as are asked for.
     """
-    comparisons = {Phase.COMPARISON: len(members), Phase.VALIDATION: workload_count(members)}
+    comparisons = {Phase.COMPARISON: len(scenarios), Phase.VALIDATION: workload_count(scenarios)}
     much = config.validation if phase is Phase.VALIDATION else config.run
     sure = config.verdict
     if phase not in comparisons or seconds == 0 or much.repeats < 2 or sure.repeats_max is None:
@@ -200,7 +200,7 @@ def shortened(config: TrainConfig, phase: Phase, share: float) -> TrainConfig:
 
 
 def _settling_seconds(config: TrainConfig) -> float:
-    """Of the runs that find how long looks must be, if any are made."""
+    """Of the runs that find how long rungs must be, if any are made."""
     race = config.evaluation
     if race.settled is None:
         return 0.0

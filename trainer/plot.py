@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traces.figure_texts import legend_label
-from trainer.checkpoint import GenerationRecord, best_so_far
+from trainer.checkpoint import GenerationRecord, best_curve
 from trainer.figure_file import write_figure
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ def plot_history(history: Sequence[GenerationRecord], reference: str, path: Path
 
 
 def history_figure(history: Sequence[GenerationRecord], reference: str) -> Figure:
-    """Fitness over evaluations: incumbent, best so far, and median and range of a generation.
+    """Fitness over evaluations: incumbent, best, and median and range of a generation.
 
-    The incumbent's estimate falls where further samples show that it was flattered. The best so far
+    The incumbent's estimate falls where further samples show that it was flattered. The best
     is the most that it ever was, less one standard error, and never falls.
 
     Args:
@@ -58,12 +58,12 @@ def history_figure(history: Sequence[GenerationRecord], reference: str) -> Figur
     axes.plot(steps, estimates, color=INK, marker=".", label="incumbent, by its samples then")
     axes.step(
         steps,
-        best_so_far(history),
+        best_curve(history),
         where="post",
         color=INK,
         linewidth=2,
         linestyle="--",
-        label="best so far, less one standard error",
+        label="best, less one standard error",
     )
     axes.set_ylim(bottom=min(0.7, min(record.median for record in history)))
     axes.legend(frameon=True, framealpha=0.85, edgecolor="none", loc="lower right")
@@ -71,7 +71,7 @@ def history_figure(history: Sequence[GenerationRecord], reference: str) -> Figur
 
 
 def histories_figure(histories: Mapping[str, Sequence[GenerationRecord]], reference: str) -> Figure:
-    """The best so far over evaluations, a line a run.
+    """The best over evaluations, a line a run.
 
     Args:
         histories: by the run's name, at least one record each.
@@ -81,7 +81,7 @@ def histories_figure(histories: Mapping[str, Sequence[GenerationRecord]], refere
     for (name, history), colour in zip(histories.items(), cycle(SERIES), strict=False):
         axes.plot(
             [record.evaluations for record in history],
-            best_so_far(history),
+            best_curve(history),
             color=colour,
             linewidth=2,
             marker=".",

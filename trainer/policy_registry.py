@@ -25,9 +25,9 @@ from envs import machine_words
 from envs.result import Machine
 from policies import PolicyDocument, PolicyFileError, Signature, digest, from_json, to_json
 from policies.format import read_text
-from policies.homes import homes
 from policies.policy_digest import policy_digest
 from policies.sources import add_source
+from policies.training_places import training_places
 from trainer.mlflow_store import MlflowStore, reason_of, sqlite_file
 
 SCHEME = "registry"
@@ -119,7 +119,7 @@ def tags_of(document: PolicyDocument) -> dict[str, str]:
         POLICY: policy_digest(document),
         SIGNATURE: signature_digest(document.signature),
     }
-    places = homes(known)
+    places = training_places(known)
     if all(place.workload for place in places):
         tags["heddle.workload"] = " | ".join(
             " ".join(
@@ -201,7 +201,7 @@ class PolicyRegistry:
     def version_like(self, tags: Mapping[str, str]) -> str | None:
         """The version whose file is that of these tags, or else whose run learned the same policy.
 
-        A run that is gone on with writes its file anew, with another date and other scores.
+        A resumed run writes its file anew, with another date and other scores.
         """
         versions = self._versions()
         for same in ((DIGEST,), (RUN, POLICY)):
@@ -253,7 +253,7 @@ def register_candidate(
     """Register what a training learned: the candidate, and the champion if it is the first.
 
     The file is kept with the MLflow run, under a name of its own, so that it stays as it is when
-    the run is gone on with. What one run learned is not registered twice.
+    the run is resumed. What one run learned is not registered twice.
 
     Raises:
         Exception: any, as MLflow and its libraries raise them.

@@ -85,12 +85,12 @@ class Record:
         return self._store.uri
 
     def start(self, name: str, params: Mapping[str, Any], run_id: str | None) -> None:
-        """Start the run, or go on with `run_id`.
+        """Start the run, or continue `run_id`.
 
         Args:
             name: the run's name, if it has no label.
             params: settings, nested mappings allowed.
-            run_id: an earlier MLflow run to go on with, or None. Where the store has it no more,
+            run_id: an earlier MLflow run to continue, or None. Where the store has it no more,
                 a message says so, and a new one is started.
         """
         if not self._config.enabled:
@@ -212,7 +212,7 @@ class Record:
     def attach(self, run_id: str, *paths: Path) -> None:
         """Keep files with a run that others make, and leave it otherwise as it is.
 
-        It may be going on: neither its status nor when it ended is changed.
+        It may be running: neither its status nor when it ended is changed.
         """
         if not self._config.enabled:
             return
@@ -282,9 +282,9 @@ class Record:
             refused = getattr(error, "error_code", None) == "INVALID_PARAMETER_VALUE"
             if not self._away:
                 self._say(
-                    f"MLflow at {self.uri} could not {what} ({reason_of(error)}). Training goes on "
-                    f"{self._how_recorded(refused)}; the policy and the checkpoints are saved all "
-                    "the same."
+                    f"MLflow at {self.uri} could not {what} ({reason_of(error)}). Training "
+                    f"continues {self._how_recorded(refused)}; the policy and the checkpoints are "
+                    "saved all the same."
                 )
             self._away = self._away or not refused
         else:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from envs import Comparison, machine_words
 from envs.result import Machine
-from trainer.member import Member
-from trainer.run_folder import MemberFolder, RunFolder
+from trainer.run_folder import RunFolder, ScenarioFolder
 from trainer.run_version import heddle_version
+from trainer.scenario import Scenario
 
 NAME_MAX = 200
 """MLflow keeps a longer name of a run, and shows none of the rest."""
@@ -48,7 +48,7 @@ class RunLabel:
 
 
 def label_of(
-    members: Sequence[Member],
+    scenarios: Sequence[Scenario],
     typed: Sequence[str],
     folder: RunFolder,
     swept: Mapping[str, str] | None = None,
@@ -57,15 +57,15 @@ def label_of(
     """The label of a run.
 
     Args:
-        members: what is trained for.
+        scenarios: what is trained for.
         typed: settings, as they were typed.
         folder: of the run.
         swept: of a run of a sweep, its values of the settings that are swept.
         sweep: the sweep's name.
     """
-    config = members[0].config
-    workload = " | ".join(dict.fromkeys(_workload(member) for member in members))
-    machine = ", ".join(dict.fromkeys(_machine(member) for member in members))
+    config = scenarios[0].config
+    workload = " | ".join(dict.fromkeys(_workload(scenario) for scenario in scenarios))
+    machine = ", ".join(dict.fromkeys(_machine(scenario) for scenario in scenarios))
     tags = {
         "heddle.workload": workload,
         "heddle.machine": machine,
@@ -79,7 +79,7 @@ def label_of(
     }
     if sweep is not None:
         tags["heddle.sweep"] = sweep
-    return RunLabel(_name(members, typed, folder, swept), tags, ELSEWHERE)
+    return RunLabel(_name(scenarios, typed, folder, swept), tags, ELSEWHERE)
 
 
 def throughputs(
@@ -88,26 +88,26 @@ def throughputs(
     """The throughput of every policy that was compared, by the names of metrics.
 
     Args:
-        closings: of each member its name, or nothing for the only one; the comparison, and the one
-            on real cores after virtual ones.
+        closings: for each scenario its name, empty for the only one; the comparison, and the one on
+            real cores after virtual ones.
     """
     found = {}
-    for member, comparison, validation in closings:
-        below = f"/{member}" if member else ""
+    for scenario, comparison, validation in closings:
+        below = f"/{scenario}" if scenario else ""
         for what, compared in ((THROUGHPUT, comparison), (f"{THROUGHPUT}_on_threads", validation)):
             for row in compared.rows if compared is not None else ():
                 found[f"{what}{below}/{row.subject.name}"] = row.throughput
     return found
 
 
-def description(members: Sequence[MemberFolder], policy: Path) -> str:
+def description(scenarios: Sequence[ScenarioFolder], policy: Path) -> str:
     """What a record's page shows above everything: the tables of the run, in Markdown.
 
     Args:
-        members: where what is kept of each workload is.
+        scenarios: the folder of each scenario.
         policy: the learned policy.
     """
-    tables = [path for kept in members for path in (kept.comparison_text, kept.validation_text)]
+    tables = [path for own in scenarios for path in (own.comparison_text, own.validation_text)]
     # A name in a table may hold the signs of a fence; a longer fence holds those.
     parts = [
         f"````\n{path.read_text(encoding='utf-8').rstrip()}\n````"
@@ -119,12 +119,12 @@ def description(members: Sequence[MemberFolder], policy: Path) -> str:
 
 
 def _name(
-    members: Sequence[Member],
+    scenarios: Sequence[Scenario],
     typed: Sequence[str],
     folder: RunFolder,
     swept: Mapping[str, str] | None,
 ) -> str:
-    config = members[0].config
+    config = scenarios[0].config
     parts = [f"{_short(key)}={value}" for key, value in (swept or {}).items()]
     others = [text for text in typed if _tells_apart(text, swept or {})]
     workload = str(config.workload.get("name", "workload"))
@@ -165,14 +165,14 @@ def _when(folder: RunFolder) -> str:
     return f"{datetime.fromtimestamp(made, UTC):%Y-%m-%d %H:%M:%S}"
 
 
-def _workload(member: Member) -> str:
+def _workload(scenario: Scenario) -> str:
     return " ".join(
-        value if key == "name" else f"{key}={value}" for key, value in member.workload.items()
+        value if key == "name" else f"{key}={value}" for key, value in scenario.workload.items()
     )
 
 
-def _machine(member: Member) -> str:
-    machine = member.config.machine
+def _machine(scenario: Scenario) -> str:
+    machine = scenario.config.machine
     # As the engine counts them where nothing else is said.
     cores = machine.cores or len(os.sched_getaffinity(0))
     return machine_words(Machine(machine.kind, cores))

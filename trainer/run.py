@@ -41,26 +41,25 @@ from policies import (
     save,
     to_json,
 )
-from policies.homes import MEMBERS
 from policies.policy_digest import policy_digest
 from policies.schedule import PARAMETERS, POLICY
+from policies.training_places import SCENARIOS_KEY
 from trainer.budget import Pacing
 from trainer.champion import choose_champion, stages
-from trainer.checkpoint import Best, Checkpoint, GenerationRecord, WritingError, best_so_far
+from trainer.checkpoint import Checkpoint, GenerationRecord, Incumbent, WritingError, best_curve
 from trainer.classifier.document import read_classifier
 from trainer.config import RunConfig, TrainConfig
 from trainer.duration import parse_duration
-from trainer.evaluation import Backend, Ledger, Race
+from trainer.evaluation import Backend, Race, Samples
 from trainer.evaluation.backend import check_backend, rounds_of
 from trainer.evaluation.measure import (
     Counter,
     compare_until,
-    settle_looks,
+    find_rung_stretch,
     tune_silo,
 )
 from trainer.evaluation.objective import OBJECTIVES, check_objective
 from trainer.evaluation.race import check_race
-from trainer.member import Member, alone
 from trainer.phases import Phase
 from trainer.policy_library.start import start_tables
 from trainer.policy_registry import refuse_bad_model
@@ -69,6 +68,7 @@ from trainer.record import Record
 from trainer.repeats import varied
 from trainer.run_folder import RunFolder
 from trainer.run_version import heddle_version
+from trainer.scenario import Scenario, single_scenario
 from trainer.search import Candidate, Search, build_search, warm_start
 from trainer.search.space import Space, space_of
 from trainer.table_check import TableCheck
@@ -95,17 +95,17 @@ SEED_STRIDE = 1_000_003
 
 @dataclass(frozen=True)
 class Closing:
-    """How the champion compares in one member.
+    """How the champion compares in one scenario.
 
     Attributes:
-        member: where.
+        scenario: where.
         comparison: it and the baselines, measured side by side.
         validation: the same on real cores, after a search on virtual ones; None if there was none.
         verdict: what the comparison shows; None if nothing was to compare with.
         validated: what the validation shows.
     """
 
-    member: Member
+    scenario: Scenario
     comparison: Comparison
     validation: Comparison | None = None
     verdict: Verdict | None = None
@@ -118,11 +118,11 @@ class Outcome:
 
     Attributes:
         champion: the policy that was chosen.
-        closings: how it compares, by member; those that Ctrl-C came before are left out.
+        closings: how it compares, by scenario; those that Ctrl-C came before are left out.
         scores: its throughput relative to each baseline, paired; what the objective makes of those
-            in several members. Empty if Ctrl-C left a member out.
+            in several scenarios. Empty if Ctrl-C left a scenario out.
         verdict: what the comparisons on the machine that was trained on show together; None if
-            there was nothing to compare with, or Ctrl-C left a member out.
+            there was nothing to compare with, or Ctrl-C left a scenario out.
     """
 
     champion: Candidate
@@ -131,15 +131,15 @@ class Outcome:
     verdict: Verdict | None = None
 
     @property
-    def comparisons(self) -> list[tuple[Member, Comparison, Verdict | None]]:
+    def comparisons(self) -> list[tuple[Scenario, Comparison, Verdict | None]]:
         """All that were made: on the machine that was trained on, then on real cores.
 
-        Members that share the latter have it once.
+        Scenarios that share the latter have it once.
         """
-        found = [(one.member, one.comparison, one.verdict) for one in self.closings]
+        found = [(one.scenario, one.comparison, one.verdict) for one in self.closings]
         for one in self.closings:
             if one.validation is not None and all(one.validation is not c for _, c, _ in found):
-                found.append((one.member, one.validation, one.validated))
+                found.append((one.scenario, one.validation, one.validated))
         return found
 
     @property
@@ -151,21 +151,21 @@ class Outcome:
     def violations(self) -> list[str]:
         """Consistency violations found by any of them."""
         return [
-            f"{member.prefix}{one}"
-            for member, comparison, _ in self.comparisons
+            f"{scenario.prefix}{one}"
+            for scenario, comparison, _ in self.comparisons
             for one in comparison.violations
         ]
 
 
 def check_settings(
-    config: TrainConfig, signature: Signature, members: Sequence[Member] = ()
+    config: TrainConfig, signature: Signature, scenarios: Sequence[Scenario] = ()
 ) -> None:
     """Find mistakes before minutes of measuring, not after.
 
     Args:
         config: all settings.
         signature: of the workload.
-        members: what is trained for; none = what is set, alone.
+        scenarios: what is trained for; none = what is set, alone.
 
     Raises:
         ValueError: a setting is wrong; the message names it.
@@ -178,11 +178,11 @@ def check_settings(
             "search.generations, search.evaluations and search.seconds are null: the search would "
             "never end"
         )
-    most, cost = config.search.evaluations, max(1, len(members))
+    most, cost = config.search.evaluations, max(1, len(scenarios))
     if most is not None and most < cost:
         raise ValueError(
             f"search.evaluations={most}: must be at least {cost}: a candidate costs one in each "
-            "member of robust.members"
+            "scenario of robust.scenarios"
         )
     if config.budget is not None:
         try:
@@ -194,11 +194,11 @@ def check_settings(
     check_race(config.evaluation)
     if config.evaluation.settled is not None and config.machine.kind == THREADS["kind"]:
         raise ValueError(
-            f"evaluation.settled={config.evaluation.settled}: lengthens looks on virtual cores, "
-            "which make one run of each; on real ones leave it out, or name evaluation.looks"
+            f"evaluation.settled={config.evaluation.settled}: lengthens rungs on virtual cores, "
+            "which make one run of each; on real ones leave it out, or name evaluation.rungs"
         )
     space = space_of(config.search, signature)
-    start_tables([one.config for one in members] or [config], space.encoding)
+    start_tables([one.config for one in scenarios] or [config], space.encoding)
     refuse_bad_model(config.registered_model)
     if config.registered_model is not None and not config.mlflow.enabled:
         raise ValueError(
@@ -210,19 +210,19 @@ def check_settings(
         subject_of(name, signature, untuned)
 
 
-def measuring_settings(config: TrainConfig, members: Sequence[Member] = ()) -> dict[str, str]:
+def measuring_settings(config: TrainConfig, scenarios: Sequence[Scenario] = ()) -> dict[str, str]:
     """What samples, and what is made of them, depend on, by the names under which it is set.
 
     Args:
         config: all settings.
-        members: what is trained for; none = what is set, alone.
+        scenarios: what is trained for; none = what is set, alone.
     """
     settings = {
-        f"member {one.number}'s {name}" if len(members) > 1 else name: value
-        for one in members or alone(config)
+        f"scenario {one.number}'s {name}" if len(scenarios) > 1 else name: value
+        for one in scenarios or single_scenario(config)
         for name, value in one.settings.items()
     }
-    if len(members) > 1:
+    if len(scenarios) > 1:
         settings["robust.objective"] = config.robust.objective
     if config.search.base is not None:
         settings["search.base"] = _content_named(config.search.base)
@@ -254,7 +254,7 @@ class Training:
         display: shows.
         record: logs.
         library: candidates that the search starts from besides the seeds and `search.start`.
-        members: what is trained for, in the order of the backend's; none = what is set, alone.
+        scenarios: what is trained for, in the order of the backend's; none = what is set, alone.
         pacing: the settings of each phase; None = as they are set.
 
     Raises:
@@ -270,32 +270,32 @@ class Training:
         display: Display,
         record: Record,
         library: Sequence[Candidate] = (),
-        members: Sequence[Member] = (),
+        scenarios: Sequence[Scenario] = (),
         pacing: Pacing | None = None,
     ) -> None:
         self._config = config
-        self._members = list(members) or alone(config)
-        self._pacing = pacing or Pacing(config, self._members)
+        self._scenarios = list(scenarios) or single_scenario(config)
+        self._pacing = pacing or Pacing(config, self._scenarios)
         self._objective = OBJECTIVES[config.robust.objective]
         self._signature = signature
         self._space = space_of(config.search, signature)
         self._encoding = self._space.encoding
-        places = [member.config for member in self._members]
+        places = [scenario.config for scenario in self._scenarios]
         self._library = [*library, *_base(self._space, config.search.base)]
         self._known_good = {*SEEDS, *(one.origin for one in _base(self._space, config.search.base))}
         self._library += start_tables(places, self._encoding)
         self._folder = folder
         self._backend = backend
-        rounds = rounds_of(backend, len(self._members))
+        rounds = rounds_of(backend, len(self._scenarios))
         self._rounds = [self._pacing.rounds.of(one) for one in rounds]
         self._display = display
         self._record = record
         self._state = Checkpoint.load(folder.path)
-        self._state.measured_on = measuring_settings(config, self._members)
-        self._ledger = Ledger(len(self._members), self._objective)
-        self._ledger.load_state_dict(self._state.ledger)
+        self._state.measured_on = measuring_settings(config, self._scenarios)
+        self._samples = Samples(len(self._scenarios), self._objective)
+        self._samples.load_state_dict(self._state.samples)
         self._race = Race(backend, self._encoding, config.evaluation)
-        self._check = TableCheck(self._members, folder.refused, backend, display.say)
+        self._check = TableCheck(self._scenarios, folder.refused, backend, display.say)
 
     def run(self) -> Outcome:
         """Train to the end of the budget, choose the champion, compare it with the baselines.
@@ -324,7 +324,7 @@ class Training:
         """Train to the end of the budget and choose the champion: `run` without the comparison.
 
         Returns:
-            The champion, and the backoff of `silo_tuned` in each member.
+            The champion, and the backoff of `silo_tuned` in each scenario.
 
         Raises:
             KeyboardInterrupt, MeasuringError, WritingError: as `run`.
@@ -340,9 +340,9 @@ class Training:
             state.save(self._folder.path)  # there may be no generation left that would
         self._begin(Phase.SWEEP)
         tuning = self._config.tuning
-        for member in self._members[len(state.tuned_us) :]:
+        for scenario in self._scenarios[len(state.tuned_us) :]:
             run_round = self._rounds[len(state.tuned_us)]
-            found = tune_silo(run_round, tuning, config.seed, self._display, member.prefix)
+            found = tune_silo(run_round, tuning, config.seed, self._display, scenario.prefix)
             state.tuned_us.append(found.constant_us)
             state.exponential.append(found.exponential)
             state.save(self._folder.path)
@@ -373,16 +373,16 @@ class Training:
             MeasuringError: one does not.
         """
         scheduled = replace(static_silo(1.0), schedule={"policy": "smf"})
-        for member, run_round in zip(self._members, self._rounds, strict=True):
+        for scenario, run_round in zip(self._scenarios, self._rounds, strict=True):
             for _, outcome in run_round([scheduled], BRIEFLY_S, warmup=0.0, seed=self._config.seed):
                 if isinstance(outcome, MeasuringError):
                     raise MeasuringError(
-                        f"{member.prefix}no schedule can be searched for: {outcome}; leave "
+                        f"{scenario.prefix}no schedule can be searched for: {outcome}; leave "
                         "schedule out of search.actions"
                     )
 
     def _stretch(self, start: Sequence[Candidate]) -> int:
-        """How much longer looks must be than the settings say, found once a run."""
+        """How much longer rungs must be than the settings say, found once a run."""
         config, state = self._config, self._state
         within = config.evaluation.settled
         if state.stretch is None and (state.history or within is None):
@@ -390,16 +390,16 @@ class Training:
         if state.stretch is None:
             subjects = [self._race.subject(one) for one in start]
             state.stretch = max(
-                settle_looks(
+                find_rung_stretch(
                     run_round,
                     subjects,
                     config.evaluation,
                     config.run.seconds,
                     config.seed,
                     self._display,
-                    member.prefix,
+                    scenario.prefix,
                 )
-                for member, run_round in zip(self._members, self._rounds, strict=True)
+                for scenario, run_round in zip(self._scenarios, self._rounds, strict=True)
             )
             state.save(self._folder.path)
         return state.stretch
@@ -440,11 +440,11 @@ class Training:
 
     @property
     def _candidates_left(self) -> float:
-        """How many there are evaluations for: a candidate costs one in each member."""
+        """How many there are evaluations for: a candidate costs one in each scenario."""
         most = self._config.search.evaluations
         if most is None:
             return math.inf
-        return max(0, most - self._state.evaluations) // len(self._members)
+        return max(0, most - self._state.evaluations) // len(self._scenarios)
 
     def _search(self, search: Search, references: Sequence[Subject]) -> None:
         done, total = self._progress
@@ -464,27 +464,27 @@ class Training:
         number = len(state.history) + 1
         candidates = search.ask(int(min(search.batch, self._candidates_left)))
 
-        def on_look(slices: int) -> None:
+        def on_rung(slices: int) -> None:
             state.slices += slices
             state.seconds = seconds()
             self._display.update(self._progress[0], self._words())
 
-        slices = sum(self._config.evaluation.looks) * self._race.stretch
+        slices = sum(self._config.evaluation.rungs) * self._race.stretch
         seed = self._config.seed * SEED_STRIDE + number * slices
-        self._race.run(candidates, references, self._ledger, seed, on_look)
+        self._race.run(candidates, references, self._samples, seed, on_rung)
         best = self._best_allowed(candidates)
         incumbent = self._incumbent()
-        measured = self._ledger.measured(candidates)
+        measured = self._samples.measured(candidates)
         search.tell(candidates, measured)
-        state.evaluations += len(candidates) * len(self._members)
-        best_known = self._ledger.best(REMEMBERED)
-        self._ledger.prune({*best_known, *candidates, *search.goes_on_from})
-        state.ledger = self._ledger.state_dict()
+        state.evaluations += len(candidates) * len(self._scenarios)
+        best_known = self._samples.best(REMEMBERED)
+        self._samples.prune({*best_known, *candidates, *search.parents})
+        state.samples = self._samples.state_dict()
         state.search = search.state_dict()
         state.seconds = seconds()
-        self._remember(incumbent, number)
-        known = None if incumbent is None else self._ledger.measured([incumbent])[0]
-        before = best_so_far(state.history)[-1:]
+        self._note_incumbent(incumbent, number)
+        known = None if incumbent is None else self._samples.measured([incumbent])[0]
+        before = best_curve(state.history)[-1:]
         entry = GenerationRecord(
             generation=number,
             evaluations=state.evaluations,
@@ -509,14 +509,14 @@ class Training:
     def _best_allowed(self, candidates: Sequence[Candidate]) -> int:
         """The position of the best of a generation, once those are refused that fail the check."""
         while True:
-            measured = self._ledger.measured(candidates)
+            measured = self._samples.measured(candidates)
             best = max(range(len(candidates)), key=lambda i: measured[i].cautious)
-            if self._ledger.failure(candidates[best]) or self._passes(candidates[best]):
+            if self._samples.failure(candidates[best]) or self._passes(candidates[best]):
                 return best
 
     def _incumbent(self) -> Candidate | None:
         """The best of the whole search, likewise; None if nothing can run."""
-        while found := self._ledger.best(1):
+        while found := self._samples.best(1):
             if self._passes(found[0]):
                 return found[0]
         return None
@@ -526,33 +526,33 @@ class Training:
         state, key = self._state, candidate.key
         if key in state.checked:
             return True
-        reason = state.refused.get(key) or self._check.why_refused(self._race.subject(candidate))
+        reason = state.refused.get(key) or self._check.refusal_reason(self._race.subject(candidate))
         if reason is None:
-            # Who goes on with check.enabled=true has those checked that were not.
+            # A run resumed with check.enabled=true checks the tables that were not checked.
             if self._config.check.enabled:
                 state.checked.append(key)
             return True
         state.refused[key] = reason
-        self._ledger.refuse(candidate, reason)
+        self._samples.refuse(candidate, reason)
         return False
 
-    def _remember(self, best: Candidate | None, generation: int) -> None:
-        """Note who is the best so far, if that is another than before."""
-        if best is None:
+    def _note_incumbent(self, incumbent: Candidate | None, generation: int) -> None:
+        """Note the incumbent, if it is another table than before."""
+        if incumbent is None:
             return
-        state, vector = self._state, list(best.vector)
-        if state.bests and state.bests[-1].vector == vector:
+        state, vector = self._state, list(incumbent.vector)
+        if state.incumbents and state.incumbents[-1].vector == vector:
             return
-        (measured,) = self._ledger.measured([best])
-        state.bests.append(
-            Best(
+        (measured,) = self._samples.measured([incumbent])
+        state.incumbents.append(
+            Incumbent(
                 generation,
                 state.evaluations,
                 state.slices,
                 state.seconds,
                 measured.cautious,
                 vector,
-                best.origin,
+                incumbent.origin,
             )
         )
 
@@ -561,8 +561,8 @@ class Training:
         rate = state.evaluations / state.seconds if state.seconds else 0.0
         words = "–"
         if state.history:
-            best = best_so_far(state.history)[-1]
-            words = f"{state.history[-1].incumbent_words}, best so far {best:.3f} × {TUNED}"
+            best = best_curve(state.history)[-1]
+            words = f"{state.history[-1].incumbent_words}, best {best:.3f} × {TUNED}"
         return f"incumbent {words}  {state.evaluations} evaluations, {rate:.1f}/s"
 
     def _choose(self, start: Sequence[Candidate], references: Sequence[Subject]) -> Candidate:
@@ -573,8 +573,8 @@ class Training:
         """
         plan = self._config.champion
         known = {candidate.vector: candidate for candidate in start}
-        finalists = self._ledger.best(plan.finalists)
-        ranked = self._ledger.best(REMEMBERED)
+        finalists = self._samples.best(plan.finalists)
+        ranked = self._samples.best(REMEMBERED)
         starters = [one for one in ranked if one.vector in known and one not in finalists]
         finalists += starters[:1]
         if not finalists:
@@ -584,7 +584,7 @@ class Training:
             raise MeasuringError("no table that was measured can run, and no seed can either")
         besides = 1 if self._objective.needs_unit else 0
         sizes = [size + besides for size in stages(len(finalists))]
-        slices = plan.rounds * sum(sizes) * len(self._members)
+        slices = plan.rounds * sum(sizes) * len(self._scenarios)
         counter = Counter(self._display, "choose among the best", slices)
         verdict = choose_champion(
             self._rounds,
@@ -612,7 +612,7 @@ class Training:
             for one in start
             if one.origin in self._known_good
             and self._space.fit(one.vector) == one.vector
-            and self._ledger.failure(one) is None
+            and self._samples.failure(one) is None
         ]
 
     def _subjects(self, champion: Candidate, tuned: TunedBackoff) -> list[Subject]:
@@ -629,7 +629,7 @@ class Training:
         champion: Candidate,
         tuned: TunedBackoff,
         much: RunConfig,
-        member: Member,
+        scenario: Scenario,
     ) -> tuple[Comparison, Verdict | None]:
         sure, same_as = self._config.verdict, self._same_as(champion)
         plan = ComparisonPlan(much.seconds, much.repeats, much.warmup, sure.repeats_max or 0)
@@ -650,7 +650,7 @@ class Training:
             self._display,
             decided,
             sure,
-            f"{member.prefix}compare",
+            f"{scenario.prefix}compare",
         )
         return comparison, verdict(comparison)
 
@@ -678,8 +678,8 @@ class Training:
         return same_as_known(self._encoding.decode(champion.vector, LEARNED))
 
     def _verdict(self, champion: Candidate, comparisons: Sequence[Comparison]) -> Verdict | None:
-        """What comparisons in all members show together: of the objective, repeat by repeat."""
-        if len(comparisons) < len(self._members):
+        """What comparisons in all scenarios show together: of the objective, repeat by repeat."""
+        if len(comparisons) < len(self._scenarios):
             return None
         found = ratios_judged(LEARNED, comparisons)
         together = {
@@ -695,10 +695,10 @@ class Training:
         return self._judge(together, plan, self._same_as(champion), comparisons)
 
     def _keep_verdicts(self, outcome: Outcome) -> None:
-        """Tell the record: of the run, and of each member, on both machines."""
+        """Tell the record: of the run, and of each scenario, on both machines."""
         found = {"verdict": outcome.verdict}
         for one in outcome.closings:
-            place = f".{one.member.name}" if len(self._members) > 1 else ""
+            place = f".{one.scenario.name}" if len(self._scenarios) > 1 else ""
             found |= {f"verdict{place}": one.verdict} if place else {}
             found[f"verdict_on_threads{place}"] = one.validated
         for name, verdict in found.items():
@@ -708,11 +708,11 @@ class Training:
     def _compare_in_each(self, champion: Candidate, tuned: Sequence[TunedBackoff]) -> list[Closing]:
         """The closing comparisons, up to the one that Ctrl-C cuts short."""
         closings: list[Closing] = []
-        for member, run_round, backoff in zip(self._members, self._rounds, tuned, strict=True):
-            place = member.config
+        for scenario, run_round, backoff in zip(self._scenarios, self._rounds, tuned, strict=True):
+            place = scenario.config
             vary = varied(run_round, place.workload, place.machine, place.seed, self._compared_from)
-            comparison, verdict = self._compare(vary, champion, backoff, self._config.run, member)
-            closings.append(Closing(member, comparison, verdict=verdict))
+            comparison, verdict = self._compare(vary, champion, backoff, self._config.run, scenario)
+            closings.append(Closing(scenario, comparison, verdict=verdict))
             if comparison.interrupted:
                 break
         return closings
@@ -720,7 +720,7 @@ class Training:
     def _validated(self, champion: Candidate, closings: Sequence[Closing]) -> list[Closing]:
         """The comparisons with those on real cores, if the search was on virtual ones.
 
-        Members that differ in their virtual cores alone have one between them.
+        Scenarios that differ in their virtual cores alone have one between them.
         """
         if self._config.machine.kind == THREADS["kind"] or not self._config.validation.enabled:
             return list(closings)
@@ -729,38 +729,38 @@ class Training:
         made: dict[str, tuple[Comparison | None, Verdict | None]] = {}
         validated = []
         for closing in closings:
-            workload = str(sorted(closing.member.workload.items()))
+            workload = str(sorted(closing.scenario.workload.items()))
             cut_short = any(one is not None and one.interrupted for one, _ in made.values())
             if workload not in made and not cut_short:
-                made[workload] = self._validate(champion, closing.member)
+                made[workload] = self._validate(champion, closing.scenario)
             validation, verdict = made.get(workload, (None, None))
             validated.append(replace(closing, validation=validation, validated=verdict))
         return validated
 
     def _validate(
-        self, champion: Candidate, member: Member
+        self, champion: Candidate, scenario: Scenario
     ) -> tuple[Comparison | None, Verdict | None]:
         """The comparison on real cores, and what it shows; None where it can't be made."""
         config, much = self._config, self._config.validation
-        evaluator = Evaluator(member.workload, much.cores, seed=config.seed)
+        evaluator = Evaluator(scenario.workload, much.cores, seed=config.seed)
         try:
-            self._display.say(f"{member.prefix}validation on {machine_words(evaluator.place)}")
+            self._display.say(f"{scenario.prefix}validation on {machine_words(evaluator.place)}")
             tuned = tune_silo(
-                evaluator.run_round, much.tuning, config.seed, self._display, member.prefix
+                evaluator.run_round, much.tuning, config.seed, self._display, scenario.prefix
             )
-            return self._compare(evaluator.run_round, champion, tuned, much, member)
+            return self._compare(evaluator.run_round, champion, tuned, much, scenario)
         except KeyboardInterrupt:
             return Comparison([], interrupted=True), None
         except MeasuringError as error:
-            self._display.say(f"{member.prefix}there is no validation on real cores: {error}")
+            self._display.say(f"{scenario.prefix}there is no validation on real cores: {error}")
             return None, None
         finally:
             evaluator.close()
 
     def _scores(self, comparisons: Sequence[Comparison | None]) -> dict[str, float]:
-        """Against each baseline, what the objective makes of the scores in the members."""
+        """Against each baseline, what the objective makes of the scores in the scenarios."""
         found = [one.scores(LEARNED) if one is not None else {} for one in comparisons]
-        if len(found) < len(self._members):
+        if len(found) < len(self._scenarios):
             return {}
         return {
             name: self._objective.fitness([scores[name] for scores in found])
@@ -781,10 +781,10 @@ class Training:
             f"{what}/{name}": score
             for name, score in self._scores([of(one) for one in closings]).items()
         }
-        for one in closings if len(self._members) > 1 else ():
+        for one in closings if len(self._scenarios) > 1 else ():
             compared = of(one)
             scores = compared.scores(LEARNED) if compared is not None else {}
-            figures |= {f"{what}/{one.member.name}/{name}": scores[name] for name in scores}
+            figures |= {f"{what}/{one.scenario.name}/{name}": scores[name] for name in scores}
         self._record.scores(figures)
 
     def _save_policy(self, candidate: Candidate, closings: Sequence[Closing] = ()) -> None:
@@ -814,15 +814,15 @@ class Training:
     def _homes(self, candidate: Candidate, closings: Sequence[Closing]) -> dict[str, Any]:
         """What the policy's file says that it was trained for: a place, or each of several."""
         places: list[dict[str, Any]] = [
-            {"workload": member.workload, "machine": _machine(member, last)}
-            for member, last in zip(self._members, self._ledger.last(candidate), strict=True)
+            {"workload": scenario.workload, "machine": _machine(scenario, last)}
+            for scenario, last in zip(self._scenarios, self._samples.last(candidate), strict=True)
         ]
         if len(places) == 1:
             return places[0]
         for place, one in zip(places, closings, strict=False):
             on_real = one.validation.scores(LEARNED) if one.validation is not None else {}
             place |= _scores_written(one.comparison.scores(LEARNED), on_real)
-        return {"objective": self._config.robust.objective, MEMBERS: places}
+        return {"objective": self._config.robust.objective, SCENARIOS_KEY: places}
 
 
 def _content_named(policy: str) -> str:
@@ -845,16 +845,16 @@ def _base(space: Space, name: str | None) -> list[Candidate]:
     vector = list(space.base)
     for cell in space.encoding.schedule_cells[:1]:
         vector[cell] = space.encoding.cells[cell].default
-    plain = space.fit(space.encoding.settled(vector))
+    plain = space.fit(space.encoding.canonical(vector))
     found = {space.base: name}
     found.setdefault(plain, f"{name}{UNSCHEDULED}")
     return [Candidate(one, origin) for one, origin in found.items()]
 
 
-def _machine(member: Member, last: Result | None) -> dict[str, Any]:
-    """Where a member's samples were taken; what is set, before there are any."""
+def _machine(scenario: Scenario, last: Result | None) -> dict[str, Any]:
+    """Where a scenario's samples were taken; what is set, before there are any."""
     if last is None:
-        machine = member.config.machine
+        machine = scenario.config.machine
         return {"kind": machine.kind, "cores": machine.cores}
     return last.machine.as_dict()
 

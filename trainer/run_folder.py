@@ -12,8 +12,9 @@ from typing import Any
 
 import yaml
 
-from policies.errors import regular_text, why_not_written
+from policies.errors import regular_text, write_failure_reason
 from trainer.checkpoint import FILE_NAME, CheckpointError, write_atomically
+from trainer.renamed import present_overrides, with_present_names
 from trainer.search import SEARCHES
 
 EXAMPLE = '["workload.warehouses=1", "seed=1"]'
@@ -24,8 +25,8 @@ class RunFolderError(ValueError):
 
 
 @dataclass(frozen=True)
-class MemberFolder:
-    """What is kept of one workload that is trained for.
+class ScenarioFolder:
+    """The files of one scenario of a run.
 
     Attributes:
         path: the folder.
@@ -59,7 +60,7 @@ class MemberFolder:
         return self.path / "validation.txt"
 
     @property
-    def kept(self) -> list[Path]:
+    def files(self) -> list[Path]:
         """These files; not all are there."""
         return [
             self.config,
@@ -71,8 +72,8 @@ class MemberFolder:
 
 
 @dataclass(frozen=True)
-class RunFolder(MemberFolder):
-    """One run's files. Of a run for one workload, the member's are among them."""
+class RunFolder(ScenarioFolder):
+    """The files of a run. With a single scenario, the scenario's files are among them."""
 
     @property
     def name(self) -> str:
@@ -109,30 +110,38 @@ class RunFolder(MemberFolder):
         """The page for people."""
         return self.path / "report.html"
 
-    def results(self, members: int) -> list[Path]:
+    def results(self, scenarios: int) -> list[Path]:
         """What a record of a run for so many workloads keeps; not every run has all of them."""
-        kept = [path for one in self.members(members) for path in one.kept]
-        return [self.policy, self.plot, self.report, *([self.config] if members > 1 else []), *kept]
+        closing = [path for scenario in self.scenarios(scenarios) for path in scenario.files]
+        return [
+            self.policy,
+            self.plot,
+            self.report,
+            *([self.config] if scenarios > 1 else []),
+            *closing,
+        ]
 
-    def members(self, count: int) -> list[MemberFolder]:
-        """Where what is kept of each workload is: of the only one, in the run's own folder."""
+    def scenarios(self, count: int) -> list[ScenarioFolder]:
+        """The folder of each scenario; of the only one, the run's own folder."""
         if count == 1:
             return [self]
-        return [MemberFolder(self.path / f"member-{number}") for number in range(1, count + 1)]
+        # Earlier versions named the folders `member-1`, …
+        word = "member" if (self.path / "member-1").is_dir() else "scenario"
+        return [ScenarioFolder(self.path / f"{word}-{number}") for number in range(1, count + 1)]
 
     def write_settings(
-        self, config_yaml: str, overrides: list[str], of_members: Sequence[str]
+        self, config_yaml: str, overrides: list[str], of_scenarios: Sequence[str]
     ) -> None:
         """Keep the settings and what was typed.
 
         Args:
             config_yaml: all settings.
             overrides: what was typed.
-            of_members: all settings of each workload that is trained for.
+            of_scenarios: all settings of each workload that is trained for.
         """
-        for member, settings in zip(self.members(len(of_members)), of_members, strict=True):
-            make_runs_dir(member.path, "the run's folder")
-            write_atomically(member.config, settings)
+        for scenario, settings in zip(self.scenarios(len(of_scenarios)), of_scenarios, strict=True):
+            make_runs_dir(scenario.path, "the run's folder")
+            write_atomically(scenario.config, settings)
         write_atomically(self.config, config_yaml)
         write_atomically(self.overrides, json.dumps(overrides))
 
@@ -151,19 +160,19 @@ class RunFolder(MemberFolder):
                 f"resume={self.path}: {self.overrides.name}, what was typed for the run, can't be "
                 f"read: {error}; write it anew, such as {EXAMPLE}"
             ) from error
-        return found
+        return present_overrides(found)
 
-    def kept_settings(self) -> Mapping[str, Any]:
+    def saved_settings(self) -> Mapping[str, Any]:
         """All settings of the run; none if they can't be read."""
         try:
             settings = yaml.safe_load(regular_text(self.config))
         except (OSError, ValueError, RecursionError, yaml.YAMLError):
             return {}
-        return settings if isinstance(settings, dict) else {}
+        return with_present_names(settings) if isinstance(settings, dict) else {}
 
-    def kept_search(self) -> Mapping[str, Any] | None:
+    def saved_search(self) -> Mapping[str, Any] | None:
         """The settings of the run's search; None if they can't be read, or name none."""
-        search = self.kept_settings().get("search")
+        search = self.saved_settings().get("search")
         if not isinstance(search, dict) or search.get("name") not in SEARCHES:
             return None
         return search
@@ -237,7 +246,7 @@ def _none_can_be_made(runs_dir: Path, error: OSError, key: str = "runs_dir") -> 
             f"{key}={runs_dir}: there is a file in the place of a folder; name a folder"
         )
     return RunFolderError(
-        f"{key}={runs_dir}: no folder can be made there: {why_not_written(error)}"
+        f"{key}={runs_dir}: no folder can be made there: {write_failure_reason(error)}"
     )
 
 

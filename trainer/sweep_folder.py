@@ -1,8 +1,7 @@
 """The folder of a sweep: its runs, each in a folder of its own, and how far each has come.
 
-One file says which runs there are: a sweep that was ended at any moment goes on from it. What it
-was told is written before a run begins and after it ends; the run itself goes on from its own
-checkpoint.
+One file lists the runs: a sweep that was ended at any moment resumes from it. The file is written
+before a run begins and after it ends; the run itself resumes from its own checkpoint.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from itertools import product
 from pathlib import Path
 
 from trainer.checkpoint import write_atomically
+from trainer.renamed import present_key, present_overrides
 from trainer.run_folder import (
     RunFolder,
     RunFolderError,
@@ -160,6 +160,10 @@ class Sweep:
             texts = [*found.settings, *found.axes, *(run.folder or "" for run in runs)]
             if not all(isinstance(text, str) for text in texts):
                 raise ValueError("settings, axes and folders are texts")
+            found.settings = present_overrides(found.settings)
+            found.axes = {present_key(key): values for key, values in found.axes.items()}
+            for run in runs:
+                run.values = {present_key(key): value for key, value in run.values.items()}
             return found
         except OSError as error:
             raise RunFolderError(f"{file}: can't be read: {error.strerror}") from error

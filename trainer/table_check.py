@@ -17,7 +17,7 @@ from envs.trial import Trial, Verdict
 from envs.trial_plan import REAL_SECONDS, REAL_WATCHDOG_S, VIRTUAL_SECONDS, VIRTUAL_WATCHDOG_S
 from envs.trial_pool import TrialPool
 from trainer.evaluation import Backend
-from trainer.member import Member
+from trainer.scenario import Scenario
 from trainer.shell_words import heddle_command
 from trainer.trial_folder import keep_trial
 
@@ -29,14 +29,14 @@ KILLED = "SIGKILL"
 
 
 class TableCheck:
-    """Checks tables in each member of a training.
+    """Checks tables in each scenario of a training.
 
     A run on virtual cores is made on a copy of the database that the backend's evaluators hold, so
     that nothing is loaded for it. Real cores can't be copied: there each check loads a database, in
     a process of its own, which a fault of the engine may take down.
 
     Args:
-        members: what is trained for.
+        scenarios: what is trained for.
         folder: what fails is kept in folders in it, named after the tables.
         backend: of the training.
         say: shows a message to the person.
@@ -44,16 +44,16 @@ class TableCheck:
 
     def __init__(
         self,
-        members: Sequence[Member],
+        scenarios: Sequence[Scenario],
         folder: Path,
         backend: Backend,
         say: Callable[[str], None] = lambda text: None,
     ) -> None:
-        self._members = members
+        self._scenarios = scenarios
         self._folder = folder
         self._backend = backend
         self._say = say
-        self._kept_pool: TrialPool | None = None
+        self._open_pool: TrialPool | None = None
 
     def __enter__(self) -> TableCheck:
         return self
@@ -64,12 +64,12 @@ class TableCheck:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._kept_pool is not None:
-            self._kept_pool.__exit__(kind, error, trace)
-            self._kept_pool = None
+        if self._open_pool is not None:
+            self._open_pool.__exit__(kind, error, trace)
+            self._open_pool = None
 
-    def why_refused(self, subject: Subject) -> str | None:
-        """Check a table, in one member after the other.
+    def refusal_reason(self, subject: Subject) -> str | None:
+        """Check a table, in one scenario after the other.
 
         Returns:
             What was wrong where it failed first, in a line; None if nothing was, or if tables are
@@ -79,17 +79,17 @@ class TableCheck:
             MeasuringError: there is no room for it.
             WritingError: what fails can't be written.
         """
-        for member in self._members:
-            if reason := self._why_refused_in(member, subject):
+        for scenario in self._scenarios:
+            if reason := self._refusal_reason_in(scenario, subject):
                 return reason
         return None
 
-    def _why_refused_in(self, member: Member, subject: Subject) -> str | None:
-        if not member.config.check.enabled:
+    def _refusal_reason_in(self, scenario: Scenario, subject: Subject) -> str | None:
+        if not scenario.config.check.enabled:
             return None
-        trial = _trial(member, subject)
+        trial = _trial(scenario, subject)
         try:
-            verdict = self._verdict(member, trial)
+            verdict = self._verdict(scenario, trial)
         except MemoryError as error:
             raise MeasuringError(
                 "there is not enough memory to check tables; check.enabled=false goes without"
@@ -102,35 +102,37 @@ class TableCheck:
                 "there too little memory for one more database? check.enabled=false goes without"
             )
         kept = keep_trial(trial, verdict, self._folder / subject.name, self._pool)
-        reason = member.prefix + verdict.findings[0].strip().splitlines()[0]
+        reason = scenario.prefix + verdict.findings[0].strip().splitlines()[0]
         self._say(
             f"REFUSED: table {subject.name} fails the check: {reason}\n"
             "A table may be slow, never wrong: this is a fault of the engine. Its candidate counts "
-            "as failed, and the training goes on without it.\n"
+            "as failed, and the training continues without it.\n"
             f"Look at it: {heddle_command('check', f'replay={kept}')}"
         )
         return f"fails the check: {reason}"
 
-    def _verdict(self, member: Member, trial: Trial) -> Verdict:
-        if member.virtual:
-            return self._backend.run_trial(trial, patience_s=PATIENCE_S, member=member.number - 1)
+    def _verdict(self, scenario: Scenario, trial: Trial) -> Verdict:
+        if scenario.virtual:
+            return self._backend.run_trial(
+                trial, patience_s=PATIENCE_S, scenario=scenario.number - 1
+            )
         return self._pool.run_one(trial)
 
     @property
     def _pool(self) -> TrialPool:
         """Kept: to start a process takes longer than a trial of a small database."""
-        if self._kept_pool is None:
-            self._kept_pool = TrialPool(1, PATIENCE_S).__enter__()
-        return self._kept_pool
+        if self._open_pool is None:
+            self._open_pool = TrialPool(1, PATIENCE_S).__enter__()
+        return self._open_pool
 
 
-def _trial(member: Member, subject: Subject) -> Trial:
-    config = member.config
-    seconds = config.check.seconds or (VIRTUAL_SECONDS if member.virtual else REAL_SECONDS)
+def _trial(scenario: Scenario, subject: Subject) -> Trial:
+    config = scenario.config
+    seconds = config.check.seconds or (VIRTUAL_SECONDS if scenario.virtual else REAL_SECONDS)
     # Whoever checks for longer has transactions that take longer.
-    watchdog_s = max(VIRTUAL_WATCHDOG_S, seconds) if member.virtual else REAL_WATCHDOG_S
+    watchdog_s = max(VIRTUAL_WATCHDOG_S, seconds) if scenario.virtual else REAL_WATCHDOG_S
     return Trial(
-        workload=member.workload,
+        workload=scenario.workload,
         cores=config.machine.cores or len(os.sched_getaffinity(0)),
         seed=config.seed,
         machine=config.machine.options(),

@@ -85,7 +85,7 @@ def _frame_homes(axes: Axes, found: Transfer) -> None:
 
     for at, column in enumerate(found.measured):
         for row in column.comparison.rows:
-            if row.subject.name in found.policies and column.place.is_home_of(row.subject):
+            if row.subject.name in found.policies and column.place.is_training_place(row.subject):
                 corner = (at - 0.46, found.policies.index(row.subject.name) - 0.44)
                 axes.add_patch(Rectangle(corner, 0.92, 0.88, fill=False, edgecolor="black"))
 

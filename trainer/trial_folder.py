@@ -6,7 +6,7 @@ from pathlib import Path
 
 from envs.trial import Trial, Verdict
 from envs.trial_pool import TrialPool
-from policies.errors import why_not_written
+from policies.errors import write_failure_reason
 from trainer.checkpoint import WritingError, write_atomically
 
 TRIAL_FILE = "trial.json"
@@ -35,7 +35,7 @@ def keep_trial(trial: Trial, verdict: Verdict, folder: Path, pool: TrialPool) ->
         if verdict.report and trial.machine["kind"] == "virtual":
             pool.run_one(trial, history=folder / HISTORY_FILE)
     except OSError as error:
-        raise WritingError(f"{folder}: can't be written: {why_not_written(error)}") from error
+        raise WritingError(f"{folder}: can't be written: {write_failure_reason(error)}") from error
     write_atomically(folder / TRIAL_FILE, trial.to_json())
     write_atomically(folder / FINDINGS_FILE, "\n".join(verdict.findings))
     return folder / TRIAL_FILE

@@ -1,7 +1,7 @@
 """Whether a learned policy is worth using: what a comparison with the baselines comes to.
 
 The policy is better if its interval is above 1 against every baseline. That needs no correction for
-the number of baselines (an intersection-union test). Where repeats go on until the interval
+the number of baselines (an intersection-union test). Where repeats continue until the interval
 decides, it is asked several times whether it does, and each time is as sure as all of them together
 have to be (Bonferroni).
 """
@@ -84,10 +84,10 @@ class Verdict:
             case Kind.LEAVES_OUT:
                 return f"leaves transactions out: use {baseline}; {self.left_out}, {times}"
             case Kind.UNDECIDED:
-                return f"not decided: {times}; {self._why_undecided}"
+                return f"not decided: {times}; {self._undecided_reason}"
 
     @property
-    def _why_undecided(self) -> str:
+    def _undecided_reason(self) -> str:
         if self.low is not None:
             return (
                 "the interval is too wide to tell; allow more repeats (verdict.repeats_max, "

@@ -1,7 +1,7 @@
-"""Build the documentation site: `make docs` calls this.
+"""Build the documentation site (`make docs`).
 
-Sphinx reads one folder. This makes it, of copies of docs/, notebooks/ and the pages at the root, in
-the same places: a link between two pages is the same in the repository and in the site.
+Sphinx reads one folder. This script copies docs/, notebooks/ and the pages at the root to it, with
+the same relative paths, so that links between pages work in the repository and in the site.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FIRST = "docs/index.html"
 
 
 def build(output: Path, arguments: Sequence[str] = ()) -> int:
-    """Build the site into a folder; returns the exit status.
+    """Build the site into a folder and return the exit status.
 
     Args:
         output: the folder.
@@ -31,7 +31,7 @@ def build(output: Path, arguments: Sequence[str] = ()) -> int:
     for page in (page for pattern in PAGES for page in ROOT.glob(pattern)):
         copy = pages / page.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(page, copy)  # with its time: Sphinx reads again only what has changed
+        shutil.copy2(page, copy)  # with its time, so that Sphinx reads only changed files
     kept = output.with_name(output.name + "-doctrees")
     options = ["--fail-on-warning", "--quiet", "-j", "auto", "-d", str(kept)]
     status = build_main([*options, "-c", str(ROOT / "docs"), *arguments, str(pages), str(output)])
@@ -45,7 +45,7 @@ def build(output: Path, arguments: Sequence[str] = ()) -> int:
 
 
 def main() -> int:
-    """Build the site, and print where it is; returns the exit status."""
+    """Build the site, print its path and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "docs")
     known, arguments = parser.parse_known_args()

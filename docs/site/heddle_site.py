@@ -1,9 +1,9 @@
-"""What the site needs and Sphinx lacks, so that the pages stay plain Markdown.
+"""A Sphinx extension for the documentation site, so that the pages stay plain Markdown.
 
 - The lists of docs/index.md become the navigation, in their order.
 - Each module of `api_modules` gets a page, which autodoc fills from its docstrings.
-- A link to a file that is no page leads to the API page of the module, to a copy of the file in the
-  site, or, if `source_base` is set, to the file below that address.
+- A link to a file that is not a page becomes a link to the API page of the module, to a copy of the
+  file in the site, or, if `source_base` is set, to the file below that address.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.ext.napoleon import GoogleDocstring
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADING = re.compile(r"^## (.+)$")
@@ -25,13 +24,13 @@ ITEM = re.compile(r"^- \[([^]]+)\]\(([\w./-]+)\.md\)")
 
 
 def toctree(pages: list[str], caption: str = "") -> str:
-    """Return a list of pages that only the navigation shows."""
+    """Return a hidden list of pages, which only the navigation shows."""
     title = f":caption: {caption}\n" if caption else ""
     return "\n\n```{toctree}\n:hidden:\n" + title + "\n" + "\n".join(pages) + "\n```\n"
 
 
 def navigation(index: str) -> str:
-    """Return the navigation: per heading of the index, the pages that its list links to."""
+    """Return the navigation, which has the pages linked below each heading of the index."""
     sections: list[tuple[str, list[str]]] = [("", [])]
     seen = set()
     for line in index.splitlines():
@@ -44,7 +43,7 @@ def navigation(index: str) -> str:
 
 
 def add_navigation(app: Sphinx, page: str, text: list[str]) -> None:
-    """Append the navigation to the pages that have pages below them."""
+    """Append the navigation to the pages that have subpages."""
     if page == "docs/index":
         text[0] += navigation(text[0])
     elif page == "docs/notebooks":
@@ -55,7 +54,7 @@ def add_navigation(app: Sphinx, page: str, text: list[str]) -> None:
 
 
 def write_api_pages(app: Sphinx) -> None:
-    """Write a page for each module: a heading, and the directive that autodoc fills."""
+    """Write a page for each module, with a heading and a directive that autodoc fills."""
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
     for module in app.config.api_modules:
@@ -63,34 +62,16 @@ def write_api_pages(app: Sphinx) -> None:
         (folder / f"{module}.rst").write_text(text, encoding="utf-8")
 
 
-class AttributeDocstrings:
-    """Keeps napoleon from reading the docstring of an attribute as `type: description`.
-
-    It would make "A structured array" the type of "A structured array: one row per attempt".
-    """
-
-    def __init__(self) -> None:
-        self._lines: list[str] = []
-
-    def before(
-        self, app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
-    ) -> None:
-        """Take the lines of an attribute away before napoleon reads them."""
-        if what in ("attribute", "data", "property"):
-            docstring = GoogleDocstring(lines, app.config, app, "method", name, obj, options)
-            self._lines = docstring.lines()
-            lines.clear()
-
-    def after(
-        self, app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
-    ) -> None:
-        """Put them back."""
-        if what in ("attribute", "data", "property"):
-            lines[:] = self._lines
+def keep_first_line(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Keep Napoleon from reading the first line of an attribute as `type: description`."""
+    if what in ("attribute", "data", "property") and lines:
+        lines[:0] = ["..", ""]  # an empty comment
 
 
 def link_sources(app: Sphinx, doctree: nodes.document) -> None:
-    """Replace links to files of the repository that are no pages."""
+    """Replace links to files of the repository that are not pages."""
     page = app.env.current_document.docname
     for node in list(doctree.findall(addnodes.pending_xref)):
         if node.get("reftype") != "myst" or node.get("refdomain"):
@@ -105,7 +86,7 @@ def link_sources(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def address(app: Sphinx, page: str, name: str) -> str:
-    """Return the address of a file of the repository, as a page links to it."""
+    """Return the address of a file of the repository, relative to a page."""
     module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     if name.endswith(".py") and module in app.config.api_modules:
         return app.builder.get_relative_uri(page, f"api/{module}")
@@ -117,7 +98,7 @@ def address(app: Sphinx, page: str, name: str) -> str:
 
 
 def source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Make a page of each file that a page links to."""
+    """Yield a page for each file that a page links to."""
     named = {name for kept in app.env.metadata.values() for name in kept.get("sources", [])}
     for name in sorted(named):
         path = ROOT / name
@@ -139,9 +120,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("api_modules", [], "env")
     app.connect("builder-inited", write_api_pages)
     app.connect("source-read", add_navigation)
+    app.connect("autodoc-process-docstring", keep_first_line, priority=400)  # before Napoleon
     app.connect("doctree-read", link_sources)
     app.connect("html-collect-pages", source_pages)
-    docstrings = AttributeDocstrings()
-    app.connect("autodoc-process-docstring", docstrings.before, priority=100)
-    app.connect("autodoc-process-docstring", docstrings.after, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,8 +1,8 @@
-"""Seed policies: known CC algorithms written as tables, derived from a workload's signature.
+"""Seed policies: known concurrency control algorithms as tables for a workload's signature.
 
 To add one, write a module here with `build(signature) -> PolicyDocument` and register it in
-`SEEDS`. A seed that draws random numbers takes `build(signature, seed)` and is registered in
-`SEEDED`; people then name it `NAME` or `NAME:SEED`.
+`SEEDS`. A module with `build(signature, seed)`, which draws random numbers, is registered in
+`SEEDED` and named `NAME` or `NAME:SEED`.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ SEEDS: Mapping[str, Callable[[Signature], PolicyDocument]] = {
     "two_phase_locking_star": two_phase_locking_star.build,
     "ic3": ic3.build,
 }
-"""The algorithms, by name."""
+"""The seed policies without random numbers, by name."""
 
 SEEDED: Mapping[str, Callable[[Signature, int], PolicyDocument]] = {
     "random": random.build,
 }
-"""The ones that take a seed of the random numbers, by name."""
+"""The seed policies with a random seed, by name."""
 
 
 def seed_names() -> tuple[str, ...]:
-    """What `build_seed` accepts, for help texts and messages."""
+    """Return the names that `build_seed` accepts, such as `occ` and `random:SEED`."""
     return (*SEEDS, *(f"{name}:SEED" for name in SEEDED))
 
 
 def is_seed(name: str) -> bool:
-    """Whether the name, without any `:SEED`, is that of a seed policy."""
+    """Return whether a name, without any `:SEED`, is that of a seed policy."""
     return name in SEEDS or name.partition(":")[0] in SEEDED
 
 
@@ -42,18 +42,18 @@ def build_seed(name: str, signature: Signature) -> PolicyDocument:
 
     Args:
         name: one of `SEEDS`, or one of `SEEDED`, alone (seed 1) or followed by `:SEED`.
-        signature: the workload's signature.
+        signature: signature of the workload.
 
     Raises:
-        ValueError: There is no such seed policy, or SEED is not a whole number from 0.
+        ValueError: there is no such seed policy, or SEED is not a whole number from 0.
     """
     if name in SEEDS:
         return SEEDS[name](signature)
     stem, colon, number = name.partition(":")
     if stem not in SEEDED:
-        raise ValueError(f"no seed policy {name!r}; there are {', '.join(seed_names())}")
+        raise ValueError(f"no seed policy {name!r}; known are {', '.join(seed_names())}")
     if colon and not (number.isascii() and number.isdigit()):
         raise ValueError(
-            f"seed policy {name!r}: {number!r} is not a seed; write a whole number, as {stem}:7"
+            f"seed policy {name!r}: {number!r} is not a seed; write a whole number, as in {stem}:7"
         )
     return SEEDED[stem](signature, int(number) if colon else 1)

@@ -1,20 +1,20 @@
 """IC3 and Callas RP as a table (paper table 1, §3.2): pipeline the pieces of transactions.
 
 Pieces and waits come from `policies.conflicts`. Before a piece runs, each dependency must have
-finished its last piece that conflicts with it, so the piece reads what they left: the latest
-uncommitted version. The piece ends in a publication point: its last write is `PUBLIC` and its last
-access validates early. A piece that conflicts with nothing (ITEM is only ever read) needs neither.
+finished its last conflicting piece, so that the piece reads its latest, uncommitted version. The
+piece ends in a publication point: its last write is `PUBLIC` and its last access validates early. A
+piece without conflicts (such as one on ITEM, which is only read) needs neither.
 
 A row has one set of waits for two uses: before its access, and before an early validation of the
-access just before it (§4.3). So the first row of a piece holds, for each type, the later of what
-this piece needs before it runs and what the piece before needs before it is exposed. That delays
-the exposure of the piece before until dependencies are past this one too, which costs nothing
+previous access (§4.3). The first row of a piece therefore holds, for each type, the later of two
+waits: that before this piece runs, and that before the previous piece is exposed. This delays the
+exposure of the previous piece until dependencies have passed this one too. The delay costs nothing
 while pieces are about equally long: T runs piece i while T' runs piece i + 1. Polyjuice's own seed
-holds only the second of the two and lets pieces run early, to be repeated when what they read has
-moved.
+has the second wait only, so pieces run early and are repeated if what they read has changed.
 
-A point in a loop is met in every round; the table can't say "last round only". Loops visit their
-keys in a global order in the workloads that profit, which keeps single rounds free of cycles.
+A publication point in a loop applies to every iteration, because the table has one row for all of
+them. In the workloads that benefit, loops visit their keys in a global order, which prevents cycles
+between iterations.
 """
 
 from __future__ import annotations
@@ -26,12 +26,17 @@ from policies.signature import Access, Signature, TransactionType
 
 
 def build(signature: Signature) -> PolicyDocument:
-    """The IC3 table of the workload."""
+    """Return the IC3 table of a workload."""
     return ic3_without(signature, frozenset())
 
 
 def ic3_without(signature: Signature, dropped: frozenset[Edge]) -> PolicyDocument:
-    """The IC3 table of the workload, were these conflicts none: they are left to validation."""
+    """Return the IC3 table of a workload that ignores some conflicts, left to validation.
+
+    Args:
+        signature: signature of the workload.
+        dropped: edges of the conflict graph to ignore, as pairs of states (the lower one first).
+    """
     analysis = analyse(signature, dropped)
 
     def actions(kind: TransactionType, access: Access) -> Actions:
@@ -56,4 +61,4 @@ def _waits(analysis: ConflictAnalysis, access: Access) -> dict[str, WaitAction]:
 
 
 def _lateness(wait: WaitAction) -> int:
-    return wait if isinstance(wait, int) else -1  # the analysis asks for no `COMMIT`
+    return wait if isinstance(wait, int) else -1  # the analysis has no `COMMIT`

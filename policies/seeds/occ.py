@@ -8,5 +8,5 @@ from policies.signature import Signature
 
 
 def build(signature: Signature) -> PolicyDocument:
-    """The OCC table of the workload."""
+    """Return the OCC table of a workload."""
     return make_table("occ", signature, lambda kind, access: Actions())

@@ -1,4 +1,4 @@
-"""A random table: every cell drawn uniformly and independently from what it may be."""
+"""Random tables, in which every cell is drawn uniformly and independently from its choices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from policies.signature import Signature
 
 
 def build(signature: Signature, seed: int) -> PolicyDocument:
-    """The random table of this seed; the same seed gives the same table everywhere."""
+    """Return the random table of a workload and a seed, which is the same on every machine."""
     draw = Random(seed)
     encoding = Encoding(signature)
     vector = [draw.randrange(choices) for choices in encoding.nvec]

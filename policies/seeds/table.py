@@ -1,4 +1,4 @@
-"""Writing a seed: say what each state does, and the masks and names are filled in."""
+"""Build a seed policy from the actions of each state, with masks and names filled in."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from policies.signature import Access, Signature, TransactionType
 
 @dataclass(frozen=True)
 class Actions:
-    """What a state does. The defaults are OCC's (paper table 1).
+    """The actions of a state. The defaults are OCC's (paper table 1).
 
     Attributes:
-        wait: by type name; a type that is left out is not waited for.
-        dirty_read: read the latest uncommitted version; has no effect on what reads no single row.
-        public_write: publish after the write; has no effect on a read.
+        wait: wait action by type name; `NO_WAIT` for missing types.
+        dirty_read: read the latest uncommitted version; ignored unless the access reads one row.
+        public_write: publish after the write; ignored for a read.
         early_validation: validate after the access.
     """
 
@@ -29,7 +29,7 @@ class Actions:
 def make_table(
     name: str, signature: Signature, actions_of: Callable[[TransactionType, Access], Actions]
 ) -> PolicyDocument:
-    """The document in which every state does what `actions_of` says, with Silo's backoff."""
+    """Return the policy with the actions of `actions_of` in every state, and Silo's backoff."""
     rows = []
     for kind, access in signature.rows():
         actions = actions_of(kind, access)

@@ -1,14 +1,14 @@
 """2PL* as a table (paper table 1 and §3.2): wait for every dependency to commit.
 
-Each write is exposed at once and each access validated at once, so a conflict makes a
-dependency as soon as it happens, and every access and validation waits until all dependencies
-have committed. Two details:
+Each write is exposed at once and each access validated at once, so that every conflict immediately
+makes a dependency. Every access and validation waits until all dependencies have committed. Two
+details:
 
-- Reads are `DIRTY`. Only a dirty read makes its transaction depend on the writer and thus wait for
-  it; by the time the read is validated that writer has committed, so what was read is the latest
-  committed version, as the table asks. A clean read would not wait and fail at commit instead.
-- A read whose own type writes the same table next is validated with that write, as 2PL takes the
-  exclusive lock once for a read-modify-write.
+- Reads are `DIRTY`. Only a dirty read makes its transaction depend on the writer and wait for it.
+  When the read is validated, the writer has committed, so the version read is the latest committed
+  one. A clean read would not wait, and would fail at commit.
+- A read that is followed by a write to the same table is validated with that write, as 2PL takes
+  the exclusive lock once for a read-modify-write.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from policies.signature import Access, Signature, TransactionType
 
 
 def build(signature: Signature) -> PolicyDocument:
-    """The 2PL* table of the workload."""
+    """Return the 2PL* table of a workload."""
 
     def actions(kind: TransactionType, access: Access) -> Actions:
         return Actions(

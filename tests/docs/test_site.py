@@ -52,6 +52,12 @@ def test_the_reference_has_an_entry(site: Path, page: str, name: str) -> None:
     assert f'id="{name}"' in (site / "api" / f"{page}.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("page", ["engine", "policies", "envs"])
+def test_a_colon_in_a_property_is_no_type(site: Path, page: str) -> None:
+    text = (site / "api" / f"{page}.html").read_text(encoding="utf-8")
+    assert re.findall(r"<dt[^>]*>Type", text) == []
+
+
 def test_a_page_can_be_searched_for(site: Path) -> None:
     index = (site / "searchindex.js").read_text(encoding="utf-8")
     assert "docs/start-postgresql" in index

@@ -1,8 +1,8 @@
-"""How often the checker notices that a recorded history was changed, by the kind of change.
+"""Measure how often the checker detects a changed history, by the kind of change.
 
 `python -m tests.envs.history_mutations` prints the table of docs/checking.md;
-`test_history_mutations.py` holds the checker to it. A history of a run that was serializable is
-changed in one place, as a mistaken engine or a broken file would, and checked.
+`test_history_mutations.py` tests the checker against it. A serializable history is changed in one
+place, as by a faulty engine or a damaged file, and checked.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SECONDS = {"generic": 0.0005, "smallbank": 0.0002, "tpcc": 0.0003}
 
 @dataclass(frozen=True)
 class Draft:
-    """A history that is being changed, and where its attempts' operations begin."""
+    """A history to change, and the first operation of each of its attempts."""
 
     history: History
     random: np.random.Generator
@@ -44,16 +44,16 @@ class Draft:
         return self.history.operations
 
     def flagged(self, *names: str) -> np.ndarray:
-        """Which operations have one of the flags."""
+        """Return which operations have one of the flags."""
         bits = sum(FLAGS[name] for name in names)
         return (self.operations["flags"] & bits) != 0
 
     def owners(self) -> np.ndarray:
-        """The attempt of each operation."""
+        """Return the attempt of each operation."""
         return np.repeat(np.arange(len(self.attempts)), self.attempts["operations"])
 
     def committed_reads(self) -> np.ndarray:
-        """Reads of a version that goes by its number."""
+        """Return the reads of a numbered version."""
         plain = ~self.flagged("uncommitted", "own")
         return np.flatnonzero((self.operations["kind"] == READ) & plain)
 
@@ -65,7 +65,7 @@ class Draft:
         return None if len(places) == 0 else int(self.random.choice(places))
 
     def same_row(self, at: int, places: np.ndarray) -> np.ndarray:
-        """Those of the operations that are on the same record, but `at` itself."""
+        """Return the other operations on the record of operation `at`."""
         ops = self.operations
         same = (
             (ops["table"][places] == ops["table"][at])
@@ -76,7 +76,7 @@ class Draft:
         return places[same]
 
     def without(self, dropped: np.ndarray) -> History:
-        """The history without some operations."""
+        """Return the history without some operations."""
         attempts = self.attempts.copy()
         gone = np.bincount(self.owners()[dropped], minlength=len(attempts))
         attempts["operations"] -= gone.astype(attempts["operations"].dtype)
@@ -86,7 +86,7 @@ class Draft:
 
 
 Mutation = Callable[[Draft], History | None]
-"""Changes a history in one place; None where it found no place for it."""
+"""Changes a history in one place; returns None if there is no such place."""
 
 
 def read_another_version(draft: Draft) -> History | None:
@@ -242,7 +242,7 @@ def end_before_the_beginning(draft: Draft) -> History | None:
 
 
 def end_before_the_writers_began(draft: Draft) -> History | None:
-    """A reader is moved to the beginning of the run, with all its clock readings."""
+    """Move a reader to the begin of the run, with its times."""
     reads = draft.committed_reads()
     at = draft.any_of(reads[draft.operations["version"][reads] >= draft.history.first_version])
     if at is None:
@@ -274,8 +274,8 @@ MUTATIONS: dict[str, Mutation] = {
 
 
 @dataclass(frozen=True)
-class Noticed:
-    """Of how many changed histories the checker reported how many."""
+class Detected:
+    """The number of changed histories, and how many the checker reported."""
 
     changed: int
     reported: int
@@ -286,7 +286,7 @@ class Noticed:
 
 
 def record(workload: str, protocol: str, seed: int) -> History:
-    """The history of a short run on 8 virtual cores."""
+    """Return the history of a short run on 8 virtual cores."""
     options = RunOptions(protocol=protocol, seconds=SECONDS[workload], seed=seed)
     told = run_trial(WORKLOADS[workload], 8, seed, {"kind": "virtual"}, options)
     if told["findings"]:
@@ -301,15 +301,15 @@ def copied(history: History) -> History:
 def changes(
     history: History, mutation: Mutation, count: int, random: np.random.Generator
 ) -> Iterator[History]:
-    """At most `count` histories, each changed in one place."""
+    """Yield at most `count` histories, each changed in one place."""
     for _ in range(count):
         changed = mutation(Draft(copied(history), random))
         if changed is not None:
             yield changed
 
 
-def notice(histories: list[History], count: int, seed: int = 1) -> dict[str, Noticed]:
-    """Change each history `count` times by each kind, and check what comes of it."""
+def detect(histories: list[History], count: int, seed: int = 1) -> dict[str, Detected]:
+    """Change each history `count` times by each kind, and check the results."""
     found = {}
     for name, mutation in MUTATIONS.items():
         random = np.random.default_rng(seed)
@@ -318,7 +318,7 @@ def notice(histories: list[History], count: int, seed: int = 1) -> dict[str, Not
             for history in histories
             for changed in changes(history, mutation, count, random)
         ]
-        found[name] = Noticed(len(verdicts), sum(verdicts))
+        found[name] = Detected(len(verdicts), sum(verdicts))
     return found
 
 
@@ -334,8 +334,8 @@ def _main() -> None:
         for seed in range(1, options.runs + 1)
     ]
     print("| Changed | Histories | Not reported |\n|---|--:|--:|")
-    for name, noticed in notice(histories, options.count).items():
-        print(f"| {name} | {noticed.changed:,} | {noticed.missed:.1%} |")
+    for name, detected in detect(histories, options.count).items():
+        print(f"| {name} | {detected.changed:,} | {detected.missed:.1%} |")
 
 
 if __name__ == "__main__":

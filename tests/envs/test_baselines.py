@@ -101,7 +101,7 @@ def test_the_sweep_finds_the_best_constant(
 def test_a_constant_that_breaks_down_in_some_long_runs_is_not_best(
     evaluator: Evaluator, fake_engine: ModuleType, breaks_down_in: set[int]
 ) -> None:
-    """What is best in every short run, and in the median of the long ones, may commit less."""
+    """The best constant in short runs and in the median of long ones may commit less in total."""
 
     def run_round(
         subjects: Sequence[Subject], seconds: float, **how: Any
@@ -137,10 +137,10 @@ def test_the_sweep_goes_by_what_candidates_are_compared_by(
         (1024.0, 1024.0, "0.125 to 2048 µs were tried)", False),
         (0.125, 0.125, "0 to 1024 µs were tried)", False),
         (0.01, 0.0, "0 to 1024 µs were tried)", False),
-        (1e6, 16384.0, "0.125 to 16384 µs were tried, and the longest is the best of them", True),
+        (1e6, 16384.0, "0.125 to 16384 µs were tried; the longest is the best of them", True),
     ],
 )
-def test_the_sweep_goes_on_beyond_an_end_of_the_constants(
+def test_the_sweep_extends_beyond_the_shortest_and_longest_constant(
     evaluator: Evaluator,
     fake_engine: ModuleType,
     monkeypatch: pytest.MonkeyPatch,
@@ -211,12 +211,12 @@ def test_a_table_brings_its_own_schedule(
     save(replace(build_seed("occ", tpcc), schedule=schedule), file)
     settings = {"policy": "tsdefer", "window": "4", "k": "3"}
     own = scheduled(subject_of(str(file), tpcc, never), settings)
-    # What the file leaves out is as by default, whatever is set for others.
+    # Fields missing in the file have their defaults, not the settings of other policies.
     assert (own.name, own.schedule["policy"], own.schedule["k"]) == (str(file), "smf", "5")
     assert (own.schedule["window"], own.schedule["unscheduled"]) == ("16", "payment")
     other = scheduled(subject_of(f"{file}+tsdefer", tpcc, never), settings)
     assert (other.name, other.schedule) == (f"{file}+tsdefer", settings)
-    # The engine would take the table's own if it were told nothing.
+    # Without an option the engine would use the table's own schedule.
     without = scheduled(subject_of(f"{file}+fifo", tpcc, never), settings)
     assert without.schedule == {"policy": "fifo"}
     save(replace(build_seed("occ", tpcc), schedule={"policy": "fifo"}), file)

@@ -15,14 +15,14 @@ PLAN = CalibrationPlan(0.01, 3, 0.01)
 
 @pytest.fixture
 def few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stand-in knows these two; more cases than costs are fitted in earnest only."""
+    """Two cases that the stand-in supports. A real fit has more cases than costs."""
     monkeypatch.setattr(
         calibration, "CASES", (({"name": "tpcc"}, "silo"), ({"name": "tpcc"}, "two_phase_locking"))
     )
 
 
 @pytest.mark.usefixtures("few_cases")
-def test_what_the_probes_tell_becomes_costs(
+def test_probe_results_become_costs(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calibration, "_private_cache_bytes", lambda: 512 << 10)
@@ -67,18 +67,18 @@ def test_what_could_not_be_measured_is_said(
 def test_copies_that_seem_to_cost_nothing_are_not_measured(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on a busy machine, where the difference of two times may come out at 0."""
+    """On a busy machine the difference of two times may be 0."""
     times = iter([0.0, 4.0, 2.0])
     monkeypatch.setattr(fake_engine.probe, "stream_ns", lambda size: next(times))
     assert calibrate(fake_engine.probe, PLAN, published_costs()).costs["stream_ns"] == 2.0
     monkeypatch.setattr(fake_engine.probe, "stream_ns", lambda size: 0.0)
     found = calibrate(fake_engine.probe, PLAN, published_costs())
     assert found.costs["stream_ns"] == published_costs()["stream_ns"] > 0
-    assert "a busy machine" in found.assumed["stream_ns"]
+    assert "busy machine" in found.assumed["stream_ns"]
 
 
 def test_virtual_time_passes_where_nothing_else_costs() -> None:
-    """On the compiled engine: reads that hit a cache, of a line each, cost as good as nothing."""
+    """On the compiled engine, where reads of one cached line cost almost nothing."""
     nothing = dict(published_costs()) | {"atomic_ns": 0.0, "stream_ns": 0.0}
     workload = {"name": "ycsb", "theta": "0", "records": "1000", "read": "100", "rmw": "0"}
     bare, slopes = calibration._virtual_line(

@@ -80,10 +80,10 @@ def test_how_an_open_loop_was_kept_up_with_is_shown(evaluator: Evaluator) -> Non
     assert row["arrivals"]["backlog"] == 7
 
 
-def test_few_arrivals_are_told_with_the_cure(evaluator: Evaluator) -> None:
+def test_few_arrivals_cause_a_warning(evaluator: Evaluator) -> None:
     comparison = compare(evaluator.run_round, SUBJECTS[:1], PLAN, seed=1)
     words = " ".join(as_text(comparison_table(with_arrivals(comparison, 50.0), "")).split())
-    assert "only 5 arrived in a run: take a higher workload.speed, or more run.seconds" in words
+    assert "only 5 arrived in a run: use a higher workload.speed or run.seconds" in words
 
 
 def test_the_json_has_what_the_format_names(evaluator: Evaluator) -> None:
@@ -115,7 +115,7 @@ def test_ctrl_c_keeps_what_was_measured(evaluator: Evaluator) -> None:
     partial = evaluator.run(NATIVE["silo"], 0.05, warmup=0.0, seed=1)
     comparison = compare(interrupt_after(evaluator, 5, partial), SUBJECTS, PLAN, seed=1)
     assert comparison.interrupted
-    # Two of the second repeat ran; the run that was cut short adds nothing to a row that has one.
+    # Two policies ran in the second repeat. The interrupted run is not added to a row with a run.
     assert sorted(len(row.repeats) for row in comparison.rows) == [1, 2, 2]
     assert "interrupted" in as_text(comparison_table(comparison, "x"))
 
@@ -146,7 +146,7 @@ def test_consistency_is_checked_once_on_the_database_that_all_share(
     fake_engine.VIOLATIONS.append("W_YTD is wrong")
     comparison = compare(evaluator.run_round, SUBJECTS, PLAN, seed=1)
     assert comparison.violations == ["W_YTD is wrong"]
-    # No policy is to blame: they all wrote to it.
+    # All policies wrote to the database, so the violation is not attributed to one.
     assert [r.violations for row in comparison.rows for r in row.repeats] == [[]] * 12
 
 
@@ -202,7 +202,7 @@ def test_a_policy_that_fails_on_the_way_keeps_its_runs_and_costs_none_of_the_oth
 
 
 def backwards(evaluator: Evaluator) -> RunRound:
-    """As a pool may have it: whoever began last ends first."""
+    """As in a pool, where the last run to begin may finish first."""
 
     def run_round(*arguments: Any, **named: Any) -> Iterator[tuple[int, Outcome]]:
         yield from reversed(list(evaluator.run_round(*arguments, **named)))

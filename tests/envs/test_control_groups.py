@@ -1,4 +1,4 @@
-"""Limits of control groups, read from trees as the kernel shows them."""
+"""Limits of control groups, read from trees in the kernel's layout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from envs.control_groups import memory_groups, processor_quota
 
 
 def process(folder: Path, groups: str, *mounts: str) -> Path:
-    """A process's folder; `{}` in a mount is where the hierarchies are."""
+    """Make a process's folder; `{}` in a mount is the path of the hierarchies."""
     proc = folder / "proc"
     proc.mkdir()
     (proc / "cgroup").write_text(groups)
@@ -47,7 +47,7 @@ def test_the_tightest_quota_of_processors_holds(
 
 
 def test_a_quota_of_version_1_within_a_container(tmp_path: Path) -> None:
-    """The mount shows the container's part; the path is from the root of the whole."""
+    """The mount shows the container's part, and the path begins at the root of the hierarchy."""
     proc = process(
         tmp_path,
         "5:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc\n",
@@ -71,7 +71,7 @@ def test_cache_that_can_be_dropped_is_not_used_memory(tmp_path: Path) -> None:
     assert group.left == 400
 
 
-def test_no_limit_where_nothing_is_told(tmp_path: Path) -> None:
+def test_without_files_there_is_no_limit(tmp_path: Path) -> None:
     assert processor_quota(tmp_path / "gone") is None
     assert memory_groups(tmp_path / "gone") == []
     proc = process(tmp_path, "0::/\n", UNIFIED)

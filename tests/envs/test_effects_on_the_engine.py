@@ -1,4 +1,4 @@
-"""What is said of a table's cells holds where the table runs."""
+"""The derived effects of a table's cells hold in runs on the engine."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def recorded(evaluator: Evaluator, document: PolicyDocument) -> Timeline:
 
 
 def known(effects: Effects, attempt: Attempt) -> set[str]:
-    """On whom such a transaction may depend at all: one that commits has made every access."""
+    """Return the types that a committed transaction, which made every access, may depend on."""
     (kind,) = [k for k in effects.document.signature.types if k.name == attempt.type]
-    after_all = effects.can_depend(kind.states[-1]) | effects.taken(kind.states[-1])
+    after_all = effects.can_depend(kind.states[-1]) | effects.dependencies_from(kind.states[-1])
     return set(after_all)
 
 
 TABLES = ["ic3", "two_phase_locking_star", *(f"random:{seed}" for seed in range(1, 5))]
 
 
-def test_nobody_depends_or_waits_where_that_is_said_to_be_impossible(evaluator: Evaluator) -> None:
+def test_impossible_dependencies_and_waits_do_not_occur(evaluator: Evaluator) -> None:
     dependencies = waits = 0
     for name in TABLES:
         document = build_seed(name, evaluator.signature)
@@ -58,10 +58,10 @@ def test_nobody_depends_or_waits_where_that_is_said_to_be_impossible(evaluator: 
 def waits_by_row(
     timeline: Timeline, effects: Effects, attempt: Attempt
 ) -> Iterator[tuple[str, Sequence[RowEffect]]]:
-    """Each wait for an access: the type waited for, and the rows that may have asked for it.
+    """Yield for each wait the type waited for, and the rows that may have caused it.
 
-    Only wait actions wait for an access; they come before one, and after one that is validated:
-    then they are those of the next row.
+    Only wait actions wait for an access. They apply before an access, and after a validated one,
+    where they are those of the next row.
     """
     for wait in attempt.waits:
         at = [a.state for a in attempt.accesses if a.begin <= wait.begin <= a.end]

@@ -29,7 +29,7 @@ def alter_runs(
     monkeypatch: pytest.MonkeyPatch,
     alter: Callable[[dict[str, Any]], dict[str, Any]],
 ) -> None:
-    """The stand-in's results come altered from here on."""
+    """Alter the stand-in's results from here on."""
     run = engine.Session.run
 
     def altered(*arguments: Any, **named: Any) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def alter_runs(
 
 @pytest.fixture
 def runs(fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What the stand-in is asked to run, from here on."""
+    """Return the list of the stand-in's runs from here on."""
     run, asked = fake_engine.Session.run, []
 
     def watched(session: Any, options: Any, **named: Any) -> Any:
@@ -52,7 +52,7 @@ def runs(fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[dict[
 
 
 def letters(runs: list[dict[str, Any]]) -> str:
-    """r for the reference, Silo's own backoff, x for a candidate, a constant one."""
+    """Return r for the reference (exponential backoff) and x for a candidate (a constant one)."""
     return "".join("x" if run["backoff"] == "static" else "r" for run in runs)
 
 
@@ -78,7 +78,7 @@ def test_slices_are_interleaved_with_the_reference(
 def test_drift_cancels(
     evaluator: Evaluator, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A machine that slows by one percent a run does not change a ratio by as much."""
+    """A machine that slows by one percent per run changes a ratio by less."""
     pace = [1.0]
 
     def slowed(result: dict[str, Any]) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def test_a_reference_slice_without_a_commit_is_measured_again(
         assert left[0] < 0
 
 
-def test_a_database_that_grew_is_loaded_anew(fake_engine: ModuleType) -> None:
+def test_a_grown_database_is_reloaded(fake_engine: ModuleType) -> None:
     evaluator = Evaluator({"name": "tpcc"}, 2, grown_bytes_max=2 << 20)
     sessions = set()
     for seed in range(9):
@@ -147,7 +147,7 @@ def test_a_database_that_grew_is_loaded_anew(fake_engine: ModuleType) -> None:
         assert evaluator._session.grown_bytes <= 3 << 20
 
 
-def test_a_database_that_does_not_fit_is_told_so(
+def test_a_database_that_does_not_fit_is_an_error(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def too_large(*arguments: Any) -> None:
@@ -247,7 +247,7 @@ def test_on_virtual_cores_slices_are_one_long_run_and_the_reference_is_run_once(
 def test_on_virtual_cores_the_reference_is_the_same_for_all_inputs(
     fake_engine: ModuleType, runs: list[dict[str, Any]]
 ) -> None:
-    """Whoever is measured on other inputs is measured in the same unit."""
+    """Candidates on other inputs are measured in the same unit."""
     for seed in (1, 5):
         evaluator = Evaluator({"name": "tpcc"}, 4, machine={"kind": "virtual"}, seed=7)
         evaluator.evaluate([static_silo(4.0)], NATIVE["silo"], **{**SLICE, "seed": seed})
@@ -267,7 +267,7 @@ def test_other_slices_have_another_reference_run(
 
 
 def test_another_reference_of_the_same_name_is_run(virtual_evaluator: Evaluator) -> None:
-    """`silo_tuned` is tuned anew, say."""
+    """For example after `silo_tuned` was tuned again."""
     arguments = {**SLICE, "slices": 1}
     for constant, ratio in ((4.0, 1.0), (8.0, 1.2 / 1.1)):
         (found,) = virtual_evaluator.evaluate(
@@ -290,7 +290,7 @@ def test_a_reference_that_puts_a_type_off_is_an_error_on_virtual_cores(
     virtual_evaluator: Evaluator, fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fake_engine, "STARVED_ABOVE_US", 2.0)
-    with pytest.raises(MeasuringError, match="some type commits nothing"):
+    with pytest.raises(MeasuringError, match="a type commits nothing"):
         virtual_evaluator.evaluate([NATIVE["silo"]], static_silo(4.0), **SLICE)
 
 

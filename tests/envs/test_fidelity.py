@@ -38,7 +38,9 @@ def test_errors_are_medians_of_what_is_absolute() -> None:
 
 
 def test_two_policies_have_no_order_worth_the_name() -> None:
-    with pytest.raises(ValueError, match="2 policies were measured; it takes three\n  p9: stuck"):
+    with pytest.raises(
+        ValueError, match="only 2 policies could be measured; 3 are needed\n  p9: stuck"
+    ):
         summarize(points([1.0, 0.5], [1.0, 0.5]), {"p9": "stuck"})
 
 
@@ -52,7 +54,7 @@ def subjects() -> list[Subject]:
     return [static_silo(us, f"{us:g}") for us in (1.0, 4.0, 64.0)] + [NATIVE["silo"]]
 
 
-def test_both_machines_are_measured_beside_the_reference(
+def test_both_machines_are_measured_relative_to_the_reference(
     evaluator: Evaluator, virtual_evaluator: Evaluator, fake_engine: ModuleType
 ) -> None:
     rounds: list[str] = []

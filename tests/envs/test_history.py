@@ -48,7 +48,7 @@ def test_it_is_serializable_and_counted(history: History) -> None:
     assert report["operations"] == len(history.operations)
 
 
-def test_a_version_nobody_committed_is_found(history: History) -> None:
+def test_an_uncommitted_version_is_found(history: History) -> None:
     operations = history.operations.copy()
     reads = np.flatnonzero(
         (operations["kind"] == 0)
@@ -75,7 +75,7 @@ def test_what_is_no_history_is_refused(history: History, tmp_path: Path) -> None
     whole = path.read_bytes()
     for length in (0, 10, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:length])
-        with pytest.raises(HistoryFileError, match=r"history\.parquet: is not a history"):
+        with pytest.raises(HistoryFileError, match=r"history\.parquet: not a history"):
             History.load(path)
 
 
@@ -86,8 +86,8 @@ def test_what_is_no_history_is_refused(history: History, tmp_path: Path) -> None
         ("worker", pa.array([-1]), "worker: "),
         ("began", pa.array([0.5]), "began: "),
         ("type", pa.nulls(1, pa.string()), "type: 1 rows have no value"),
-        ("operations", pa.array(["x"]), "operations: is of type string; must be a list"),
-        ("operations", pa.array([[1]]), "operations: is a list of int64; must be one of structs"),
+        ("operations", pa.array(["x"]), "operations: of type string; must be a list"),
+        ("operations", pa.array([[1]]), "operations: a list of int64; must be a list of structs"),
         ("operations", pa.nulls(1, pa.list_(pa.int8())), "operations: 1 rows have no value"),
         ("of_the_past", pa.array(["maybe"]), "of_the_past: "),
     ],
@@ -106,9 +106,9 @@ def test_columns_of_other_values_are_refused(
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("first_version", "-5", "its first_version is -5; must be 64 bits"),
-        ("first_version", "9" * 30, "must be 64 bits"),
-        ("types", '["one", "one"]', "its types have a name twice"),
+        ("first_version", "-5", "first_version is -5; must be an unsigned 64-bit"),
+        ("first_version", "9" * 30, "must be an unsigned 64-bit"),
+        ("types", '["one", "one"]', "types: a name occurs twice; names must be unique"),
     ],
 )
 def test_metadata_of_other_values_are_refused(
@@ -124,7 +124,7 @@ def test_metadata_of_other_values_are_refused(
 
 
 def renamed(history: History, operations: np.ndarray | None = None) -> History:
-    """The same with names of all kinds of characters."""
+    """A history with unusual characters in its names."""
     odd = ["/pay\nnow", "", "a,b", "\x1b[2J", "\r", '"', "漢字", "$", "null", "[]", "\\n"]
 
     def names(before: tuple[str, ...]) -> tuple[str, ...]:
@@ -222,7 +222,7 @@ def test_every_format_has_every_transaction_that_touched_a_row(name: str) -> Non
     assert text.count('"committed": true' if name == "dbcop" else ":type :ok") == count
 
 
-def test_a_trial_comes_back_from_its_file() -> None:
+def test_a_trial_survives_its_file() -> None:
     from envs import subject_of, untuned
 
     trial = Trial(GENERIC, 3, 7, {"kind": "virtual"}, subject_of("silo", None, untuned), 0.001)  # type: ignore[arg-type]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from envs.history import History
-from tests.envs.history_mutations import MUTATIONS, WORKLOADS, Noticed, notice, record
+from tests.envs.history_mutations import MUTATIONS, WORKLOADS, Detected, detect, record
 from tests.scale import scaled
 
 COUNT = scaled(12)
@@ -19,19 +19,20 @@ MOST_MISSED = {
     "writer aborted": 0.2,
     "uncommitted read of another writer": 0.35,
 }
-"""Of kinds that some order may explain; every change of another kind is reported. A change goes
-unnoticed where nobody else saw what was changed: the content of a row that was read once."""
+"""The maximum share of changes that the checker misses, by kind. Kinds that no other order can
+explain are always reported. A change is undetectable if no other transaction saw the changed value.
+"""
 
 
 @pytest.fixture(scope="module")
-def noticed() -> dict[str, Noticed]:
+def detected() -> dict[str, Detected]:
     histories: list[History] = [
         record(workload, protocol, 1) for workload in WORKLOADS for protocol in ("silo", "mvto")
     ]
-    return notice(histories, COUNT)
+    return detect(histories, COUNT)
 
 
 @pytest.mark.parametrize("kind", MUTATIONS)
-def test_a_changed_history_is_reported(kind: str, noticed: dict[str, Noticed]) -> None:
-    assert noticed[kind].changed >= COUNT
-    assert noticed[kind].missed <= MOST_MISSED.get(kind, 0)
+def test_a_changed_history_is_reported(kind: str, detected: dict[str, Detected]) -> None:
+    assert detected[kind].changed >= COUNT
+    assert detected[kind].missed <= MOST_MISSED.get(kind, 0)

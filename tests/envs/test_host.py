@@ -1,4 +1,4 @@
-"""What is recorded of the machine, and what makes figures doubtful."""
+"""The description of the machine, and the warnings about doubtful figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from envs.host import Host, LoadMeter, disturbance, doubts, here, this_host
+from envs.host import (
+    Host,
+    LoadMeter,
+    disturbance_warning,
+    local_machine,
+    machine_warnings,
+    this_host,
+)
 from envs.result import Machine, Result
 from envs.table import machine_words
 
@@ -36,13 +43,17 @@ def test_workers_never_pass_for_cores(machine: Machine, words: str) -> None:
     ("machine", "host", "told"),
     [
         (Machine("threads", 24, 2), GOOD, "24 workers share 2 cores"),
-        (Machine("threads", 2, 2), replace(GOOD, quota=0.5), "0.5 processors' time (cpu.max)"),
+        (
+            Machine("threads", 2, 2),
+            replace(GOOD, quota=0.5),
+            "limits this process to 0.5 processors (cpu.max)",
+        ),
         (Machine("threads", 2, 2), replace(GOOD, clock="hpet"), "clock source is hpet"),
     ],
 )
 def test_doubts(machine: Machine, host: Host, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
-    (doubt,) = doubts(machine, host)
+    (doubt,) = machine_warnings(machine, host)
     assert told in doubt
 
 
@@ -56,7 +67,7 @@ def test_doubts(machine: Machine, host: Host, told: str, monkeypatch: pytest.Mon
     ],
 )
 def test_no_doubt_without_a_reason(machine: Machine, host: Host) -> None:
-    assert doubts(machine, host) == []
+    assert machine_warnings(machine, host) == []
 
 
 def test_this_host_is_known() -> None:
@@ -66,12 +77,12 @@ def test_this_host_is_known() -> None:
     assert host.kernel.startswith("Linux ")
     assert host.compiler != "unknown"
     assert Host.from_dict(host.as_dict()) == host
-    assert here("threads", 3) == Machine("threads", 3, host.cores)
-    assert here("virtual", 3) == Machine("virtual", 3)
+    assert local_machine("threads", 3) == Machine("threads", 3, host.cores)
+    assert local_machine("virtual", 3) == Machine("virtual", 3)
 
 
 class Times(tuple):
-    """One core's times, as psutil gives them."""
+    """Return one core's times in psutil's form."""
 
     idle = iowait = guest = guest_nice = 0.0
 
@@ -86,14 +97,14 @@ def test_others_are_what_this_process_did_not_use(monkeypatch: pytest.MonkeyPatc
         lambda: SimpleNamespace(user=busy[0], system=0.0, children_user=0.0, children_system=0.0),
     )
     meter = LoadMeter()
-    assert meter.others() is None  # too short to tell
+    assert meter.others() is None  # too short to measure
     busy[:], now[0] = [1.0, 0.75], 101.0
     assert meter.others() == pytest.approx(0.75)
-    told = disturbance(meter.others(), Machine("threads", 2, 2))
+    told = disturbance_warning(meter.others(), Machine("threads", 2, 2))
     assert told is not None
     assert "used 0.8 of 2 cores" in told
-    assert disturbance(0.1, Machine("threads", 2, 2)) is None
-    assert disturbance(None, Machine("threads", 2, 2)) is None
+    assert disturbance_warning(0.1, Machine("threads", 2, 2)) is None
+    assert disturbance_warning(None, Machine("threads", 2, 2)) is None
 
 
 def test_a_result_keeps_what_the_host_did() -> None:

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from envs import NATIVE, Evaluator, Result, subject_of, untuned
-from envs.hot_switch import HotSwitch, Unjudged, look_at_switches, split
+from envs.hot_switch import HotSwitch, Unjudged, judge_switches, split
 from envs.result import Interval, SwitchMade
 
 
 def run(rates: Sequence[float], times: Sequence[float], seconds: float = 1.0) -> Result:
-    """A run of one type with these throughputs by interval, and switches at these times."""
+    """Return a run of one type with throughputs by interval and switches at times."""
     intervals = [
         Interval(at * seconds, seconds, {"one": round(rate * seconds)}, {"one": 0})
         for at, rate in enumerate(rates)
@@ -27,7 +27,7 @@ def only(rates: Sequence[float], at: float) -> HotSwitch:
 
 
 def validated(result: Result, first: str, names: Sequence[str]) -> list[HotSwitch]:
-    found = look_at_switches(result, first, names)
+    found = judge_switches(result, first, names)
     return [one for one in found if isinstance(one, HotSwitch)]
 
 
@@ -36,7 +36,7 @@ def test_a_switch_to_a_faster_table_without_a_dip() -> None:
     assert (found.steady_before, found.steady_after) == (100.5, 200)
     assert found.lowest == 101
     assert not found.dips
-    assert found.settled_s == 2.0  # the second interval under it is as the steady ones are
+    assert found.settled_s == 2.0  # its second interval is like the steady ones
     words = found.words()
     assert "old → new at 4 s: 0.1 → 0.2 K/s (1.99 ×), no dip" in words
     assert "settled within 2 s" in words
@@ -44,7 +44,7 @@ def test_a_switch_to_a_faster_table_without_a_dip() -> None:
     assert "until new is steady it has at least 0.1 K/s, 25.0% below its steady median" in words
 
 
-def test_a_new_table_that_is_slow_at_first_is_told_of_where_it_is_no_dip() -> None:
+def test_a_slow_start_without_a_dip_is_reported() -> None:
     found = only([100] * 4 + [170, 150, 200, 200], at=4.0)
     assert not found.dips
     assert (found.lowest, found.lowest_after) == (100, 150)
@@ -65,7 +65,9 @@ def test_a_dip_is_what_falls_further_than_steady_intervals_do() -> None:
 def test_the_interval_in_which_the_switch_is_made_counts() -> None:
     found = only([100] * 5 + [20] + [100] * 6, at=5.5)
     assert (found.lowest, found.dips) == (20, True)
-    assert only([100] * 4 + [20] + [100] * 7, at=5.0).lowest == 20  # the last one before, too
+    assert (
+        only([100] * 4 + [20] + [100] * 7, at=5.0).lowest == 20
+    )  # the last one before the switch counts too
 
 
 def test_what_began_under_the_old_table_says_nothing_of_the_new_one() -> None:
@@ -90,21 +92,21 @@ def test_several_switches_each_with_its_neighbours() -> None:
     assert up.as_dict()["dips"] is False
 
 
-def test_a_run_cut_short_tells_of_the_switches_it_had() -> None:
+def test_an_interrupted_run_reports_its_switches() -> None:
     result = run([100] * 4 + [200] * 4 + [100] * 2, [4.0, 8.0])
-    found, other = look_at_switches(result, "a", ["b", "c", "d"])
+    found, other = judge_switches(result, "a", ["b", "c", "d"])
     assert isinstance(found, HotSwitch)
     assert found.after == "b"
     assert other == Unjudged(8.0, "b", "c", 2)
-    assert other.words().startswith("b → c at 8 s: no verdict, for only 2 intervals were counted")
-    assert look_at_switches(run([100] * 6, []), "a", ["b"]) == []
+    assert other.words().startswith("b → c at 8 s: no verdict, because only 2 intervals were")
+    assert judge_switches(run([100] * 6, []), "a", ["b"]) == []
 
 
 def test_intervals_by_the_table_they_ran_under() -> None:
     intervals = run([1, 2, 3, 4], []).intervals
     sizes = [len(stretch) for stretch in split(intervals, [1.0, 2.5])]
     assert sizes == [1, 1, 2]
-    # One that ends in the moment of the switch, but for rounding.
+    # An interval that ends at the switch, except for rounding.
     intervals = run([1, 2, 3, 4], [], seconds=0.1).intervals
     assert [len(stretch) for stretch in split(intervals, [0.1 + 0.2 - 1e-16])] == [3, 1]
 
@@ -145,7 +147,7 @@ def test_on_virtual_cores_it_is_the_same_every_time(virtual: Evaluator) -> None:
         return virtual.run_switching(occ, [(at_s, ic3)], 0.002, warmup=0, seed=1, intervals=4)
 
     assert measured(0.001) == measured(0.001)
-    # Attempts count where their worker next begins a transaction: one that keeps aborting from the
+    # Attempts count where their worker next begins a transaction. One that keeps aborting from the
     # first interval on is still in it after the switch.
     assert measured(0.001).intervals[0].commits == measured(0.0015).intervals[0].commits
     assert measured(0.001).intervals[2] != measured(0.0015).intervals[2]

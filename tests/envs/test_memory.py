@@ -1,4 +1,4 @@
-"""Memory is refused, and runs are bounded, before the machine has none left."""
+"""Databases are refused and runs end before memory is exhausted."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import pytest
 import engine
 from envs import NATIVE, ComparisonPlan, Evaluator, MeasuringError, compare
 from envs import memory as memory_module
-from envs.memory import estimated_bytes, gib, guard, reserve_bytes, room
+from envs.memory import available_bytes, estimated_bytes, gib, guard, reserve_bytes
 
 TPCC = {"name": "tpcc", "warehouses": "500"}
 ALL = 1 << 62
-"""A reserve that no machine can leave: memory is short at once."""
+"""Set a reserve larger than any memory, so that memory is short at once."""
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def guarded() -> Iterator[None]:
 
 
 class Small:
-    """A session of the stand-in whose database has a gibibyte for each warehouse, and one more."""
+    """A session of the stand-in with one gibibyte per warehouse, and one more."""
 
     def __init__(self, workload: dict[str, str], *rest: Any) -> None:
         self.memory_bytes = (1 + int(workload["warehouses"])) << 30
@@ -57,14 +57,14 @@ def test_a_database_that_does_not_fit_is_refused_with_the_cure(
     evaluator = Evaluator(TPCC, 2)
     with pytest.raises(MeasuringError) as refused:
         evaluator.run(NATIVE["silo"], 0.1, warmup=0.0, seed=1)
-    assert "tpcc needs about 501.0 GiB, and 50.0 GiB of" in str(refused.value)
+    assert "tpcc needs about 501.0 GiB, but only 50.0 GiB of" in str(refused.value)
     assert "use workload.warehouses=39," in str(refused.value)
 
 
 def test_runs_after_one_that_memory_ended_are_shorter(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All of a comparison is kept, and says what happened."""
+    """A comparison keeps all runs and has a warning."""
     run = fake_engine.Session.run
 
     def bounded(session: Any, options: Any, **named: Any) -> Any:
@@ -80,7 +80,7 @@ def test_runs_after_one_that_memory_ended_are_shorter(
     lengths = [one.duration_s for row in found.rows for one in row.repeats]
     assert sorted(lengths) == [8.0] * 5 + [10.0]
     (warning,) = found.warnings
-    assert "6 of 6 runs were made shorter, the shortest 8 s" in warning
+    assert "6 of 6 runs were shortened, the shortest to 8 s" in warning
     assert "1.0 GiB a second; use run.seconds=8" in warning
 
 
@@ -102,7 +102,7 @@ def test_the_engine_ends_a_run_before_memory_is_gone(kind: str, tmp_path: Path) 
     fill.join()
     assert short.short_of_memory
     assert short.commits > 0
-    with pytest.raises(MeasuringError, match="there is not enough memory"):
+    with pytest.raises(MeasuringError, match="not enough memory"):
         evaluator.run(NATIVE["silo"], 600.0, warmup=0.0, seed=1)
     evaluator.close()
 
@@ -111,7 +111,7 @@ def test_the_engine_ends_a_run_before_memory_is_gone(kind: str, tmp_path: Path) 
 def test_the_engine_does_not_load_what_does_not_fit() -> None:
     evaluator = Evaluator({"name": "micro", "records": "1000"}, 1)
     engine.guard_memory(ALL)
-    with pytest.raises(MeasuringError, match=r"not enough memory for it: .* may be taken now"):
+    with pytest.raises(MeasuringError, match=r"not enough memory: .* are available"):
         evaluator.run(NATIVE["silo"], 0.01, warmup=0.0, seed=1)
 
 
@@ -125,7 +125,7 @@ def test_a_control_group_bounds_memory(tmp_path: Any) -> None:
 
 
 def test_a_limit_of_the_address_space_counts() -> None:
-    """In a process of its own: the limit can't be raised again."""
+    """This runs in its own process, because the limit cannot be raised again."""
     program = (
         "import resource, engine\n"
         "free = engine.memory_left()\n"
@@ -140,6 +140,6 @@ def test_a_limit_of_the_address_space_counts() -> None:
 def test_room_leaves_the_reserve(fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_module, "total_memory", lambda: 4 << 30)
     monkeypatch.setattr(fake_engine, "memory_left", lambda: 1 << 30)
-    assert gib(room(fake_engine)) == "614 MiB"
+    assert gib(available_bytes(fake_engine)) == "614 MiB"
     monkeypatch.setattr(fake_engine, "memory_left", lambda: 1 << 20)
-    assert room(fake_engine) == 0
+    assert available_bytes(fake_engine) == 0

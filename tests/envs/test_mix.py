@@ -1,4 +1,4 @@
-"""Whether a run keeps its workload's mix of types, and how it ranks if it does not."""
+"""The check of a run's mix of types, and the rank of a policy that does not keep it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from envs import (
     compare,
     comparison_table,
 )
-from envs.mix import added_up, shortfalls
+from envs.mix import shortfalls, summed_counts
 from trainer.command.output import as_text
 from trainer.report.figures import comparison_view
 
@@ -58,7 +58,7 @@ LEFT_OUT = {
 KEPT = {
     "as in the mix": {"long": did(500, 0, 0.1, 0.33), "short": did(1000, 2, 0.1, 0.67)},
     "fewer by chance": {"long": did(3, 0, 0.02, 0.006), "short": did(1000, 1, 0.3, 0.994)},
-    # The window has not come to the part of the trace that has it.
+    # The window has not reached the part of the trace with this type.
     "rare in the window, but quick": {
         "night": did(5, 0, 0.001, 0.1),
         "day": did(1000, 1, 0.3, 0.9),
@@ -82,10 +82,10 @@ def test_a_mix_that_is_kept_has_no_shortfall(name: str) -> None:
 
 
 def test_several_runs_are_judged_together() -> None:
-    # Of each run alone, five due and none missing for sure.
+    # In each single run five are expected, and their absence is not significant.
     one = {"long": did(1, 0, 0.012, 0.005), "short": did(999, 0, 0.02, 0.995)}
     assert shortfalls(one, SECONDS) == []
-    (found,) = shortfalls(added_up([one] * 8), 8 * SECONDS)
+    (found,) = shortfalls(summed_counts([one] * 8), 8 * SECONDS)
     assert str(found) == "long 8 of 40"
 
 
@@ -106,7 +106,7 @@ def test_where_draws_follow_a_trace_the_rank_is_by_its_mix(fake_engine: ModuleTy
 
 
 def without(row_: Row, type_name: str) -> Row:
-    """As if that type had never committed."""
+    """Return the result as if the type had never committed."""
 
     def left_out(result: Result) -> Result:
         stuck = TypeResult(0, unfinished=2, time_s=2 * result.duration_s, latency_us=None)
@@ -117,7 +117,7 @@ def without(row_: Row, type_name: str) -> Row:
 
 @pytest.fixture
 def compared(evaluator: Evaluator) -> Comparison:
-    """Two policies, of which the faster left Payment out."""
+    """Return a comparison of two policies, of which the faster left Payment out."""
     subjects = [NATIVE["silo"], NATIVE["two_phase_locking"]]
     comparison = compare(evaluator.run_round, subjects, ComparisonPlan(0.1, 3, 0.0), seed=1)
     comparison.rows[0] = without(comparison.rows[0], "payment")
@@ -134,7 +134,7 @@ def test_a_table_marks_a_policy_that_left_a_type_out(compared: Comparison) -> No
     assert "* did not keep the workload's mix: silo committed payment none of 6" in words
     assert "0 / 0" not in words
     assert "commits" in str(table.columns[-1].header)
-    # The fastest that kept the mix is the best, not the fastest.
+    # The best is the fastest of those that kept the mix.
     assert [row.style for row in table.rows] == [None, "bold"]
 
 

@@ -1,4 +1,4 @@
-"""Integration: the environment on the compiled engine, with runs too short to judge by speed."""
+"""Integration: the environment on the compiled engine, with runs too short to compare speed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_every_baseline_commits_and_keeps_the_database_consistent(
 ) -> None:
     names = [*BASELINES, "two_phase_locking_no_wait", "random:1", "random:2"]
     subjects = [subject_of(name, engine_evaluator.signature, untuned) for name in names]
-    plan = ComparisonPlan(0.25, 1, 0.01)  # other work may have the cores for part of it
+    plan = ComparisonPlan(0.25, 1, 0.01)  # other programs may use the cores for a part of it
     comparison = compare(engine_evaluator.run_round, subjects, plan, seed=1)
     assert [row.subject.name for row in comparison.rows] == names
     for row in comparison.rows:
@@ -100,7 +100,7 @@ def test_a_trial_for_another_database_is_refused(
         engine_evaluator.run_trial(trial, patience_s=1.0)
 
 
-def test_candidates_are_measured_beside_the_reference(engine_evaluator: Evaluator) -> None:
+def test_candidates_are_measured_relative_to_the_reference(engine_evaluator: Evaluator) -> None:
     reference, *others = (
         subject_of(name, engine_evaluator.signature, untuned)
         for name in ("silo_tuned", "occ", "ic3")
@@ -156,7 +156,7 @@ def test_every_baseline_commits_on_virtual_cores_and_leaves_the_database_consist
 
 
 def test_virtual_cores_give_the_same_result_in_every_process(virtual_engine: Evaluator) -> None:
-    """Whatever ran before, and wherever the system puts the process's memory."""
+    """A result does not depend on earlier runs or on the addresses of the memory."""
     here = [
         virtual_engine.run(NATIVE["silo"], 0.004, warmup=0.001, seed=seed).as_dict()
         for seed in (5, 6, 5)
@@ -177,7 +177,7 @@ def test_virtual_cores_give_the_same_result_in_every_process(virtual_engine: Eva
     assert json.loads(done.stdout.splitlines()[-1]) == json.loads(json.dumps(here[0]))
 
 
-def test_candidates_are_measured_beside_a_remembered_reference(virtual_engine: Evaluator) -> None:
+def test_the_reference_is_measured_once_on_virtual_cores(virtual_engine: Evaluator) -> None:
     occ = subject_of("occ", virtual_engine.signature, untuned)
     first, again = (
         virtual_engine.evaluate(
@@ -204,7 +204,7 @@ def test_what_is_no_machine_is_named(machine: dict[str, str], cores: int, messag
         Evaluator({"name": "micro"}, cores, machine=machine)
 
 
-def test_what_no_session_can_be_opened_on_is_told() -> None:
+def test_a_session_that_cannot_be_opened_is_an_error() -> None:
     with pytest.raises(MeasuringError, match="between 1 and 256"):
         Evaluator({"name": "micro"}, 300, machine=VIRTUAL).run(
             NATIVE["silo"], 0.01, warmup=0.0, seed=1

@@ -1,4 +1,4 @@
-"""The engine's declarations, as Python has them."""
+"""The engine's declarations of options in Python."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_what_there_is_not_is_refused(group: str, name: str, message: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("config", "group", "name", "beside"),
+    ("config", "group", "name", "extra"),
     [
         (MachineConfig, "machine", "threads", {"kind"}),
         (VirtualConfig, "machine", "virtual", {"kind", "costs"}),
@@ -81,9 +81,9 @@ def test_what_there_is_not_is_refused(group: str, name: str, message: str) -> No
     ],
 )
 def test_typed_settings_are_those_declared(
-    config: type, group: str, name: str, beside: set[str]
+    config: type, group: str, name: str, extra: set[str]
 ) -> None:
     types = {"integer": "int", "real": "float", "flag": "bool", "names": "list[str]"}
     declared = {one.name: types.get(one.kind, "str") for one in engine_specs(group, name)}
     typed = {one.name: str(one.type).removesuffix(" | None") for one in fields(config)}
-    assert {key: kind for key, kind in typed.items() if key not in beside} == declared
+    assert {key: kind for key, kind in typed.items() if key not in extra} == declared

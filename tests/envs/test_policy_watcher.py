@@ -1,4 +1,4 @@
-"""A session follows a file: first one that only listens, then the engine's under load."""
+"""A session follows a file, first a stand-in and then the engine's under load."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def served(
     seconds: float = 10 * PATIENCE_S,
     grown_bytes_max: int = 1 << 40,
 ) -> Iterator[Report | Reloaded]:
-    """What is told of a workload that is served, from Silo on."""
+    """Return the events of a served workload that begins with Silo."""
     return serve(
         evaluator,
         watcher,
@@ -62,7 +62,7 @@ Publish = Callable[[str], None]
 
 
 class Listening:
-    """A session that takes every policy, once it runs."""
+    """A session that accepts every policy while it runs."""
 
     def __init__(self) -> None:
         self.runs = True
@@ -89,7 +89,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def publish(path: Path, ycsb: Signature) -> Publish:
-    """Puts a policy of that name where it is looked for."""
+    """Publishes a policy with a name."""
 
     def put(name: str) -> None:
         save(replace(build_seed("ic3", ycsb), name=name), path)
@@ -120,7 +120,7 @@ def test_each_policy_is_switched_to_by_itself(
 ) -> None:
     publish("one")
     with watcher:
-        assert session.taken == ["one"]  # before the thread's first look
+        assert session.taken == ["one"]  # before the thread's first poll
         publish("two")
         wait_until(lambda: session.taken == ["one", "two"])
         wait_until(lambda: switched_to(events) == ["one", "two"])
@@ -139,22 +139,22 @@ def test_a_bad_file_leaves_the_policy_as_it_is(
     events: list[Event],
 ) -> None:
     publish("one")
-    watcher.look()
+    watcher.poll()
     path.write_text("{")
     for _ in range(3):
-        watcher.look()
+        watcher.poll()
     path.unlink()
     for _ in range(3):
-        watcher.look()
+        watcher.poll()
     assert [type(event) for event in events] == [Switched, Refused, Missing]
     assert session.taken == ["one"]
     assert watcher.policy.name == "one"
     publish("two")
-    watcher.look()
+    watcher.poll()
     assert session.taken == ["one", "two"]
 
 
-def test_a_policy_that_comes_while_nothing_runs_is_offered_again(
+def test_a_policy_between_two_runs_is_offered_again(
     watcher: PolicyWatcher,
     publish: Publish,
     session: Listening,
@@ -162,37 +162,37 @@ def test_a_policy_that_comes_while_nothing_runs_is_offered_again(
 ) -> None:
     session.runs = False
     publish("one")
-    watcher.look()
-    watcher.look()
+    watcher.poll()
+    watcher.poll()
     assert events == []
-    assert watcher.policy.name == "one"  # the next run begins with it
+    assert watcher.policy.name == "one"  # the next run has it
     session.runs = True
-    watcher.look()
-    watcher.look()
+    watcher.poll()
+    watcher.poll()
     assert switched_to(events) == session.taken == ["one"]
 
 
-def test_a_policy_that_the_session_refuses_is_told_and_not_kept(
+def test_a_policy_that_the_session_refuses_is_reported_and_not_kept(
     watcher: PolicyWatcher,
     publish: Publish,
     session: Listening,
     events: list[Event],
 ) -> None:
     publish("one")
-    watcher.look()
+    watcher.poll()
     session.refuses = "the policy is for another workload than the one running"
     publish("two")
-    watcher.look()
-    watcher.look()
+    watcher.poll()
+    watcher.poll()
     assert [type(event) for event in events] == [Switched, Refused]
     assert watcher.policy.name == "one"
 
 
-def test_a_fault_of_whoever_is_told_does_not_end_the_watching(
+def test_an_error_of_the_callback_does_not_end_the_thread(
     publish: Publish, path: Path, ycsb: Signature, session: Listening
 ) -> None:
     def fail(event: Event) -> None:
-        raise OSError(f"nobody hears {event}")
+        raise OSError(f"no listener for {event}")
 
     publish("one")
     with PolicyWatcher(path, ycsb, session, fail, interval_s=QUICK_S):
@@ -213,7 +213,7 @@ def test_virtual_cores_are_refused(
 ) -> None:
     evaluator = Evaluator(SMALL, 2, machine={"kind": "virtual"})
     publish("one")
-    PolicyWatcher(path, ycsb, evaluator, events.append).look()
+    PolicyWatcher(path, ycsb, evaluator, events.append).poll()
     (refused,) = events
     assert isinstance(refused, Refused)
     assert "virtual cores" in refused.reason
@@ -222,7 +222,7 @@ def test_virtual_cores_are_refused(
 def test_hundreds_of_replacements_under_load_end_with_the_last(
     publish: Publish, path: Path, ycsb: Signature, events: list[Event]
 ) -> None:
-    """In one run of the engine's session, as in a program of somebody's own."""
+    """In one run of the engine's session, as in a user's program."""
     session = engine.Session(SMALL, 2)
     results: list[dict[str, Any]] = []
     publish("first")
@@ -286,16 +286,16 @@ def test_a_workload_is_served_from_the_fallback_to_the_published_policy(
 def test_a_policy_with_which_no_run_can_begin_gives_way_to_the_one_before(
     path: Path, events: list[Event]
 ) -> None:
-    """A schedule where the workload passes no hints: only a run finds out."""
+    """A schedule for a workload without hints, which only a run detects."""
     workload = {"name": "generic"}
     signature = workload_signature("generic")
     table = build_seed("occ", signature)
     evaluator = Evaluator(workload, 2)
     watcher = PolicyWatcher(path, signature, evaluator, events.append)
     save(replace(table, name="good"), path)
-    watcher.look()
+    watcher.poll()
     save(replace(table, name="scheduled", schedule={"policy": "smf"}), path)
-    watcher.look()
+    watcher.poll()
     told = [each.policies for each in served(evaluator, watcher, seconds=0.1)]  # type: ignore[union-attr]
     evaluator.close()
     assert told == [["scheduled", "good"], ["good"]]
@@ -310,7 +310,7 @@ def test_serving_ends_after_its_seconds_and_reports_all_of_them(
 ) -> None:
     publish("one")
     watcher = PolicyWatcher(path, ycsb, evaluator)
-    watcher.look()
+    watcher.poll()
     told = list(served(evaluator, watcher, seconds=0.12))
     assert [each.policies for each in told if isinstance(each, Report)] == [["one"]] * 3
 
@@ -333,12 +333,12 @@ def test_a_policy_runs_under_its_own_backoff_on_inputs_of_every_runs_own(
     watcher = PolicyWatcher(path, ycsb, evaluator)
     for _ in served(evaluator, watcher, seed=7, report_seconds=0.01, seconds=0.02):
         publish("one")
-        watcher.look()
+        watcher.poll()
     assert runs == [(NATIVE["silo"], 7), (of_policy("one", path.read_text()), 8)]
     assert runs[1][0].backoff == "policy"
 
 
-def test_a_database_that_has_grown_is_loaded_anew(
+def test_a_grown_database_is_reloaded(
     path: Path, ycsb: Signature, monkeypatch: pytest.MonkeyPatch, evaluator: Evaluator
 ) -> None:
     monkeypatch.setattr(Evaluator, "grown_bytes", 5)

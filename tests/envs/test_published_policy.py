@@ -1,4 +1,4 @@
-"""What is new in a file that somebody else replaces."""
+"""The states of a policy file that another process replaces."""
 
 from __future__ import annotations
 
@@ -40,33 +40,33 @@ def test_a_policy_is_found_once_and_again_when_it_is_replaced(
     file: PublishedFile, path: Path, ycsb: Signature
 ) -> None:
     publish(path, ycsb, "one")
-    found = file.look()
+    found = file.poll()
     assert named(found) == "one"
     assert isinstance(found, PublishedPolicy)
     assert found.text == to_json(load(path, ycsb))
-    assert file.look() is None
+    assert file.poll() is None
     publish(path, ycsb, "two")
-    assert named(file.look()) == "two"
-    assert file.look() is None
+    assert named(file.poll()) == "two"
+    assert file.poll() is None
 
 
-def test_a_file_that_is_gone_is_told_once_and_found_when_it_is_back(
+def test_a_missing_file_is_reported_once_and_found_when_it_returns(
     file: PublishedFile, path: Path, ycsb: Signature
 ) -> None:
-    assert file.look() == Missing(path)
-    assert file.look() is None
+    assert file.poll() == Missing(path)
+    assert file.poll() is None
     publish(path, ycsb, "one")
-    assert named(file.look()) == "one"
+    assert named(file.poll()) == "one"
     aside = path.with_suffix(".aside")
     path.rename(aside)
-    assert file.look() == Missing(path)
-    assert file.look() is None
-    aside.rename(path)  # the very same file
-    assert named(file.look()) == "one"
+    assert file.poll() == Missing(path)
+    assert file.poll() is None
+    aside.rename(path)  # the same file
+    assert named(file.poll()) == "one"
 
 
 def bad_texts(good: str, other: str) -> dict[str, tuple[str, str]]:
-    """What a file may hold instead, and words of why it is refused."""
+    """Contents that are refused, and a part of the reason."""
     return {
         "empty": ("", "policy.json"),
         "cut off": (good[: len(good) // 2], "policy.json"),
@@ -88,45 +88,45 @@ def test_a_bad_file_is_refused_once_and_a_good_one_then_taken(
     other = to_json(build_seed("ic3", workload_signature("tpcc")))
     text, why = bad_texts(good, other)[kind]
     path.write_text(text)
-    found = file.look()
+    found = file.poll()
     assert isinstance(found, Refused)
     assert str(path) in found.reason
     assert why in found.reason
-    assert file.look() is None
-    os.utime(path)  # another time, the same text
-    assert file.look() is None
-    path.write_text(text + " ")  # another version, as bad
-    assert isinstance(file.look(), Refused)
+    assert file.poll() is None
+    os.utime(path)  # another time but the same text
+    assert file.poll() is None
+    path.write_text(text + " ")  # another version, also bad
+    assert isinstance(file.poll(), Refused)
     publish(path, ycsb, "good")
-    assert named(file.look()) == "good"
+    assert named(file.poll()) == "good"
 
 
 def test_what_is_no_file_is_refused(file: PublishedFile, path: Path, ycsb: Signature) -> None:
     path.mkdir()
-    found = file.look()
+    found = file.poll()
     assert isinstance(found, Refused)
     assert "is a directory" in found.reason
-    assert file.look() is None
+    assert file.poll() is None
     path.rmdir()
-    os.mkfifo(path)  # whoever opens it to read would wait for a writer
-    found = file.look()
+    os.mkfifo(path)  # opening it to read would wait for a writer
+    found = file.poll()
     assert isinstance(found, Refused)
-    assert "is no regular file" in found.reason
+    assert "not a regular file" in found.reason
     path.unlink()
     path.write_bytes(b"\0\1\2")
-    found = file.look()
+    found = file.poll()
     assert isinstance(found, Refused)
     assert "binary" in found.reason
-    assert file.look() is None
+    assert file.poll() is None
     path.unlink()
-    path.symlink_to(path)  # can't be read, not even by root
-    found = file.look()
+    path.symlink_to(path)  # not even root can read it
+    found = file.poll()
     assert isinstance(found, Refused)
     assert "can't be read" in found.reason
-    assert file.look() is None
+    assert file.poll() is None
     path.unlink()
     publish(path, ycsb, "good")
-    assert named(file.look()) == "good"
+    assert named(file.poll()) == "good"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
@@ -135,10 +135,10 @@ def test_a_file_that_may_not_be_read_is_refused_until_it_may(
 ) -> None:
     publish(path, ycsb, "good")
     path.chmod(0)
-    assert isinstance(file.look(), Refused)
-    assert file.look() is None
+    assert isinstance(file.poll(), Refused)
+    assert file.poll() is None
     path.chmod(0o644)
-    assert named(file.look()) == "good"
+    assert named(file.poll()) == "good"
 
 
 def test_a_file_written_in_place_at_one_size_and_time_is_read_again(
@@ -146,24 +146,24 @@ def test_a_file_written_in_place_at_one_size_and_time_is_read_again(
 ) -> None:
     publish(path, ycsb, "one")
     before = path.stat()
-    assert named(file.look()) == "one"
+    assert named(file.poll()) == "one"
     path.write_text(path.read_text().replace('"one"', '"two"'))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert path.stat().st_size == before.st_size
-    assert named(file.look()) == "two"
+    assert named(file.poll()) == "two"
 
 
-def test_a_file_that_has_settled_is_not_read_at_every_look(
+def test_an_old_file_is_not_read_at_every_poll(
     file: PublishedFile, path: Path, ycsb: Signature, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from envs import published_policy
 
     monkeypatch.setattr(published_policy, "FRESH_NS", -(1 << 62))
     publish(path, ycsb, "one")
-    assert named(file.look()) == "one"
+    assert named(file.poll()) == "one"
 
     def never(path: Path) -> str:
         raise AssertionError(f"{path} is read again")
 
     monkeypatch.setattr(published_policy, "read_text", never)
-    assert file.look() is None
+    assert file.poll() is None

@@ -1,4 +1,4 @@
-"""What the engine wrote down while it ran, as a trace."""
+"""The conversion of a recorded run to a trace."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ Accesses = list[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Made:
-    """A transaction: when it began, its type, its accesses and its hints as (key, state)."""
+    """A transaction with its begin, type, accesses and hints, the latter two as (key, state)."""
 
     began_us: int
     type: int
@@ -64,7 +64,7 @@ class Made:
 
 
 class FakeTrace:
-    """What the engine gives, of transactions that are told."""
+    """The engine's recording for given transactions."""
 
     began_us = BEGAN_US
 

@@ -99,7 +99,7 @@ def test_every_history_is_serializable(
 
 
 def on_time(workload: dict[str, str], speed: str) -> dict[str, str]:
-    """The trace has a transaction a second."""
+    """Make a trace with one transaction per second."""
     return workload | {"arrivals": "recorded", "speed": speed}
 
 
@@ -139,7 +139,7 @@ def test_histories_of_recorded_arrivals_are_serializable(
         ({"arrivals": "late"}, "option 'arrivals' is 'late'; allowed: one of closed, recorded"),
     ],
 )
-def test_wrong_arrivals_are_told(
+def test_wrong_arrivals_are_reported(
     workload: dict[str, str], options: dict[str, str], words: str
 ) -> None:
     with pytest.raises(ValueError, match=words):
@@ -167,7 +167,7 @@ def test_more_cores_than_sessions_are_refused(workload: dict[str, str]) -> None:
         ({"program": "a", "trace": "b"}, "leave out workload.trace"),
     ],
 )
-def test_mistakes_are_told(options: dict[str, str], words: str) -> None:
+def test_mistakes_are_reported(options: dict[str, str], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Evaluator({"name": "replay", **options}, CORES, machine=VIRTUAL)
 
@@ -178,7 +178,7 @@ PAY = TransactionType("/pay", (Access(0, "pay", "account", "update"),))
 
 @pytest.fixture(scope="module")
 def long_and_short(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One session of long transactions, and many of short ones on the same rows."""
+    """Make a trace with a session of long transactions and many of short ones on the same rows."""
     folder = tmp_path_factory.mktemp("mix")
     rows = []
     for number in range(1205):

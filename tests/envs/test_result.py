@@ -8,7 +8,7 @@ import pytest
 from envs import Result
 
 
-def test_the_engines_dictionary_comes_through_whole(fake_engine: ModuleType) -> None:
+def test_the_engines_dictionary_is_converted_completely(fake_engine: ModuleType) -> None:
     session = fake_engine.Session({"name": "tpcc"}, 2)
     raw = session.run(fake_engine.RunOptions(seconds=0.5, seed=7))
     result = Result.from_dict(raw)

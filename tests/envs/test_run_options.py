@@ -1,4 +1,4 @@
-"""One value says how a run is made, for every way to make one."""
+"""The same options describe a run for every function that makes one."""
 
 from __future__ import annotations
 

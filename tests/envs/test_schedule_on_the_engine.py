@@ -1,4 +1,4 @@
-"""Integration: a policy's own schedule reaches the compiled engine, whoever runs it."""
+"""Integration: a policy's own schedule reaches the compiled engine from every caller."""
 
 from __future__ import annotations
 

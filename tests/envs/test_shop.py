@@ -44,7 +44,7 @@ def named(name: str, signature: Signature) -> Subject:
 
 def measured(evaluator: Evaluator, name: str) -> Result:
     subject = named(name, evaluator.signature)
-    return evaluator.run(subject, 0.01, warmup=0, seed=1, check=True)  # some rounds
+    return evaluator.run(subject, 0.01, warmup=0, seed=1, check=True)  # some iterations
 
 
 @pytest.mark.parametrize("name", ["silo", "two_phase_locking", "occ", "ic3", "random:3"])
@@ -52,7 +52,7 @@ def test_the_mix_is_that_of_the_trace(evaluator: Evaluator, name: str) -> None:
     result = measured(evaluator, name)
     commits = {name: one.commits for name, one in result.types.items()}
     assert sum(commits.values()) > 1000
-    # Of what is put into a cart three tenths are bought.
+    # Three tenths of the items in carts are bought.
     assert commits["purchase"] / commits["cart"] == pytest.approx(0.3, abs=0.06)
     assert not result.violations
 
@@ -84,11 +84,11 @@ def test_a_trace_of_something_else_is_refused(trace: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "workload=shop follows a trace.*workload.trace=FOLDER"),
+        ({}, "workload=shop replays a trace.*workload.trace=FOLDER"),
         ({"trace": "/nowhere"}, "there is no such folder"),
         ({"program": "/nowhere"}, "/nowhere: can't be read"),
     ],
 )
-def test_mistakes_are_told(options: dict[str, str], words: str) -> None:
+def test_mistakes_are_reported(options: dict[str, str], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Evaluator({"name": "shop", **options}, CORES, machine=VIRTUAL)

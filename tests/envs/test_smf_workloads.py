@@ -37,7 +37,7 @@ def test_the_mix_is_that_of_the_settings(name: str) -> None:
     result = evaluator.run(subject, 0.005, warmup=0, seed=1, check=True)
     evaluator.close()
     assert not result.violations
-    ended = {key: one.commits for key, one in result.types.items()}  # rollbacks among them
+    ended = {key: one.commits for key, one in result.types.items()}  # including rollbacks
     shares = {key: count / sum(ended.values()) for key, count in ended.items()}
     assert shares == {key: pytest.approx(int(options[key]) / 100, abs=0.015) for key in ended}
     assert sum(int(options[key]) for key in ended) == 100
@@ -45,7 +45,7 @@ def test_the_mix_is_that_of_the_settings(name: str) -> None:
 
 @pytest.mark.parametrize("name", FEW)
 def test_the_engine_has_the_defaults_of_the_settings(name: str) -> None:
-    """The same transactions, so the same commits to the last one."""
+    """The same transactions have exactly the same commits."""
 
     def commits(options: dict[str, str]) -> list[int]:
         evaluator = Evaluator(options, 2, machine=VIRTUAL)

@@ -1,4 +1,4 @@
-"""The watchdog of real cores, where the process itself does not run."""
+"""The watchdog of real cores while the process is stopped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ print(session.run(options)["commits"] > 0)
 
 
 def test_a_process_that_was_stopped_has_no_stuck_worker() -> None:
-    """As by Ctrl-Z, a frozen container or a suspended laptop: for longer than the watchdog."""
+    """A stop longer than the watchdog, as by Ctrl-Z, a frozen container or a suspended laptop."""
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -1,4 +1,4 @@
-"""Timelines put together from what the engine records: made-up events, and the engine's own."""
+"""Timelines built from made-up events and from the engine's own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from policies import Signature
 TYPES = ("new_order", "payment", "delivery", "stock_level")
 
 
-def told(tpcc: Signature, *events: Sequence[Any]) -> Timeline:
+def described(tpcc: Signature, *events: Sequence[Any]) -> Timeline:
     raw = {
         "types": dict.fromkeys(TYPES),
         "machine": {"kind": "virtual", "cores": 4},
@@ -24,7 +24,7 @@ def told(tpcc: Signature, *events: Sequence[Any]) -> Timeline:
 
 
 def test_an_attempt_has_what_happened_in_it(tpcc: Signature) -> None:
-    timeline = told(
+    timeline = described(
         tpcc,
         (10.0, 0, "attempt", 0, 2),
         (11.0, 1, "attempt", 1, 0),
@@ -57,8 +57,8 @@ def test_an_attempt_has_what_happened_in_it(tpcc: Signature) -> None:
     assert timeline.end == 30.0
 
 
-def test_what_goes_on_at_the_end_ends_there(tpcc: Signature) -> None:
-    timeline = told(
+def test_attempts_in_progress_end_with_the_window(tpcc: Signature) -> None:
+    timeline = described(
         tpcc,
         (1.0, 0, "attempt", 1, 0),
         (2.0, 0, "access", -1, "scan", 1, 7),
@@ -75,7 +75,7 @@ def test_what_goes_on_at_the_end_ends_there(tpcc: Signature) -> None:
 
 
 def test_an_access_served_from_the_log_is_left_out(tpcc: Signature) -> None:
-    timeline = told(
+    timeline = described(
         tpcc,
         (1.0, 0, "attempt", 0, 0),
         (2.0, 0, "access", 0, "read", 0, 1),
@@ -101,11 +101,11 @@ def test_an_access_served_from_the_log_is_left_out(tpcc: Signature) -> None:
 
 def test_an_event_this_code_does_not_know_is_an_error(tpcc: Signature) -> None:
     with pytest.raises(ValueError, match="'teleported'"):
-        told(tpcc, (1.0, 0, "attempt", 0, 0), (2.0, 0, "teleported"))
+        described(tpcc, (1.0, 0, "attempt", 0, 0), (2.0, 0, "teleported"))
 
 
 @pytest.mark.parametrize("name", ["silo", "two_phase_locking", "occ", "ic3", "random:7"])
-def test_the_engine_tells_what_its_result_says(name: str) -> None:
+def test_the_timeline_agrees_with_the_result(name: str) -> None:
     evaluator = Evaluator({"name": "tpcc"}, 8, machine={"kind": "virtual"})
     subject = subject_of(name, evaluator.signature, untuned)
     result = evaluator.run(subject, 0.0005, warmup=0.0, seed=3)
@@ -123,14 +123,14 @@ def test_the_engine_tells_what_its_result_says(name: str) -> None:
     aborted = [a for a in timeline.attempts if a.outcome == "abort"]
     assert len(aborted) == sum(kind.aborts for kind in result.types.values())
     waits = [w for a in [*ended, *aborted] for w in a.waits if w.until != "spin"]
-    # Its look for a cycle is in a wait of the timeline, and not in the result's.
+    # The timeline's wait includes the search for a cycle, the result's does not.
     waited, spent = sum(w.end - w.begin for w in waits), result.time_s["waiting"] * 1e9
     assert spent - 1 <= waited <= spent + 3_000 * len(waits) + 1
     assert (spent > 0) == (name not in ("silo", "occ"))
 
 
 def test_attempts_between(tpcc: Signature) -> None:
-    timeline = told(
+    timeline = described(
         tpcc,
         (0.0, 0, "attempt", 0, 0),
         (10.0, 0, "end", "commit", "none", -1),

@@ -1,4 +1,4 @@
-"""Hints as parameters of a trace, and back."""
+"""The conversion of hints to parameters of a trace, and back."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_what_is_written_is_read(passed: list[tuple[str, list[int], list[int]]])
     keys = np.array([key for hints in each for _, key in hints], np.uint64)
     types = np.array([("pay", "close").index(kind) for kind, *_ in passed], np.int64)
     column = hints_column(counts, states, keys, SIGNATURE)
-    for first in (0, min(2, len(passed))):  # a part of a column, too
+    for first in (0, min(2, len(passed))):  # also with a part of a column
         found = hints_of(column[first:], types[first:], SIGNATURE)
         assert found.counts.tolist() == counts[first:].tolist()
         gone = int(counts[:first].sum())
@@ -77,6 +77,6 @@ def test_other_parameters_are_left_alone() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "1,", "-1", "1.5", str(1 << 64)])
-def test_what_is_no_key_is_told(text: str) -> None:
+def test_a_parameter_that_is_no_key_is_an_error(text: str) -> None:
     with pytest.raises(TraceError, match="holds no key"):
         hints_of(column_of([[("look", text)]]), np.array([0]), SIGNATURE)

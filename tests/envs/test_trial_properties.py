@@ -1,4 +1,4 @@
-"""Whatever is drawn: serializable, nobody stuck, counts that add up, memory that comes back."""
+"""Properties of any trial: serializable, no stuck worker, consistent counts, memory reclaimed."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ SMALL = {
     | {"scan": "20", "insert": "10", "delete": "10"},
     "micro": {"records": "500", "hot_records": "50", "own_records": "50"},
     "replay": {},  # of one of `small_traces`
-    "shop": {"initial_stock": "2"},  # likewise
+    "shop": {"initial_stock": "2"},  # of one of `small_traces`
     "smallbank": {"accounts": "40", "hot_accounts": "4"},
     "epinions": {"users": "30", "items": "15", "reviews": "10", "trusted": "10"},
     "taobench": {"objects": "40", "writes": "50"},
 }
 GROWN_MAX = 1 << 20
-"""Bytes: a database of twenty rows has none to spare, whatever was inserted and deleted."""
+"""Maximum growth in bytes of a database with twenty rows, after any inserts and deletes."""
 
 
 def plan(workload: dict[str, str], cores: int, schedule: str, seconds: float) -> TrialPlan:

@@ -1,4 +1,4 @@
-"""What the line beneath a table says of its runs."""
+"""The caption of a table about its runs."""
 
 from __future__ import annotations
 

@@ -9,11 +9,11 @@ WORKLOADS = ("micro", "tpcc", "ycsb")
 
 @pytest.fixture(scope="session", params=WORKLOADS)
 def signature(request: pytest.FixtureRequest) -> Signature:
-    """The signature of each workload in turn."""
+    """Return the signature of each workload in turn."""
     return workload_signature(request.param)
 
 
 @pytest.fixture(scope="session")
 def tpcc() -> Signature:
-    """TPC-C's signature: three types, 26 states."""
+    """Return TPC-C's signature, with three types and 26 states."""
     return workload_signature("tpcc")

@@ -1,4 +1,4 @@
-"""Policy files gone wrong: seeded mutations of a text, of its bytes and of what it holds."""
+"""Seeded mutations of policy files, of their bytes and of their values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOKENS = [
     ),
     *(b",", b":", b"{", b"}", b"[", b"]", b'"', b"\\", b"//", b"\r", b"\x0b", b"\xc2\xa0"),
 ]
-"""What readers of JSON disagree about, and what belongs in another place of a policy."""
+"""Tokens that JSON readers treat differently, and values that belong elsewhere in a policy."""
 
 VALUES: list[Any] = [
     *(None, True, False, 0, 1, -1, 5.0, 1.0, 0.5, 26, 2**31, 2**53 + 1, 2**63, 2**64, -(2**63)),
@@ -42,11 +42,11 @@ VALUES: list[Any] = [
     ),
     *("\0", "x" * 5000, [], {}, [[]], {"": None}, [1, 1, 1], [0.5, 2, 4], ["NO_WAIT"]),
 ]
-"""Values that are right somewhere in a policy, or nearly."""
+"""Values that are valid somewhere in a policy, or nearly."""
 
 
 def of_bytes(data: bytes, random: Random) -> bytes:
-    """A few bytes other than they were."""
+    """Return the text with a few bytes changed."""
     at = random.randrange(len(data))
     end = min(len(data), at + random.choice((1, 1, 2, 5, 30, 400)))
     token = random.choice(TOKENS)
@@ -64,7 +64,7 @@ def of_bytes(data: bytes, random: Random) -> bytes:
 
 
 def of_values(data: bytes, random: Random) -> bytes:
-    """One value, key or row other than it was; sound JSON, most of the time."""
+    """Return the text with one value, key or row changed, usually still valid JSON."""
     document = json.loads(data)
     holder, key = random.choice(list(_places(document)))
     change = random.randrange(6)
@@ -88,7 +88,7 @@ def of_values(data: bytes, random: Random) -> bytes:
 
 
 def _with_a_value_replaced(data: bytes, token: bytes, random: Random) -> bytes:
-    """The token stands where a value stood."""
+    """Replace a value by a token."""
     starts = [at for at in range(len(data) - 2) if data[at : at + 2] == b": "]
     if not starts:
         return token
@@ -98,14 +98,14 @@ def _with_a_value_replaced(data: bytes, token: bytes, random: Random) -> bytes:
 
 
 def _with_a_key_twice(document: Any, holder: dict[str, Any], key: str) -> bytes:
-    """The member stands twice in its object."""
+    """Duplicate a member of an object."""
     marker = "a name that nothing has"
     holder[marker] = holder[key]
     return json.dumps(document).replace(json.dumps(marker), json.dumps(key)).encode()
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every place in a document, as what holds it and the key there."""
+    """Yield every position in a document, as container and key."""
     keys = list(value) if isinstance(value, dict) else range(len(value))
     for key in keys:
         yield value, key

@@ -25,7 +25,7 @@ def run(*arguments: str | Path) -> Result:
 
 
 def fails(*arguments: str | Path) -> str:
-    """The one message of a command that refuses its input."""
+    """Return the single message of a command that refuses its input."""
     result = run(*arguments)
     assert result.exit_code == 2
     assert result.stdout == ""
@@ -55,7 +55,7 @@ def test_show_takes_a_workload() -> None:
 
 
 def test_show_takes_the_workload_of_another_file(tmp_path: Path, tpcc: Signature) -> None:
-    """A seed for a workload that the command could not name, such as a trace."""
+    """A seed policy for a workload that the command cannot name, such as a trace."""
     signature = replace(tpcc, workload="mine", types=tpcc.types[:1])
     path = tmp_path / "mine.json"
     save(build_seed("occ", signature), path)
@@ -110,7 +110,7 @@ def test_validate_says_what_is_valid(ic3: Path, tpcc: Signature) -> None:
     assert "two_phase_locking_star: valid" in result.stdout
 
 
-def test_validate_goes_on_after_a_bad_policy(tmp_path: Path, ic3: Path) -> None:
+def test_validate_continues_after_a_bad_policy(tmp_path: Path, ic3: Path) -> None:
     bad = tmp_path / "bad.json"
     document = json.loads(ic3.read_text())
     document["cc"][4]["wait"]["payment"] = 3
@@ -125,14 +125,14 @@ def test_validate_goes_on_after_a_bad_policy(tmp_path: Path, ic3: Path) -> None:
     assert "none.json" in messages[1]
 
 
-def test_validate_goes_on_after_a_name_that_is_too_long(ic3: Path) -> None:
+def test_validate_continues_after_a_name_that_is_too_long(ic3: Path) -> None:
     result = run("validate", "x" * 300, ic3)
     assert result.exit_code == 2
     assert "is too long" in result.stderr
     assert f"{ic3}: valid" in result.stdout
 
 
-def test_ctrl_c_is_told(ic3: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_is_reported(ic3: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 

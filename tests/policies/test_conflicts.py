@@ -7,7 +7,7 @@ R, W, INS = "read", "update", "insert"
 
 
 def workload(**types: list[tuple[str, str]]) -> Signature:
-    """A workload out of (table, kind) pairs."""
+    """Return a workload made of (table, kind) pairs."""
     state = iter(range(1000))
     return Signature.from_dict(
         {
@@ -87,13 +87,13 @@ def test_a_ring_of_three_types_merges() -> None:
     assert spans(analyse(ring)) == {"a": [(0, 1)], "b": [(2, 3)], "c": [(4, 5), (6, 6)]}
 
 
-def test_a_type_that_comes_back_to_a_table_merges_all_between() -> None:
+def test_a_type_that_returns_to_a_table_merges_all_accesses_between() -> None:
     analysis = analyse(workload(a=[("X", W), ("Y", R), ("X", R), ("Y", R)]))
     assert spans(analysis) == {"a": [(0, 2), (3, 3)]}
 
 
 def test_merging_can_close_further_cycles() -> None:
-    # Y and Z of a are drawn into one piece by X; that crosses b's order of Z and Y.
+    # X merges Y and Z of a into one piece, which conflicts with b's order of Z and Y.
     analysis = analyse(
         workload(a=[("X", W), ("Y", W), ("Z", W), ("X", W)], b=[("Z", W), ("Q", R), ("Y", W)])
     )

@@ -18,7 +18,7 @@ def two_types(workload: str = "made_up", loop: bool = False) -> Signature:
 
 
 def made(signature: Signature, **actions: Actions) -> PolicyDocument:
-    """A table; what is not named does as in OCC."""
+    """Return a table with the given cells and OCC's for the others."""
     return make_table(
         "made", signature, lambda kind, access: actions.get(f"{kind.name}_{access.name}", Actions())
     )
@@ -38,7 +38,7 @@ def test_every_wait_of_ic3_is_for_someone(tpcc: Signature) -> None:
     assert [row.wait for row in Effects(ic3).rows] == [dict(row.wait) for row in ic3.cc]
 
 
-def test_without_a_published_write_nobody_is_waited_for() -> None:
+def test_without_a_published_write_there_is_no_wait() -> None:
     table = made(two_types(), a_read_s=Actions(wait=WAIT, dirty_read=True, early_validation=True))
     row = Effects(table).rows[2]
     assert row.wait == {"a": "NO_WAIT", "b": "NO_WAIT"}
@@ -56,10 +56,12 @@ def test_a_dirty_read_makes_its_writers_known_from_then_on() -> None:
     )
     rows = Effects(table).rows
     assert rows[0].dirty
-    assert rows[0].wait == {"a": "NO_WAIT", "b": "NO_WAIT"}  # nothing has been accessed yet
+    assert rows[0].wait == {"a": "NO_WAIT", "b": "NO_WAIT"}  # there is no earlier access
     assert rows[1].wait == {"a": "NO_WAIT", "b": 3}  # a publishes nothing
-    assert not rows[2].dirty  # b writes S too, but no row publishes to it: there are no lists of it
-    assert rows[4].wait == {"a": "NO_WAIT", "b": "NO_WAIT"}  # b's only point comes after
+    assert not rows[
+        2
+    ].dirty  # b also writes S, but no row publishes to it, so it has no access lists
+    assert rows[4].wait == {"a": "NO_WAIT", "b": "NO_WAIT"}  # b's only publication point is later
 
 
 def test_a_publication_makes_those_known_who_are_in_the_lists() -> None:
@@ -69,10 +71,10 @@ def test_a_publication_makes_those_known_who_are_in_the_lists() -> None:
     table = made(
         two_types(), a_write_r=public, a_read_s=waits, b_write_s=Actions(early_validation=True)
     )
-    assert Effects(table).rows[2].wait == WAIT  # b's point may enter what it accesses of R
+    assert Effects(table).rows[2].wait == WAIT  # b's point may enter its accesses to R
 
 
-def test_in_a_loop_what_comes_behind_has_come_before() -> None:
+def test_in_a_loop_later_accesses_may_precede() -> None:
     actions = {"a_read_r": Actions(wait=WAIT), "a_write_r": Actions(public_write=True)}
     assert Effects(made(two_types(), **actions)).rows[0].wait["a"] == "NO_WAIT"
     assert Effects(made(two_types(loop=True), **actions)).rows[0].wait["a"] == "COMMIT"

@@ -20,9 +20,11 @@ from policies import (
 
 
 @given(data=st.data())
-def test_any_vector_is_a_valid_policy_and_comes_back(signature: Signature, data: st.DataObject):
+def test_any_vector_is_a_valid_policy_and_survives_decoding(
+    signature: Signature, data: st.DataObject
+):
     encoding = Encoding(signature)
-    # One number a cell is too much to draw for 80 states; a seed reaches every vector.
+    # Hypothesis cannot draw one number per cell for 80 states, but a seed reaches every vector.
     draw = Random(data.draw(st.integers(0, 2**64 - 1)))
     vector = [draw.randrange(choices) for choices in encoding.nvec]
     document = encoding.decode(vector, "any", provenance={"seed": 1})

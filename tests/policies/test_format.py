@@ -55,7 +55,7 @@ def error_of(text: str, **arguments: Any) -> str:
 
 
 def changed(text: str, path: tuple[str | int, ...], value: Any) -> str:
-    """The text with one value replaced, lines kept as they are elsewhere."""
+    """Return the text with one value replaced and all other lines unchanged."""
     document = json.loads(text)
     at = document
     for step in path[:-1]:
@@ -109,7 +109,7 @@ def test_one_changed_cell_is_one_changed_line(tpcc: Signature, text: str) -> Non
     assert sum(a != b for a, b in pairs) == 1
 
 
-# ---- what can be wrong with a file
+# ---- faults of a file
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
@@ -135,15 +135,15 @@ def test_a_directory(tmp_path: Path) -> None:
         (b'{"a": 1,\n "b": 2,\n}', r"x\.json:3: not JSON"),
         (b'{"a": 1,\n "b" 2}', r"x\.json:2: not JSON: Expecting ':'"),
         (b'{"kind": "heddle.policy"', "not JSON"),
-        (b'{"a": 1,\n "b": {"c": 1,\n "c": 2}}', r'x\.json:3: the key "c" is there twice'),
+        (b'{"a": 1,\n "b": {"c": 1,\n "c": 2}}', r'x\.json:3: the key "c" occurs twice'),
         (b'{"a": 1,\n "b": NaN}', r"x\.json:2: NaN is not a JSON number"),
         (b'{"a": 1,\n "b": -Infinity}', r"x\.json:2: -Infinity is not"),
         (b'{"a": 1,\n "b": 1e999}', r"x\.json:2: 1e999 is too large"),
         (b'{"a": "\\ud800"}', "surrogate"),
         (b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
         (b'{"a": ' + b"9" * 5000 + b"}", "number is too long"),
-        (b'{"kind": "other"}', "no policy file"),
-        (b"{}", "no policy file"),
+        (b'{"kind": "other"}', "not a policy file"),
+        (b"{}", "not a policy file"),
     ],
 )
 def test_a_file_that_is_no_policy(tmp_path: Path, data: bytes, message: str) -> None:
@@ -167,7 +167,7 @@ def test_an_unreadable_file(tmp_path: Path, text: str, monkeypatch: pytest.Monke
     path = tmp_path / "secret.json"
     path.write_text(text)
 
-    def refuse(*_: object) -> None:  # as the system does, but to root as well
+    def refuse(*_: object) -> None:  # as the system does, also for root
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
     monkeypatch.setattr(Path, "open", refuse)
@@ -187,7 +187,7 @@ def test_a_newer_schema(text: str) -> None:
     assert "version of heddle that wrote the file" in message
 
 
-# ---- what can be wrong with a document
+# ---- faults of a document
 
 ROW_FIELDS = [
     "state",
@@ -208,7 +208,7 @@ def test_a_wrong_cell_names_its_row_and_field(
     text: str, state: int, field: str, value: Any
 ) -> None:
     if json.loads(text)["cc"][state][field] == value:
-        return  # null is right where a cell is masked
+        return  # null is valid in a masked cell
     message = error_of(changed(text, ("cc", state, field), value))
     assert f"row {state}" in message
     assert field in message

@@ -19,7 +19,7 @@ from policies.signature import Access, TransactionType
 
 
 def changed(document: PolicyDocument, rows: Mapping[int, Mapping[str, Any]]) -> PolicyDocument:
-    """With other cells in some rows; `wait` names the types whose wait is another."""
+    """Return a policy with other cells in some rows; `wait` has the changed waits by type."""
     cc = list(document.cc)
     for state, cells in rows.items():
         fields = dict(cells)
@@ -29,8 +29,8 @@ def changed(document: PolicyDocument, rows: Mapping[int, Mapping[str, Any]]) -> 
     return replace(document, name="learned", cc=tuple(cc))
 
 
-def told(base: PolicyDocument, rows: Mapping[int, Mapping[str, Any]]) -> list[str]:
-    """The sentences."""
+def sentences_of(base: PolicyDocument, rows: Mapping[int, Mapping[str, Any]]) -> list[str]:
+    """Return the sentences."""
     return [one.text for one in explain(base, changed(base, rows)).sentences]
 
 
@@ -51,8 +51,8 @@ def occ(tpcc: Signature) -> PolicyDocument:
     [
         (
             {15: {"wait": {"new_order": 5}}},
-            "Payment's CUSTOMER read waits for NewOrder to finish all rounds of its STOCK update, "
-            "not its CUSTOMER read.",
+            "Payment's CUSTOMER read waits for NewOrder to finish all iterations of its STOCK "
+            "update, not its CUSTOMER read.",
         ),
         (
             {15: {"wait": {"new_order": "COMMIT"}}},
@@ -76,8 +76,8 @@ def occ(tpcc: Signature) -> PolicyDocument:
         ),
         (
             {15: {"read_version": "CLEAN"}},
-            "Payment's CUSTOMER read takes only what is committed; IC3 reads what is published and "
-            "not committed yet, too.",
+            "Payment's CUSTOMER read takes only committed versions; IC3 also reads published, "
+            "uncommitted ones.",
         ),
         (
             {16: {"write_visibility": "PRIVATE"}},
@@ -90,40 +90,42 @@ def occ(tpcc: Signature) -> PolicyDocument:
         ),
     ],
 )
-def test_what_is_otherwise_than_in_ic3(
+def test_differences_from_ic3(
     ic3: PolicyDocument, rows: Mapping[int, Mapping[str, Any]], sentence: str
 ) -> None:
-    assert told(ic3, rows) == [sentence]
+    assert sentences_of(ic3, rows) == [sentence]
 
 
 def test_from_an_end_to_an_access(tpcc: Signature) -> None:
     star = build_seed("two_phase_locking_star", tpcc)
-    assert told(star, {16: {"wait": {"new_order": 5}}}) == [
-        "Payment's CUSTOMER update waits for NewOrder to finish all rounds of its STOCK update, "
-        "not to end."
+    assert sentences_of(star, {16: {"wait": {"new_order": 5}}}) == [
+        "Payment's CUSTOMER update waits for NewOrder to finish all iterations of its STOCK "
+        "update, not to end."
     ]
 
 
-def test_what_is_otherwise_than_in_occ(occ: PolicyDocument) -> None:
-    assert told(occ, {8: {"write_visibility": "PUBLIC"}, 13: {"early_validation": True}}) == [
-        "NewOrder's OORDER_C_ID_IDX insert is validated and published at once, with all that "
-        "NewOrder wrote before; OCC keeps it private until the commit.",
-        "Payment validates early, after its DISTRICT read; OCC does not there.",
+def test_differences_from_occ(occ: PolicyDocument) -> None:
+    assert sentences_of(
+        occ, {8: {"write_visibility": "PUBLIC"}, 13: {"early_validation": True}}
+    ) == [
+        "NewOrder's OORDER_C_ID_IDX insert is validated and published at once, with all earlier "
+        "writes of NewOrder; OCC keeps it private until the commit.",
+        "Payment validates early, after its DISTRICT read; OCC does not.",
     ]
 
 
 def test_accesses_with_the_same_change_share_a_sentence(ic3: PolicyDocument) -> None:
     rows = {state: {"read_version": "CLEAN"} for state in (0, 1, 4)}
-    (sentence,) = told(ic3, rows)
+    (sentence,) = sentences_of(ic3, rows)
     assert sentence.startswith(
-        "NewOrder's WAREHOUSE read, DISTRICT read and STOCK read take only what is committed;"
+        "NewOrder's WAREHOUSE read, DISTRICT read and STOCK read take only committed versions;"
     )
 
 
 def test_a_stretch_of_accesses_is_named_by_its_ends(tpcc: Signature) -> None:
     star = build_seed("two_phase_locking_star", tpcc)
     rows = {state: {"wait": {"delivery": "NO_WAIT"}} for state in range(13, 17)}
-    assert told(star, rows) == [
+    assert sentences_of(star, rows) == [
         "Payment's DISTRICT read to CUSTOMER update do not wait for Delivery; 2PL* waits for "
         "Delivery to end."
     ]
@@ -132,13 +134,13 @@ def test_a_stretch_of_accesses_is_named_by_its_ends(tpcc: Signature) -> None:
 def test_that_no_access_waits_is_said_so(tpcc: Signature) -> None:
     star = build_seed("two_phase_locking_star", tpcc)
     rows = {state: {"wait": {"delivery": "NO_WAIT"}} for state in range(18, 26)}
-    assert told(star, rows) == [
+    assert sentences_of(star, rows) == [
         "None of Delivery's accesses waits for another Delivery; 2PL* waits for another Delivery "
         "to end."
     ]
 
 
-def test_what_cannot_be_noticed_is_counted_and_not_told(occ: PolicyDocument) -> None:
+def test_cells_without_effect_are_counted_but_not_described(occ: PolicyDocument) -> None:
     other = changed(
         occ,
         {
@@ -151,13 +153,13 @@ def test_what_cannot_be_noticed_is_counted_and_not_told(occ: PolicyDocument) -> 
     assert (found.cells, found.without_effect) == (0, 4)
 
 
-def test_early_validation_of_a_published_write_cannot_be_noticed(occ: PolicyDocument) -> None:
+def test_early_validation_of_a_published_write_has_no_effect(occ: PolicyDocument) -> None:
     public = changed(occ, {16: {"write_visibility": "PUBLIC"}})
     both = changed(public, {16: {"early_validation": True}})
     assert (explain(public, both).cells, explain(public, both).without_effect) == (0, 1)
 
 
-def test_backoff_is_told(occ: PolicyDocument) -> None:
+def test_backoff_is_described(occ: PolicyDocument) -> None:
     rows = {
         "new_order": BackoffRow(128.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)),
         "payment": BackoffRow(1.0, (1.0, 1.0, 4.0), (0.0, 0.0, 0.0)),
@@ -186,9 +188,11 @@ def test_types_that_back_off_alike_share_a_sentence(occ: PolicyDocument) -> None
 
 
 def test_writes_on_both_sides_of_a_publication_become_visible_apart(ic3: PolicyDocument) -> None:
-    """Payment writes in 12, 14, 16 and 17: what 12 wrote is out when 14 is."""
+    """Payment writes in 12, 14, 16 and 17, and the write of 12 is published with that of 14."""
     private = {"write_visibility": "PRIVATE"}
-    assert [text for text in told(ic3, {12: private, 16: private}) if "private" in text] == [
+    assert [
+        text for text in sentences_of(ic3, {12: private, 16: private}) if "private" in text
+    ] == [
         "Payment's WAREHOUSE update stays private until its DISTRICT update is published; IC3 "
         "publishes at once.",
         "Payment's CUSTOMER update stays private until its HISTORY insert is published; IC3 "
@@ -209,7 +213,7 @@ def test_early_validation_in_place_of_a_publication(occ: PolicyDocument) -> None
     assert (found.cells, found.without_effect) == (2, 0)
 
 
-def test_publishing_tells_of_its_validation(occ: PolicyDocument) -> None:
+def test_the_sentence_on_publishing_names_its_validation(occ: PolicyDocument) -> None:
     both = changed(occ, {16: {"write_visibility": "PUBLIC", "early_validation": True}})
     found = explain(occ, both)
     assert len(found.sentences) == 1
@@ -223,7 +227,7 @@ def test_no_seed_differs_from_itself_and_each_is_its_own_nearest(signature: Sign
         assert by_nearness(seed)[0][1].cells == 0
 
 
-def test_any_two_tables_can_be_told_apart(signature: Signature) -> None:
+def test_any_two_tables_can_be_described(signature: Signature) -> None:
     tables = [build_seed(name, signature) for name in ("occ", "ic3", "random:1", "random:2")]
     for base in tables:
         for other in tables:
@@ -235,33 +239,33 @@ def test_any_two_tables_can_be_told_apart(signature: Signature) -> None:
 SMF: dict[str, Any] = {"policy": "smf", "window": 16, "k": 5, "unscheduled": ["new_order"]}
 
 
-def test_a_schedule_is_told(occ: PolicyDocument) -> None:
+def test_a_schedule_is_described(occ: PolicyDocument) -> None:
     found = explain(occ, replace(occ, schedule=SMF))
     assert [(one.type, one.text) for one in found.sentences] == [
         (
             EVERY_TYPE,
-            "Transactions start as their schedule has it (smf, window 16, k 5, but for NewOrder); "
-            "in OCC as they are drawn.",
+            "Transactions start in the order of their schedule (smf, window 16, k 5, except "
+            "NewOrder); in OCC as they are drawn.",
         )
     ]
-    assert found.cells == 3  # the policy, the window, the type; k is as by default
+    assert found.cells == 3  # the policy, the window, the type; k has its default
     back = explain(replace(occ, schedule=SMF), occ)
-    assert back.sentences[0].text.startswith("Transactions start as they are drawn; in OCC as ")
+    assert back.sentences[0].text.startswith("Transactions start as they are drawn; in OCC in ")
     assert back.cells == 3
 
 
-def test_a_schedule_that_does_nothing_is_not_told(occ: PolicyDocument) -> None:
+def test_a_schedule_without_effect_is_not_described(occ: PolicyDocument) -> None:
     assert explain(occ, replace(occ, schedule={"policy": "fifo", "window": 4})).sentences == []
 
 
-def test_of_a_classifier_its_size_is_told() -> None:
+def test_the_size_of_a_classifier_is_described() -> None:
     types = [
         {"type": "new_order", "rows": [[1, 2], [3, 4]], "labels": [0, 0], "clusters": [[]]},
         {"type": "payment", "rows": [[1, 2]], "labels": [0], "clusters": [[]]},
     ]
     classifier = {"neighbours": 1, "hot_keys": {}, "types": types}
     words = schedule_words({"policy": "tsdefer", "defer": 0.4, "classifier": classifier})
-    assert words == "tsdefer, defer 0.4, hot keys foretold by a classifier of 3 rows"
+    assert words == "tsdefer, defer 0.4, hot keys predicted by a classifier of 3 rows"
 
 
 def test_names() -> None:

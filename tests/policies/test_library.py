@@ -1,4 +1,4 @@
-"""The policies that are shipped: each fits the workload it is from, and says how it scored."""
+"""The bundled policies fit their workloads and have scores."""
 
 from __future__ import annotations
 

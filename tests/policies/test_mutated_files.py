@@ -1,4 +1,4 @@
-"""Policy files gone wrong, through both readers: Python's and the engine's."""
+"""Mutated policy files, read by Python and by the engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROVENANCE = {"search": "evolution", "scores": {"silo": 1.25}, "note": "é", "li
 
 
 def mutations(text: str, count: int, seed: str) -> Iterator[bytes]:
-    """So many, half of the bytes and half of the values, some of them on top of others."""
+    """The number of mutations, half of the bytes and half of the values, some of them combined."""
     random = Random(seed)
     for number in range(count):
         data = text.encode()
@@ -33,7 +33,7 @@ def mutations(text: str, count: int, seed: str) -> Iterator[bytes]:
 
 
 def by_python(path: Path, data: bytes, signature: Signature) -> PolicyDocument | str:
-    """What it reads, or what it says."""
+    """Return the policy or the message."""
     path.write_bytes(data)
     try:
         return load(path, signature)
@@ -42,7 +42,7 @@ def by_python(path: Path, data: bytes, signature: Signature) -> PolicyDocument |
 
 
 def by_the_engine(data: bytes, signature: Signature) -> PolicyDocument | str:
-    """What it reads, from its own text of it; or what it says."""
+    """Return the policy, read from its canonical text, or the message."""
     try:
         return read(engine.Policy(data, signature.to_dict()).json, check=False)
     except engine.PolicyError as error:
@@ -53,7 +53,7 @@ def by_the_engine(data: bytes, signature: Signature) -> PolicyDocument | str:
 def test_a_mutated_file_is_refused_by_both_or_read_alike(
     name: str, signature: Signature, tmp_path: Path
 ) -> None:
-    """A refusal names what is wrong; what is read comes back whole from what is written of it."""
+    """A refusal names the fault, and an accepted policy survives writing and reading."""
     seed = build_seed(name, signature)
     text = to_json(seed).replace('"provenance": {}', f'"provenance": {json.dumps(PROVENANCE)}')
     path, count, accepted = tmp_path / "p.json", MUTATIONS // len(SEEDS) // len(WORKLOADS) + 1, 0

@@ -24,7 +24,7 @@ SMF = {
 
 
 @given(data=st.data())
-def test_any_scheduled_vector_is_a_valid_policy_and_comes_back(
+def test_any_scheduled_vector_is_a_valid_policy_and_survives_decoding(
     signature: Signature, data: st.DataObject
 ) -> None:
     encoding = Encoding(signature, scheduled=True)
@@ -60,10 +60,10 @@ def test_only_what_the_admission_policy_goes_by_is_written(tpcc: Signature) -> N
 @pytest.mark.parametrize(
     ("schedule", "message"),
     [
-        ({**SMF, "window": 12}, r"schedule\.window is 12; a search has one of 2, 4, 8"),
+        ({**SMF, "window": 12}, r"schedule\.window is 12; a search allows one of 2, 4, 8"),
         (
             {"policy": "partition"},
-            r"schedule\.policy is 'partition'; a search has one of fifo, smf",
+            r"schedule\.policy is 'partition'; a search allows one of fifo, smf",
         ),
     ],
 )
@@ -71,14 +71,14 @@ def test_what_no_search_would_propose_is_named(
     tpcc: Signature, schedule: dict[str, Any], message: str
 ) -> None:
     document = replace(build_seed("occ", tpcc), schedule=schedule)
-    validate(document)  # the engine takes it
+    validate(document)  # the engine accepts it
     with pytest.raises(PolicyFileError, match=message):
         Encoding(tpcc, scheduled=True).encode(document)
 
 
 def test_no_schedule_is_lost_unsaid(tpcc: Signature) -> None:
     document = replace(build_seed("occ", tpcc), name="mine", schedule=SMF)
-    with pytest.raises(PolicyFileError, match=r"'mine' carries a schedule.*null.*search\.actions"):
+    with pytest.raises(PolicyFileError, match=r"'mine' has a schedule.*null.*search\.actions"):
         Encoding(tpcc).encode(document)
     assert Encoding.of(document) == Encoding(tpcc, scheduled=True)
     assert Encoding.of(build_seed("occ", tpcc)) == Encoding(tpcc)
@@ -123,18 +123,20 @@ def test_the_engine_takes_texts_and_the_whole() -> None:
 
 
 @given(data=st.data())
-def test_a_settled_vector_comes_back_as_it_is(signature: Signature, data: st.DataObject) -> None:
+def test_a_canonical_vector_is_unchanged_by_decoding(
+    signature: Signature, data: st.DataObject
+) -> None:
     encoding = Encoding(signature, scheduled=True)
     draw = Random(data.draw(st.integers(0, 2**64 - 1)))
     vector = [draw.randrange(choices) for choices in encoding.nvec]
-    settled = encoding.settled(vector)
+    settled = encoding.canonical(vector)
     document = encoding.decode(vector, "any")
     assert encoding.decode(settled, "any") == document
     assert tuple(encoding.encode(document)) == settled
-    assert encoding.settled(settled) == settled
+    assert encoding.canonical(settled) == settled
     assert Encoding.of_vector(signature, settled) == encoding
     plain = Encoding(signature)
-    assert plain.settled(vector[: plain.size]) == tuple(vector[: plain.size])
+    assert plain.canonical(vector[: plain.size]) == tuple(vector[: plain.size])
     assert Encoding.of_vector(signature, vector[: plain.size]) == plain
 
 
@@ -151,7 +153,7 @@ def test_a_classifier_is_one_more_cell(signature: Signature, data: st.DataObject
     assert [str(choice) for choice in encoding.cells[-1].choices] == ["none", "first", "second"]
     draw = Random(data.draw(st.integers(0, 2**64 - 1)))
     vector = [draw.randrange(choices) for choices in encoding.nvec]
-    settled = encoding.settled(vector)
+    settled = encoding.canonical(vector)
     document = encoding.decode(vector, "any")
     assert tuple(encoding.encode(document)) == settled
     assert encoding.decode(settled, "any") == document
@@ -175,5 +177,5 @@ def test_a_classifier_that_is_not_known_is_not_lost_in_silence(tpcc: Signature) 
     assert own.decode(own.encode(document), document.name).schedule is not None
     with pytest.raises(PolicyFileError, match=r"search\.classifiers"):
         Encoding(tpcc, scheduled=True).encode(document)
-    with pytest.raises(PolicyFileError, match="a search has one of none, second"):
+    with pytest.raises(PolicyFileError, match="a search allows one of none, second"):
         Encoding(tpcc, scheduled=True, classifiers=CLASSIFIERS[1:]).encode(document)

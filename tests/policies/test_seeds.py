@@ -37,7 +37,7 @@ def test_two_phase_locking_star_waits_for_all_commits_and_exposes_at_once(tpcc: 
         assert set(row.wait.values()) == {"COMMIT"}
         assert row.write_visibility in ("PUBLIC", None)
     unvalidated = [row.state for row in document.cc if not row.early_validation]
-    # Reads that their own write follows: DISTRICT, STOCK; W, D, C of Payment; Delivery's four.
+    # Reads followed by their own write: DISTRICT, STOCK; W, D, C of Payment; Delivery's four.
     assert unvalidated == [1, 4, 11, 13, 15, 18, 20, 22, 24]
 
 
@@ -92,7 +92,7 @@ def test_ic3_exposes_each_piece_at_its_end(tpcc: Signature) -> None:
     assert rows_of(ic3, "early_validation", True) == ends
     # WAREHOUSE and CUSTOMER in NewOrder are pieces that only read.
     assert rows_of(ic3, "write_visibility", "PUBLIC") == [s for s in ends if s not in (0, 10)]
-    # ITEM is never written: no one publishes on it, so there is nothing dirty to read.
+    # ITEM is never written, so it has no uncommitted version to read.
     assert rows_of(ic3, "read_version", "CLEAN") == [3]
 
 
@@ -130,9 +130,9 @@ def test_ic3_is_a_pipeline_over_the_micro_benchmark() -> None:
     for kind in signature.types:
         rows = [row for row in ic3.cc if row.type == kind.name]
         assert [row.early_validation for row in rows] == [True, *[False] * 5, True, True]
-        # Before the cold accesses everyone is past theirs.
+        # Before the cold accesses all dependencies have passed theirs.
         assert list(rows[1].wait.values()) == [other.states[6] for other in signature.types]
-        # Before the own table those of its type are past it, and the others past what they share.
+        # Before its own table those of its type have passed it, and others what they share.
         assert dict(rows[7].wait) == {
             other.name: other.states[7 if other == kind else 6] for other in signature.types
         }

@@ -67,7 +67,7 @@ ACCESSES = st.fixed_dictionaries(
 
 
 def transactions() -> st.SearchStrategy[list[dict[str, Any]]]:
-    """Rows of any values that may be there, with an id each."""
+    """Return a strategy for rows of any valid values, with unique ids."""
     one = st.fixed_dictionaries(
         {
             "transaction": WHOLE,

@@ -55,7 +55,7 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "shop"
 
 
-def test_import_says_what_became_of_every_row(log: Path, out: Path) -> None:
+def test_import_reports_all_rows(log: Path, out: Path) -> None:
     done = run("import", "--format", "ecommerce", log, out)
     assert done.exit_code == 0
     for words in ("cart", "3.0", "views, which only read", "wrong number of values"):
@@ -75,7 +75,7 @@ def test_import_says_what_became_of_every_row(log: Path, out: Path) -> None:
     assert [one.name for one in manifest.types] == ["cart", "purchase"]
 
 
-def test_programs_read_what_became_of_every_row(log: Path, out: Path) -> None:
+def test_import_reports_all_rows_as_json(log: Path, out: Path) -> None:
     done = run("import", "--format", "ecommerce", "--format", "json", log, out)
     assert done.exit_code == 0
     assert done.stderr == ""
@@ -98,15 +98,13 @@ def test_programs_read_what_became_of_every_row(log: Path, out: Path) -> None:
         (["ecommerce", "json", "table"], "--format: give one of json and table"),
     ],
 )
-def test_formats_that_do_not_go_together(
-    log: Path, out: Path, formats: list[str], told: str
-) -> None:
+def test_contradictory_formats(log: Path, out: Path, formats: list[str], told: str) -> None:
     typed = [word for name in formats for word in ("--format", name)]
     assert told in fails("import", *typed, log, out)
     assert not out.exists()
 
 
-def test_show_says_what_a_trace_is(log: Path, out: Path) -> None:
+def test_show_describes_a_trace(log: Path, out: Path) -> None:
     run("import", "-f", "ecommerce", "--name", "[red]:boom:", log, out)
     done = run("show", out)
     assert done.exit_code == 0
@@ -116,7 +114,7 @@ def test_show_says_what_a_trace_is(log: Path, out: Path) -> None:
         assert words in done.stdout
 
 
-def test_programs_read_what_a_trace_is(log: Path, out: Path) -> None:
+def test_show_describes_a_trace_as_json(log: Path, out: Path) -> None:
     run("import", "-f", "ecommerce", log, out)
     document = json.loads(run("show", out, "--format", "json").stdout)
     assert document["source"]["left_out"]["no user_id"] == 1
@@ -124,7 +122,7 @@ def test_programs_read_what_a_trace_is(log: Path, out: Path) -> None:
     assert document["counts"] == [{"type": "cart", "transactions": 2, "accesses": 6}]
 
 
-def test_show_finds_what_is_damaged(tmp_path: Path) -> None:
+def test_show_detects_damage(tmp_path: Path) -> None:
     folder = write(tmp_path / "trace", [row(1)])
     (path,) = folder.glob("*/*.parquet")
     path.write_bytes(path.read_bytes()[:50])
@@ -132,13 +130,13 @@ def test_show_finds_what_is_damaged(tmp_path: Path) -> None:
     assert "is not a trace: it has no trace.json" in fails("show", tmp_path)
 
 
-def test_strict_stops_at_the_first_bad_row_and_leaves_nothing(log: Path, out: Path) -> None:
+def test_strict_fails_at_the_first_bad_row(log: Path, out: Path) -> None:
     message = fails("import", "-f", "ecommerce", "--strict", log, out)
     assert "log.csv:6: 1 values where the header has 9" in message
     assert list(out.parent.iterdir()) == [log]
 
 
-def test_a_trace_is_not_replaced_unasked(log: Path, out: Path) -> None:
+def test_a_trace_is_replaced_only_on_request(log: Path, out: Path) -> None:
     run("import", "-f", "ecommerce", log, out)
     assert "already exists; name another folder, or give --replace" in fails(
         "import", "-f", "ecommerce", log, out
@@ -159,7 +157,7 @@ def test_nothing_to_import(log: Path, out: Path) -> None:
     assert not out.exists()
 
 
-def test_what_is_typed_wrong(log: Path, out: Path) -> None:
+def test_invalid_arguments(log: Path, out: Path) -> None:
     assert "'ecommerc' is not one of" in fails("import", "-f", "ecommerc", log, out)
     assert "Missing option '-f' / '--format'" in fails("import", log, out)
     assert "No such option" in fails("import", "-f", "ecommerce", "--mapping", "m", log)
@@ -169,7 +167,7 @@ def test_what_is_typed_wrong(log: Path, out: Path) -> None:
 
 
 @pytest.mark.parametrize("name", registry.FORMATS)
-def test_every_format_says_what_it_is_and_has_help(name: str) -> None:
+def test_every_format_has_help(name: str) -> None:
     assert registry.find_format(name).summary
     for typed in (["--format", name], [f"--format={name}"], [f"-f{name}"]):
         shown = run("import", *typed, "--help").stdout
@@ -193,7 +191,7 @@ def test_names_that_are_not_utf_8(log: Path, tmp_path: Path) -> None:
         assert "its name is not UTF-8; name another" in fails(*typed)
 
 
-def test_ctrl_c_leaves_nothing(log: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_leaves_no_files(log: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = EcommerceImporter.tables
 
     def interrupted(self: EcommerceImporter) -> Iterator[Any]:
@@ -209,7 +207,7 @@ def test_ctrl_c_leaves_nothing(log: Path, out: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_a_stopped_import_leaves_no_trace(tmp_path: Path, how: signal.Signals, code: int) -> None:
-    """Stopped while it reads a log that is longer than it can read in the meantime."""
+    """The import is stopped while it reads a log that is too long to be read in the meantime."""
     log, out = tmp_path / "log.csv", tmp_path / "shop"
     log.write_text(f"{HEADER}\n" + f"{CART}\n" * 600_000)
     process = subprocess.Popen(
@@ -227,6 +225,6 @@ def test_a_stopped_import_leaves_no_trace(tmp_path: Path, how: signal.Signals, c
 
 
 def _hear_ctrl_c_and_let_others_go_first() -> None:
-    """A shell without job control has what it runs in the background ignore Ctrl-C."""
+    """Restore Ctrl-C, which a shell without job control disables for background processes."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.nice(10)

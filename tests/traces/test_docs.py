@@ -1,4 +1,4 @@
-"""The example of docs/traces.md does what the page says."""
+"""The example of docs/traces.md has the results that the page describes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def block(language: str) -> str:
     return found[1]
 
 
-def test_the_mapping_makes_of_the_log_what_is_said(tmp_path: Path) -> None:
+def test_the_mapping_of_the_page(tmp_path: Path) -> None:
     log, mapping, out = tmp_path / "orders.csv", tmp_path / "orders.yaml", tmp_path / "orders"
     log.write_text(block("csv"))
     mapping.write_text(block("yaml"))

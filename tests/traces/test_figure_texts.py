@@ -25,7 +25,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_is_drawn_as_it_is(name: str) -> None:
+def test_a_name_is_drawn_literally(name: str) -> None:
     figure = Figure(figsize=(4, 3))
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
@@ -42,7 +42,7 @@ def test_a_name_is_drawn_as_it_is(name: str) -> None:
     assert len(figure.legends[0].get_texts()) == 1
 
 
-def test_control_characters_of_titles_are_text() -> None:
+def test_control_characters_of_titles_are_escaped() -> None:
     figure = Figure()
     FigureCanvasAgg(figure)
     title = figure.add_subplot().set_title("a\nb \x1b[2J $x")

@@ -25,7 +25,7 @@ def a_table(*rows: tuple[str, ...]) -> Table:
 
 
 def drawn(table: Table, width: int) -> str:
-    """A table as Rich draws it by itself."""
+    """Return a table as Rich draws it without fitting."""
     console = PlainConsole(width=width)
     with console.capture() as capture:
         console.print(table)
@@ -50,11 +50,11 @@ def test_no_width_cuts_a_word(width: int) -> None:
             assert part in together
 
 
-def test_a_table_that_fits_is_as_it_was() -> None:
+def test_a_table_that_fits_is_unchanged() -> None:
     assert shown(a_table(), 200).rstrip() == drawn(a_table(), 200).rstrip()
 
 
-def test_a_row_becomes_a_paragraph_where_columns_dont_fit() -> None:
+def test_rows_become_paragraphs_if_columns_do_not_fit() -> None:
     lines = shown(Group("a heading", a_table(ROW, ROW)), 40).splitlines()
     assert lines[0].strip() == "a heading"
     assert [line for line in lines if line.startswith("- ")] == [
@@ -62,7 +62,7 @@ def test_a_row_becomes_a_paragraph_where_columns_dont_fit() -> None:
     ] * 2
 
 
-def test_names_are_shown_as_they_are() -> None:
+def test_names_are_shown_literally() -> None:
     text = as_text(a_table(("[red]a[/]", ":smile:", "\x1b]0;x\x07", "a\nb")))
     assert "[red]a[/]" in text
     assert ":smile:" in text

@@ -1,4 +1,4 @@
-"""Making a trace of a log from Python."""
+"""Imports of logs from Python."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ def mapping(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_log_becomes_a_trace_and_what_was_left_out_is_counted(
-    tmp_path: Path, mapping: Path
-) -> None:
+def test_import_returns_the_trace_and_the_rows_left_out(tmp_path: Path, mapping: Path) -> None:
     log = tmp_path / "log.csv"
     log.write_text(
         f"{HEAD}2026-03-01T09:00:00,1,a,t,1,read\n2026-03-01T09:00:01,1,a,t,1,update\n"
@@ -36,7 +34,7 @@ def test_a_log_becomes_a_trace_and_what_was_left_out_is_counted(
     assert made.trace.manifest.name == "out"
 
 
-def test_a_log_of_nothing_leaves_nothing(tmp_path: Path, mapping: Path) -> None:
+def test_an_empty_log_leaves_no_trace(tmp_path: Path, mapping: Path) -> None:
     log = tmp_path / "log.csv"
     log.write_text(f"{HEAD}2026-03-01T09:00:02,2,b,t,1,fly\n")
     with pytest.raises(NothingImportedError, match="all rows were left out") as caught:
@@ -45,6 +43,6 @@ def test_a_log_of_nothing_leaves_nothing(tmp_path: Path, mapping: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_an_unknown_format_is_answered_with_those_there_are(tmp_path: Path) -> None:
+def test_an_unknown_format_is_rejected_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="unknown format; choose one of ecommerce, access-log"):
         import_log("xml", [], tmp_path / "out")

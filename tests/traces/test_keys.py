@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from traces.keys import combined_keys, keys_of
 
 HASH_OF_ANNA = 7503624139547223366
-"""BLAKE2b to 8 bytes of "anna", big-endian, without its last bit; from Python's hashlib alone."""
+"""BLAKE2b with 8 bytes of "anna", big-endian, without its last bit, computed by hashlib."""
 
 
 @given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1)))
-def test_integers_stay_as_they_are(values: list[int | None]) -> None:
+def test_integers_are_unchanged(values: list[int | None]) -> None:
     assert keys_of(pa.array(values, pa.int64())).to_pylist() == values
 
 
@@ -32,7 +32,7 @@ def test_integers_in_quotes_are_the_same_keys(values: list[int]) -> None:
 
 
 @given(st.lists(st.integers(-(10**19), 10**19) | EDGES | st.text(), min_size=1))
-def test_a_key_is_the_same_whatever_stands_beside_it(values: list[int | str]) -> None:
+def test_a_key_does_not_depend_on_other_values(values: list[int | str]) -> None:
     texts = [str(value) for value in values]
     together = keys_of(pa.array([*texts, "x"])).to_pylist()[:-1]
     assert together == [keys_of(pa.array([text]))[0].as_py() for text in texts]
@@ -43,7 +43,7 @@ def test_a_key_is_the_same_whatever_stands_beside_it(values: list[int | str]) ->
             assert key >= 0
 
 
-def test_bytes_that_are_no_text_are_parts_of_keys() -> None:
+def test_bytes_that_are_not_text_are_parts_of_keys() -> None:
     row, session = pa.array([b"caf\xe9", b"7", None]), pa.array(["a", "b", None])
     keys = combined_keys([row, session]).to_pylist()
     assert keys[1:] == [combined_keys([pa.array(["7"]), pa.array(["b"])])[0].as_py(), None]
@@ -61,7 +61,7 @@ def test_different_texts_are_different_keys(values: list[str | None]) -> None:
 @pytest.mark.parametrize(
     "text", ["007", "+7", "-0", "7 ", "٧", "9" * 19, "-" + "9" * 19, "1.0", "", "x" * 10**6]
 )
-def test_what_is_no_plain_integer_is_a_hash(text: str) -> None:
+def test_other_texts_are_hashed(text: str) -> None:
     key = keys_of(pa.array([text]))[0].as_py()
     assert key >= 0
     assert key != 7

@@ -11,7 +11,7 @@ from traces.importers.base import NAMED_MAX, LeftOut
 from traces.manifest import Manifest, Source, read_manifest
 
 
-def test_guesses_are_counted_apart_and_named() -> None:
+def test_guesses_are_counted_separately_and_named() -> None:
     left_out = LeftOut()
     left_out.bad("no user", 2, ["log:1: user is ''"])
     left_out.guess("time taken for the first", 9, [f"log:{line}" for line in range(9)])
@@ -24,12 +24,12 @@ def test_guesses_are_counted_apart_and_named() -> None:
     assert len(left_out.named["time taken for the first"]) == NAMED_MAX
 
 
-def test_strict_refuses_a_guess() -> None:
+def test_strict_rejects_a_guess() -> None:
     with pytest.raises(TraceError, match=r"^log:3: is local; .* leave out --strict to accept"):
         LeftOut(strict=True).guess("local", 1, ["log:3: is local"])
 
 
-def test_a_trace_keeps_what_was_guessed(tmp_path: Path) -> None:
+def test_the_manifest_has_the_guesses(tmp_path: Path) -> None:
     folder = write(tmp_path / "trace", [row(1)])
     path = folder / "trace.json"
     manifest = Manifest("t", Source("some", (), {"a": 1}, {"b": 2}), read_manifest(folder).types)

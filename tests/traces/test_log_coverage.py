@@ -1,4 +1,4 @@
-"""docs/log-coverage.md says what the importers count, in their words."""
+"""docs/log-coverage.md lists all reasons of the importers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_every_reason_is_on_the_page(reason: str) -> None:
     assert reason in (DOCS / "log-coverage.md").read_text(encoding="utf-8")
 
 
-def test_guesses_are_reasons_of_their_own() -> None:
+def test_reasons_of_guesses_are_distinct() -> None:
     named = {text for name, text in vars(accesses).items() if name.isupper()
              and isinstance(text, str)}  # fmt: skip
     assert named > accesses.GUESSES

@@ -10,8 +10,8 @@ from traces.errors import TraceError
 from traces.output_file import refuse_bad_output
 
 
-def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
-    """Whoever runs as root would lose `/dev/null`."""
+def test_only_regular_files_are_replaced(tmp_path: Path) -> None:
+    """Otherwise a command that runs as root would replace `/dev/null`."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with pytest.raises(TraceError, match=r"--json .*/pipe: is a device or a pipe; name a file"):
@@ -21,7 +21,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
-def test_a_link_goes_on_being_one(tmp_path: Path) -> None:
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
     link, target = tmp_path / "link", tmp_path / "target"
     link.symlink_to(target)
     with replaced_atomically(link) as beside:

@@ -58,14 +58,14 @@ def test_some_days_and_some_columns(folder: Path) -> None:
     assert found[0]["begin"] == NOON + 12 * HOUR
 
 
-def test_what_is_not_there_is_said(folder: Path) -> None:
+def test_missing_days_and_columns(folder: Path) -> None:
     with pytest.raises(TraceError, match="has no day 2026-03-09; its days are from 2026-03-01 to"):
         read(folder, days=[date(2026, 3, 9)])
     with pytest.raises(TraceError, match="price: unknown column; choose from transaction, b"):
         read(folder, columns=["price"])
 
 
-def test_days_can_be_taken_away_and_other_files_lie_about(folder: Path) -> None:
+def test_removed_days_and_other_files(folder: Path) -> None:
     shutil.rmtree(folder / "day=2026-03-01")
     (folder / "notes.txt").touch()
     (folder / "day=2026-02-31").mkdir()
@@ -111,7 +111,7 @@ def test_an_unknown_version(folder: Path, part: Path) -> None:
     assert "has schema version '9'; this Heddle reads version 1" in fails(folder)
 
 
-def test_columns_that_are_other_than_the_schema(folder: Path, part: Path) -> None:
+def test_columns_that_differ_from_the_schema(folder: Path, part: Path) -> None:
     right = pq.read_table(part, partitioning=None)
     without = right.drop_columns(["user"])
     pq.write_table(without, part)
@@ -122,8 +122,8 @@ def test_columns_that_are_other_than_the_schema(folder: Path, part: Path) -> Non
     assert "column 7: must be pyarrow.Field<outcome" in fails(folder)
 
 
-def test_damaged_bytes_are_found_or_change_nothing(folder: Path, part: Path) -> None:
-    """One byte after another, somewhere in the file."""
+def test_damaged_bytes_are_detected_or_irrelevant(folder: Path, part: Path) -> None:
+    """Change single bytes at several positions of the file."""
     whole, right = part.read_bytes(), read(folder)
     random = Random(1)
     messages = []
@@ -140,7 +140,7 @@ def test_damaged_bytes_are_found_or_change_nothing(folder: Path, part: Path) -> 
 
 
 def written_by_hand(part: Path, rows: list[dict[str, Any]], per_group: int = 2) -> None:
-    """Values that the writer would refuse: as the schema has them but for what may be null."""
+    """Write values that the writer rejects; the file has the schema, apart from nulls."""
     loose = pa.schema([pa.field(field.name, field.type, nullable=True) for field in TRANSACTION])
     loosely = pa.Table.from_pylist(rows, schema=loose)
     right = pa.Table.from_arrays(loosely.columns, schema=TRANSACTION)
@@ -182,7 +182,7 @@ def written_by_hand(part: Path, rows: list[dict[str, Any]], per_group: int = 2) 
         ),
     ],
 )
-def test_a_value_that_may_not_be_there(
+def test_invalid_values(
     folder: Path, part: Path, rows: list[dict[str, Any]], place: str, words: str
 ) -> None:
     written_by_hand(part, rows)
@@ -191,8 +191,8 @@ def test_a_value_that_may_not_be_there(
     assert words in message
 
 
-def test_a_null_where_none_may_be(folder: Path, part: Path) -> None:
-    """In a file whose schema says that there may be one: the schema is at fault already."""
+def test_invalid_nulls(folder: Path, part: Path) -> None:
+    """The file's schema permits them, so the schema itself is invalid."""
     rows = pa.Table.from_pylist(
         [row(1), row(2, session=None)],
         schema=pa.schema(
@@ -236,7 +236,7 @@ def test_parts_that_overlap_are_merged_in_order(folder: Path, part: Path) -> Non
         (lambda d: d.update(source=7), "source: must be an object"),
     ],
 )
-def test_a_manifest_at_fault_names_the_key(
+def test_errors_of_a_manifest_name_the_key(
     folder: Path, change: Callable[[dict[str, Any]], None], words: str
 ) -> None:
     path = folder / "trace.json"
@@ -249,10 +249,10 @@ def test_a_manifest_at_fault_names_the_key(
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[" * 100_000, b"7", b"null"])
-def test_a_manifest_that_is_none(folder: Path, content: bytes) -> None:
+def test_files_that_are_not_a_manifest(folder: Path, content: bytes) -> None:
     (folder / "trace.json").write_bytes(content)
     assert str(folder / "trace.json") in fails(folder)
 
 
-def test_a_trace_is_found_by_text_and_path(folder: Path) -> None:
+def test_a_trace_is_opened_by_text_or_path(folder: Path) -> None:
     assert isinstance(open_trace(str(folder)), Trace)

@@ -1,4 +1,4 @@
-"""Results in files and on the screen."""
+"""Result files and JSON output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROWS = [
 ]
 
 
-def test_the_ending_says_the_form() -> None:
+def test_the_ending_determines_the_format() -> None:
     document = {"results": ROWS}
     assert json.loads(file_text(Path("o.json"), document, ROWS)) == document
     assert file_text(Path("o"), document, ROWS) == file_text(Path("o.json"), document, ROWS)
@@ -27,7 +27,7 @@ def test_the_ending_says_the_form() -> None:
     file_text(Path("o.json"), document, ROWS).encode()
 
 
-def test_csv_holds_every_field_of_every_row() -> None:
+def test_csv_has_all_fields_of_all_rows() -> None:
     first, second = csv.DictReader(io.StringIO(csv_text(ROWS)))
     assert first == {
         "policy": "silo",

@@ -1,4 +1,4 @@
-"""Standard output of any kind: encodings, control characters, full and closed."""
+"""Standard output in other encodings, with control characters, full, and closed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from traces.spelling import visible
-from traces.terminal import OutputError, Terminal, tell_unraisable
+from traces.terminal import OutputError, Terminal, report_unraisable
 
 START = "from trainer.command.main import main; main()"
 
 
 def written(text: str, encoding: str = "utf-8", *, moving: bool = False) -> str:
-    """What a terminal of an encoding gets."""
+    """Return the text that a terminal with an encoding receives."""
     raw = io.BytesIO()
     terminal = Terminal(io.TextIOWrapper(raw, encoding=encoding), moving=moving, needed=True)
     terminal.write(text)
@@ -29,7 +29,7 @@ def written(text: str, encoding: str = "utf-8", *, moving: bool = False) -> str:
 
 
 class Full(io.RawIOBase):
-    """A disk without room."""
+    """A full disk."""
 
     def writable(self) -> bool:
         return True
@@ -48,7 +48,7 @@ class Full(io.RawIOBase):
         ("not UTF-8: \udcff", "not UTF-8: \\xff", "not UTF-8: \\xff"),
     ],
 )
-def test_what_an_encoding_lacks_is_written_otherwise(text: str, ascii_: str, latin: str) -> None:
+def test_missing_characters_are_replaced(text: str, ascii_: str, latin: str) -> None:
     assert written(text, "ascii") == ascii_
     assert written(text, "latin-1") == latin.replace("–", "-")
     assert written(text) == text.replace("\udcff", "\\xff")
@@ -58,8 +58,8 @@ def test_what_an_encoding_lacks_is_written_otherwise(text: str, ascii_: str, lat
     "hostile",
     ["\x1b]0;title\x07", "\x1bP+q\x1b\\", "\x1b[2J", "a\rb", "a\x08b", "\x9b2J", "\u202eabc"],
 )
-def test_control_characters_are_text(hostile: str) -> None:
-    assert written(f"name {hostile}\n").isprintable() is False  # its line break
+def test_control_characters_are_escaped(hostile: str) -> None:
+    assert written(f"name {hostile}\n").isprintable() is False  # because of its line break
     assert written(f"name {hostile}\n")[:-1].isprintable()
     assert visible(hostile).isprintable()
     assert visible("a\nb") == "a\\nb"
@@ -69,11 +69,11 @@ def test_colours_and_line_breaks_pass() -> None:
     assert written("\x1b[1mbold\x1b[0m\t1\r\n") == "\x1b[1mbold\x1b[0m\t1\r\n"
 
 
-def test_a_bar_moves_the_cursor_and_nothing_else() -> None:
+def test_only_sequences_of_a_progress_bar_pass() -> None:
     assert written("\r\x1b[2K\x1b[1A\x1b]0;x\x07", moving=True) == "\r\x1b[2K\x1b[1A\\x1b]0;x\\x07"
 
 
-def test_a_full_output_is_told_of_once() -> None:
+def test_a_full_output_is_reported_once() -> None:
     terminal = Terminal(io.TextIOWrapper(io.BufferedWriter(Full())), moving=False, needed=True)
     terminal.write("text")
     with pytest.raises(OutputError, match="No space left on device; free disk space there"):
@@ -83,7 +83,7 @@ def test_a_full_output_is_told_of_once() -> None:
     assert terminal.lost
 
 
-def test_progress_that_cant_be_written_stops_nothing() -> None:
+def test_an_unwritable_progress_bar_is_ignored() -> None:
     terminal = Terminal(io.TextIOWrapper(io.BufferedWriter(Full())), moving=False, needed=False)
     terminal.write("text")
     terminal.flush()
@@ -91,7 +91,7 @@ def test_progress_that_cant_be_written_stops_nothing() -> None:
 
 
 def heddle(arguments: Sequence[str], redirected: str) -> tuple[int, str]:
-    """The exit code of the command in a shell, and what is on standard error."""
+    """Return the exit code of the command in a shell, and its standard error."""
     ran = subprocess.run(
         ["sh", "-c", f'exec "$@" {redirected}', "sh", sys.executable, "-c", START, *arguments],
         stderr=subprocess.PIPE,
@@ -105,17 +105,17 @@ def heddle(arguments: Sequence[str], redirected: str) -> tuple[int, str]:
     ("redirected", "reason"),
     [(">/dev/full", "No space left on device; free disk space there"), (">&-", "it is closed")],
 )
-def test_an_output_that_takes_nothing_is_one_line(redirected: str, reason: str) -> None:
+def test_an_unwritable_output_is_one_message(redirected: str, reason: str) -> None:
     code, error = heddle(["--version"], redirected)
     assert (code, error) == (1, f"error: standard output can't be written: {reason}\n")
 
 
-def test_a_closed_standard_error_costs_nothing() -> None:
+def test_a_closed_standard_error_is_ignored() -> None:
     assert heddle(["--version"], ">/dev/null 2>&-") == (0, "")
 
 
 def unread(*arguments: str) -> tuple[int, str]:
-    """The exit code of the command whose standard error nobody reads, and its output."""
+    """Return the exit code and the output of the command while its standard error is not read."""
     reader, writer = os.pipe()
     os.close(reader)
     try:
@@ -131,7 +131,7 @@ def unread(*arguments: str) -> tuple[int, str]:
     return ran.returncode, ran.stdout
 
 
-def test_progress_that_nobody_reads_costs_no_result(tmp_path: Path) -> None:
+def test_an_unread_progress_bar_loses_no_results(tmp_path: Path) -> None:
     where = ["machine=virtual", "machine.cores=2", "workload=ycsb", "workload.records=200"]
     length = ["run.repeats=1", "run.seconds=0.0001", "run.warmup=0"]
     results = tmp_path / "results.json"
@@ -141,12 +141,12 @@ def test_progress_that_nobody_reads_costs_no_result(tmp_path: Path) -> None:
     assert [one["policy"] for one in json.loads(results.read_text())["results"]] == ["silo", "occ"]
 
 
-def test_a_message_that_nobody_reads_keeps_its_exit_code() -> None:
+def test_an_unread_message_keeps_its_exit_code() -> None:
     assert unread("nonsense") == (2, "")
     assert unread("policy", "show", "nonsense") == (2, "")
 
 
-def test_an_output_that_nobody_reads_ends_the_command() -> None:
+def test_an_unread_output_ends_the_command() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     words = [sys.executable, "-c", START, "policy", "show", "ic3"]
@@ -156,7 +156,7 @@ def test_an_output_that_nobody_reads_ends_the_command() -> None:
 
 
 class Collected:
-    """Fails when it is collected."""
+    """Raises an error when it is collected."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -166,9 +166,9 @@ class Collected:
 
 
 @pytest.mark.parametrize(("number", "told"), [(errno.ENOSPC, False), (errno.EBADF, True)])
-def test_a_full_disk_is_told_of_once(
+def test_a_full_disk_is_reported_once(
     number: int, told: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "unraisablehook", tell_unraisable)
+    monkeypatch.setattr(sys, "unraisablehook", report_unraisable)
     Collected(number)
     assert ("Exception ignored" in capsys.readouterr().err) == told

@@ -38,7 +38,7 @@ def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @settings(max_examples=scaled(20))
 @given(transactions(), st.lists(st.integers(0, 12), max_size=3), st.sampled_from([1, 1 << 20]))
-def test_what_is_written_is_read(
+def test_written_transactions_are_read(
     rows: list[dict[str, Any]], cuts: list[int], buffered: int
 ) -> None:
     for one in rows:
@@ -60,7 +60,7 @@ def test_what_is_written_is_read(
         assert sum(trace.transactions(day) for day in trace.days) == len(rows)
 
 
-def test_each_file_has_the_schema_its_version_and_its_order(tmp_path: Path) -> None:
+def test_files_have_the_schema_its_version_and_the_order(tmp_path: Path) -> None:
     late, early = row(1, NOON), row(2, NOON - HOUR)
     folder = write(tmp_path / "trace", [late, early, row(3, NOON + 24 * HOUR)])
     names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.*"))
@@ -77,7 +77,7 @@ def test_each_file_has_the_schema_its_version_and_its_order(tmp_path: Path) -> N
     assert group.column(0).compression == "ZSTD"
 
 
-def test_what_comes_too_late_for_a_file_goes_into_another(tmp_path: Path) -> None:
+def test_late_transactions_get_another_part(tmp_path: Path) -> None:
     rows = [[row(number, NOON + step * HOUR)] for number, step in enumerate([1, 2, -1, 3, 0])]
     folder = write(tmp_path / "trace", *rows, buffered_bytes=1)
     trace = open_trace(folder)
@@ -109,20 +109,20 @@ def test_files_and_row_groups_are_bounded(tmp_path: Path, monkeypatch: pytest.Mo
     assert [metadata[0].row_group(group).num_rows for group in range(3)] == [3, 3, 2]
 
 
-def test_an_empty_trace_is_one(tmp_path: Path) -> None:
+def test_an_empty_trace_is_valid(tmp_path: Path) -> None:
     folder = write(tmp_path / "trace", [])
     assert open_trace(folder).days == ()
     assert list(open_trace(folder).batches()) == []
 
 
-def test_nothing_is_there_until_the_end(tmp_path: Path) -> None:
+def test_the_trace_appears_at_the_end(tmp_path: Path) -> None:
     with TraceWriter(tmp_path / "trace", manifest(), buffered_bytes=1) as writer:
         writer.write(table([row(1)]))
         assert not (tmp_path / "trace").exists()
     assert open_trace(tmp_path / "trace").days
 
 
-def test_an_error_leaves_nothing(tmp_path: Path) -> None:
+def test_an_error_leaves_no_files(tmp_path: Path) -> None:
     with (
         pytest.raises(KeyboardInterrupt),
         TraceWriter(tmp_path / "trace", manifest(), buffered_bytes=1) as writer,
@@ -131,7 +131,7 @@ def test_an_error_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_manifest_that_can_not_be_read_leaves_nothing(tmp_path: Path) -> None:
+def test_an_unreadable_manifest_leaves_no_files(tmp_path: Path) -> None:
     nameless = replace(manifest(), types=(TransactionType("", ()),))
     with (
         pytest.raises(TraceError, match=r"types\[0\]\.name: must be a string that is not empty"),
@@ -166,7 +166,7 @@ def test_only_a_trace_is_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "mine" / "thesis.tex").exists()
 
 
-def test_a_link_to_a_trace_is_replaced_and_the_trace_kept(tmp_path: Path) -> None:
+def test_replacing_a_link_keeps_its_target(tmp_path: Path) -> None:
     kept = write(tmp_path / "kept", [row(1)])
     (tmp_path / "link").symlink_to(kept)
     write(tmp_path / "link", [row(2)], replace=True)
@@ -174,14 +174,12 @@ def test_a_link_to_a_trace_is_replaced_and_the_trace_kept(tmp_path: Path) -> Non
     assert [one["transaction"] for one in read(tmp_path / "link")] == [2]
 
 
-def test_a_folder_that_can_not_be_made(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="there is no directory"):
         write(tmp_path / "nowhere" / "trace", [row(1)])
 
 
-def test_a_full_disk_is_one_message_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, "Error writing bytes to file")
 
@@ -214,7 +212,7 @@ gc.collect()
 
 @pytest.mark.parametrize("limit", [100, 5000])
 def test_a_disk_that_fills_up_is_one_message(tmp_path: Path, limit: int) -> None:
-    """Wherever it does: in the rows, or in the end of the file."""
+    """The disk is full at any point: in the rows, or at the end of the file."""
     command = [sys.executable, "-c", FULL, str(tmp_path / "trace"), str(limit)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stderr == ""
@@ -223,7 +221,7 @@ def test_a_disk_that_fills_up_is_one_message(tmp_path: Path, limit: int) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_importer_that_forgets_a_type_or_a_column_is_told(tmp_path: Path) -> None:
+def test_missing_types_and_columns_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="the manifest lacks the types sale"):
         write(tmp_path / "trace", [row(1)], manifest=manifest(types=()))
     with (
@@ -245,7 +243,7 @@ def test_an_importer_that_forgets_a_type_or_a_column_is_told(tmp_path: Path) -> 
         ({"session": None}, "session: is null"),
     ],
 )
-def test_a_value_that_may_not_be_there(tmp_path: Path, changed: dict, words: str) -> None:
+def test_invalid_values(tmp_path: Path, changed: dict, words: str) -> None:
     with pytest.raises(TraceError, match=f"row 1: {words}"):
         write(tmp_path / "trace", [row(1), row(2, **changed), row(3)])
 
@@ -261,7 +259,7 @@ with TraceWriter(Path(sys.argv[1]), manifest(), buffered_bytes=1) as writer:
 """
 
 
-def test_a_killed_import_leaves_no_trace_and_the_next_one_tidies_up(tmp_path: Path) -> None:
+def test_the_next_import_removes_files_of_a_killed_one(tmp_path: Path) -> None:
     folder = tmp_path / "trace"
     done = subprocess.run([sys.executable, "-c", KILLED, folder], check=False)
     assert done.returncode == -9

@@ -56,7 +56,7 @@ class Dummy:
         return self._config.proposals
 
     @property
-    def goes_on_from(self) -> Sequence[Candidate]:
+    def parents(self) -> Sequence[Candidate]:
         """The best table so far: the loop keeps its samples."""
         return [self._best.candidate]
 
@@ -97,4 +97,4 @@ class Dummy:
         cells = self._random.sample(self._space.open, self._random.randint(1, most))
         changed = self._space.redraw(self._best.candidate.vector, cells, self._random)
         # Cells without effect get one value, so that equal policies are equal tables.
-        return Candidate(self._space.encoding.settled(changed), "step")
+        return Candidate(self._space.encoding.canonical(changed), "step")

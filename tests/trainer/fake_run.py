@@ -30,11 +30,11 @@ from trainer.config import (
     VerdictConfig,
 )
 from trainer.evaluation import MachineSpec, build_backend
-from trainer.member import Member, alone
 from trainer.progress import LineDisplay
 from trainer.record import Record
 from trainer.run import Outcome, Training
 from trainer.run_folder import RunFolder
+from trainer.scenario import Scenario, single_scenario
 from trainer.search.evolution import EvolutionConfig
 
 MODULE = "tests.trainer.fake_engine"
@@ -70,29 +70,31 @@ def virtual_settings(generations: int | None, **changed: Any) -> TrainConfig:
     return settings(generations, **{**values, **changed})
 
 
-def of_warehouses(config: TrainConfig, *numbers: int) -> list[Member]:
-    """Members that differ in their warehouses."""
+def of_warehouses(config: TrainConfig, *numbers: int) -> list[Scenario]:
+    """Scenarios that differ in their warehouses."""
     workloads = [{**config.workload, "warehouses": number} for number in numbers]
     return [
-        Member(at, f"warehouses {workload['warehouses']}", replace(config, workload=workload))
+        Scenario(at, f"warehouses {workload['warehouses']}", replace(config, workload=workload))
         for at, workload in enumerate(workloads, start=1)
     ]
 
 
-def make_training(config: TrainConfig, folder: Path, members: Sequence[Member] = ()) -> Training:
+def make_training(
+    config: TrainConfig, folder: Path, scenarios: Sequence[Scenario] = ()
+) -> Training:
     """A run in a folder, on the stand-in engine."""
     folder.mkdir(parents=True, exist_ok=True)
     display = LineDisplay(Console(file=io.StringIO()))
     specs = [
         MachineSpec(
-            member.workload,
+            scenario.workload,
             config.machine.cores,
             config.seed,
             1 << 30,
             config.machine.options(),
             MODULE,
         )
-        for member in members or alone(config)
+        for scenario in scenarios or single_scenario(config)
     ]
     return Training(
         config,
@@ -101,13 +103,13 @@ def make_training(config: TrainConfig, folder: Path, members: Sequence[Member] =
         build_backend(config.evaluation, *specs),
         display,
         Record(config.mlflow, folder.parent, display.say),
-        members=members,
+        scenarios=scenarios,
     )
 
 
-def train(config: TrainConfig, folder: Path, members: Sequence[Member] = ()) -> Outcome:
+def train(config: TrainConfig, folder: Path, scenarios: Sequence[Scenario] = ()) -> Outcome:
     """Run it to its end."""
-    return make_training(config, folder, members).run()
+    return make_training(config, folder, scenarios).run()
 
 
 if __name__ == "__main__":

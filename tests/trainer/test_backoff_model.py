@@ -58,7 +58,7 @@ def proposals(found: BackoffModel, vector: Vector, count: int) -> list[Vector]:
     return [tuple(change[cell] for cell in CELLS) for change in changes]
 
 
-def test_it_proposes_what_is_good_from_looks_that_are_off() -> None:
+def test_it_proposes_what_is_good_from_samples_that_are_off() -> None:
     random = Random(9)
     at_random = sorted(worth(drawn(random)) for _ in range(500))
     found = taught(80, noise=0.1)

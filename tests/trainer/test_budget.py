@@ -25,8 +25,8 @@ from trainer.config import (
 )
 from trainer.duration import duration_words, parse_duration
 from trainer.forecast import Forecast, TimedRounds, forecast
-from trainer.member import alone
 from trainer.phases import Cost, Phase, phase_seconds, shortened
+from trainer.scenario import single_scenario
 
 COST = Cost(per_second=2.0, loading=1.0)
 BOUNDLESS = SearchConfig(name="evolution", generations=None)
@@ -56,7 +56,9 @@ def full(**changed: Any) -> TrainConfig:
 
 
 def total(config: TrainConfig) -> float:
-    return sum(phase_seconds(config, alone(config), phase, COST) or 0.0 for phase in Phase)
+    return sum(
+        phase_seconds(config, single_scenario(config), phase, COST) or 0.0 for phase in Phase
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,7 +96,7 @@ def test_lengths_of_time_in_words() -> None:
 def test_everything_fits_in_the_budget(minutes: int) -> None:
     config = full()
     budget = TimeBudget(f"{minutes}min", now=Clock())
-    planned = budget.planned(config, alone(config), COST, Phase.SWEEP)
+    planned = budget.planned(config, single_scenario(config), COST, Phase.SWEEP)
     assert total(planned) <= minutes * 60 * 1.001
     assert planned.search.seconds is not None
     assert planned.search.seconds >= 0.3 * minutes * 60
@@ -108,14 +110,14 @@ def test_everything_fits_in_the_budget(minutes: int) -> None:
 def test_what_a_phase_leaves_goes_to_those_after_it() -> None:
     config, clock = full(), Clock()
     budget = TimeBudget("5min", now=clock)
-    at_first = budget.planned(config, alone(config), COST, Phase.SWEEP)
+    at_first = budget.planned(config, single_scenario(config), COST, Phase.SWEEP)
     clock.now = 200.0
-    late = budget.planned(config, alone(config), COST, Phase.COMPARISON)
+    late = budget.planned(config, single_scenario(config), COST, Phase.COMPARISON)
     clock.now = 240.0
-    later = budget.planned(config, alone(config), COST, Phase.COMPARISON)
+    later = budget.planned(config, single_scenario(config), COST, Phase.COMPARISON)
     for found, left in ((late, 91), (later, 51)):
         needed = sum(
-            phase_seconds(found, alone(found), phase, COST) or 0.0
+            phase_seconds(found, single_scenario(found), phase, COST) or 0.0
             for phase in (Phase.COMPARISON, Phase.VALIDATION)
         )
         assert needed <= 1.01 * left  # runs are whole
@@ -128,12 +130,17 @@ def test_what_a_phase_leaves_goes_to_those_after_it() -> None:
 def test_a_search_that_is_resumed_gets_its_time_on_top() -> None:
     config = full(search=replace(BOUNDLESS, seconds=1000.0))
     budget = TimeBudget("10min", now=Clock())
-    new = budget.planned(config, alone(config), COST, Phase.SEARCH).search.seconds
-    again = budget.planned(config, alone(config), COST, Phase.SEARCH, searched=50.0).search.seconds
+    new = budget.planned(config, single_scenario(config), COST, Phase.SEARCH).search.seconds
+    again = budget.planned(
+        config, single_scenario(config), COST, Phase.SEARCH, searched=50.0
+    ).search.seconds
     assert new is not None
     assert again == pytest.approx(new + 50.0)
     # What is set is a bound all the same.
-    assert budget.planned(config, alone(config), COST, Phase.SEARCH, 990.0).search.seconds == 1000
+    assert (
+        budget.planned(config, single_scenario(config), COST, Phase.SEARCH, 990.0).search.seconds
+        == 1000
+    )
 
 
 def test_a_budget_that_is_too_short_says_what_is_enough() -> None:
@@ -141,11 +148,13 @@ def test_a_budget_that_is_too_short_says_what_is_enough() -> None:
     with pytest.raises(
         BudgetError, match=r"budget=10s: is too short: .* take budget=(.*) or"
     ) as no:
-        TimeBudget("10s", now=clock).refuse_too_short(config, alone(config), COST)
+        TimeBudget("10s", now=clock).refuse_too_short(config, single_scenario(config), COST)
     enough = str(no.value).rpartition("budget=")[2].partition(" ")[0]
     budget = TimeBudget(enough, now=clock)
-    budget.refuse_too_short(config, alone(config), COST)
-    assert total(budget.planned(config, alone(config), COST, Phase.SWEEP)) <= parse_duration(enough)
+    budget.refuse_too_short(config, single_scenario(config), COST)
+    assert total(
+        budget.planned(config, single_scenario(config), COST, Phase.SWEEP)
+    ) <= parse_duration(enough)
 
 
 def test_phases_are_shortened_no_further_than_they_say_something() -> None:
@@ -161,13 +170,13 @@ def test_phases_are_shortened_no_further_than_they_say_something() -> None:
 
 def test_without_a_budget_everything_is_as_it_is_set() -> None:
     config = settings(3)
-    assert all(Pacing(config, alone(config)).settings(phase) is config for phase in Phase)
-    assert Pacing(config, alone(config)).ends_before(100.0) == 0.0
+    assert all(Pacing(config, single_scenario(config)).settings(phase) is config for phase in Phase)
+    assert Pacing(config, single_scenario(config)).ends_before(100.0) == 0.0
 
 
 def test_a_forecast_names_phases_end_and_memory() -> None:
     config = full(search=replace(BOUNDLESS, seconds=120.0))
-    found = forecast(config, alone(config), COST, workers=2)
+    found = forecast(config, single_scenario(config), COST, workers=2)
     assert found.total == pytest.approx(total(config))
     assert found.growth == 2 * config.evaluation.grown_mib_max << 20
     assert found.memory > 0

@@ -61,8 +61,8 @@ def test_nothing_is_wrong_on_other_workloads(
     monkeypatch.chdir(tmp_path)
     small = {
         "ycsb": ["workload.records=2000"],
-        "micro": ["workload.records=2000"],
-        "smallbank": ["workload.accounts=1000"],
+        "micro": ["workload.records=2000", "seconds=0.0003"],
+        "smallbank": ["workload.accounts=1000", "seconds=0.0005"],
         "epinions": ["workload.users=1000", "workload.items=500"],
         "taobench": ["workload.objects=1000"],
     }

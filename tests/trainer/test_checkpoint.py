@@ -15,7 +15,7 @@ from trainer.checkpoint import (
     CheckpointError,
     GenerationRecord,
     WritingError,
-    best_so_far,
+    best_curve,
     remove_unfinished,
     write_atomically,
 )
@@ -30,7 +30,7 @@ def test_it_comes_back_whole(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
 
 
-def test_a_generation_of_a_version_that_did_not_note_the_best_so_far_shows_its_own() -> None:
+def test_a_generation_of_a_version_that_did_not_note_the_best_shows_its_own() -> None:
     assert RECORD.estimate == RECORD.best
     assert replace(RECORD, incumbent=1.3).estimate == 1.3
     before = asdict(RECORD)
@@ -40,13 +40,13 @@ def test_a_generation_of_a_version_that_did_not_note_the_best_so_far_shows_its_o
     assert GenerationRecord.from_json(before | {"so_far": 1.3}) == replace(RECORD, incumbent=1.3)
 
 
-def test_the_best_so_far_never_falls() -> None:
+def test_the_best_never_falls() -> None:
     estimates = [1.955, 1.272, 1.4]
     history = [replace(RECORD, incumbent=one, samples=3) for one in estimates]
-    assert best_so_far(history) == [1.955, 1.955, 1.955]  # of a version that noted no more
+    assert best_curve(history) == [1.955, 1.955, 1.955]  # of a version that noted no more
     noted = [1.2, 1.2, 1.35]
     history = [replace(one, best_so_far=at) for one, at in zip(history, noted, strict=True)]
-    assert best_so_far(history) == noted
+    assert best_curve(history) == noted
     assert history[1].incumbent_words == "1.272 (3 samples)"
     assert replace(history[1], samples=1).incumbent_words == "1.272 (1 sample)"
 
@@ -69,8 +69,8 @@ def refusal(folder: Path) -> str:
     "data",
     [
         *(b"", b"\0", b"{", b"[]", b"{}", b"null", b"1e999", b"\xff\xfe", b"[" * 100_000),
-        *(b'{"schema_version": 4}', b'{"schema_version": 4, "state": 1, "digest": "0"}'),
-        b'{"schema_version": 4, "state": {"seconds": ' + b"9" * 5000 + b"}}",
+        *(b'{"schema_version": 4}', b'{"schema_version": 5, "state": 1, "digest": "0"}'),
+        b'{"schema_version": 5, "state": {"seconds": ' + b"9" * 5000 + b"}}",
     ],
 )
 def test_one_that_is_none_is_named(tmp_path: Path, data: bytes) -> None:
@@ -81,7 +81,7 @@ def test_one_that_is_none_is_named(tmp_path: Path, data: bytes) -> None:
 @pytest.mark.parametrize("version", [1, 2, 3, "4", None, True, "x" * 1000])
 def test_one_of_another_version_is_named(tmp_path: Path, version: object) -> None:
     (tmp_path / FILE_NAME).write_text(json.dumps({"schema_version": version}))
-    assert "go on with the version that wrote it" in refusal(tmp_path)
+    assert "resume it with that version, or start a new run" in refusal(tmp_path)
 
 
 def test_one_that_can_not_be_read_is_named(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_failed_write_leaves_the_old_file(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("trainer.checkpoint.os.fsync", full)
-    with pytest.raises(WritingError, match=r"file: can.t be written: No space left.*; make room"):
+    with pytest.raises(WritingError, match=r"file: can.t be written: No space left.*; free"):
         write_atomically(path, "new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]

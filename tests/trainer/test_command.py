@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from omegaconf import OmegaConf
 
 from envs import machine_words
-from envs.host import here
+from envs.host import local_machine
 from policies import ACTION_GROUPS, Signature, build_seed, save
 from policies.schedule import PARAMETERS
 from trainer.checkpoint import Checkpoint
@@ -151,7 +151,7 @@ def test_evaluate_interrupted_at_once(
             "search.parents=0: must be at least 1",
         ),
         (["train", *QUICK, "search.generations=null"], "would never end"),
-        (["train", *QUICK, "evaluation.settled=0.1"], "evaluation.settled=0.1: lengthens looks on"),
+        (["train", *QUICK, "evaluation.settled=0.1"], "evaluation.settled=0.1: lengthens rungs on"),
         (["train", "-m", "seed=1,2", "sed=3"], "did you mean seed?"),
         (["train", *VIRTUAL, "machine.cores=300"], "machine.cores=300: must be at most 256"),
         (["evaluate", "machine=virtual", "machine.cores=300"], "must be at most 256"),
@@ -368,8 +368,8 @@ def test_train_on_virtual_cores_leaves_a_comparison_of_each_machine() -> None:
     assert done.exit_code == 0, done.output
     folder, shown = only_run(), []
     for name, machine, words in (
-        ("comparison", here("virtual", 4), "4 virtual cores"),
-        ("validation", here("threads", 3), machine_words(here("threads", 3))),
+        ("comparison", local_machine("virtual", 4), "4 virtual cores"),
+        ("validation", local_machine("threads", 3), machine_words(local_machine("threads", 3))),
     ):
         results = json.loads((folder / f"{name}.json").read_text())["results"]
         assert results[-1]["policy"] == "learned"

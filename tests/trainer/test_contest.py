@@ -23,7 +23,7 @@ from policies.schedule import NamedClassifier
 from tests.trainer import fake_engine as stand_in
 from tests.trainer.fake_trials import FakeTrialPool
 from tests.trainer.test_sweep import SMALL
-from trainer.checkpoint import Best, Checkpoint, WritingError
+from trainer.checkpoint import Checkpoint, Incumbent, WritingError
 from trainer.command.main import heddle
 from trainer.contest.picture import case_figure
 from trainer.contest.runs import Entrant
@@ -234,7 +234,7 @@ def test_swept_settings_of_the_search_are_methods_of_their_own() -> None:
         proposals = {"search.proposals": f"{20 + number % 2}"}
         typed = [*json.loads(path.read_text()), *(f"{k}={v}" for k, v in proposals.items())]
         path.write_text(json.dumps(typed))
-        set_kept(path.parent, proposals)
+        set_saved(path.parent, proposals)
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     (case,) = document()["cases"]
     assert case["case"] == "tpcc"
@@ -288,11 +288,11 @@ def another(**settings: str) -> Path:
         texts = json.loads(path.read_text())
         kept = [text for text in texts if text.partition("=")[0] not in settings]
         path.write_text(json.dumps(kept + [f"{key}={value}" for key, value in settings.items()]))
-        set_kept(path.parent, settings)
+        set_saved(path.parent, settings)
     return other
 
 
-def set_kept(folder: Path, settings: Mapping[str, str]) -> None:
+def set_saved(folder: Path, settings: Mapping[str, str]) -> None:
     """Settings that a run was made with, whatever was typed."""
     path = folder / "config.yaml"
     content = OmegaConf.create(yaml.safe_load(path.read_text()))
@@ -344,19 +344,19 @@ def test_what_makes_no_difference_is_in_no_name() -> None:
 
 
 def test_runs_that_were_measured_otherwise_are_not_compared() -> None:
-    another(**{"evaluation.looks": "[1,2]"})
+    another(**{"evaluation.rungs": "[1,2]"})
     done = run("lab", "searches", *BOTH, *FRESH)
     assert done.exit_code == 2
     words = " ".join(done.output.split())
     assert "runs/sweeps/mine/001-tpcc-local-seed1 and runs/sweeps/other/001-tpcc-local" in words
-    assert "evaluation.looks is" in words
+    assert "evaluation.rungs is" in words
     assert "leave one of their sweeps out" in words
 
 
 def test_what_was_a_default_when_a_run_was_made_is_what_counts() -> None:
     """Another version's defaults: nothing was typed, and what was measured is not alike."""
     for folder in another().glob("*-seed*"):
-        set_kept(folder, {"seed": "9" if folder.name.endswith("1") else "8", "tuning.rounds": "7"})
+        set_saved(folder, {"seed": "9" if folder.name.endswith("1") else "8", "tuning.rounds": "7"})
     done = run("lab", "searches", *BOTH, *FRESH)
     assert done.exit_code == 2
     words = " ".join(done.output.split())
@@ -364,7 +364,7 @@ def test_what_was_a_default_when_a_run_was_made_is_what_counts() -> None:
     assert "they can't be compared" in words
 
 
-def test_kept_settings_that_are_none_are_told() -> None:
+def test_saved_settings_that_are_none_are_told() -> None:
     path = next(FOLDER.glob("*/config.yaml"))
     path.write_text(re.sub(r"(?m)^seed: \d+", "seed: one", path.read_text()))
     done = run("lab", "searches", "sweep=mine", *FRESH)
@@ -377,7 +377,7 @@ def test_kept_settings_that_are_none_are_told() -> None:
     ("typed", "words"),
     [
         ("evaluation.backend=typo", "evaluation.backend=typo: no such backend; there are"),
-        ("evaluation.looks=[1]", "evaluation.looks"),  # no part of a contest
+        ("evaluation.rungs=[1]", "evaluation.rungs"),  # no part of a contest
         ("seed=1000010", "seed=1000010: the run with seed=1 may have seen these inputs"),
         ("seed=3000015", "seed=3000015: the run with seed=1 may have seen these inputs"),
     ],
@@ -391,7 +391,7 @@ def test_a_setting_that_makes_no_contest_is_named(typed: str, words: str) -> Non
 def test_on_real_cores_all_are_measured_anew_if_anything_is_missing() -> None:
     """What was measured another day was measured on another machine, as good as."""
     for folder in FOLDER.glob("*-seed*"):
-        set_kept(folder, {"machine.kind": "threads"})
+        set_saved(folder, {"machine.kind": "threads"})
     assert run("lab", "searches", "sweep=mine", *FRESH, "baselines=[silo]").exit_code == 0
     (before,) = document()["cases"]
     path = FOLDER / "fresh.json"
@@ -412,7 +412,7 @@ def test_each_budgets_own_champion_runs_on_real_cores(monkeypatch: pytest.Monkey
     other = another(**{"search.evaluations": "600"})
     for folder in other.glob("*local*"):
         state = Checkpoint.load(folder)
-        state.bests = []
+        state.incumbents = []
         state.save(folder)
     compared: list[list[str]] = []
 
@@ -485,7 +485,7 @@ def found_nothing(method: str) -> int:
     folders = list(FOLDER.glob(f"*{method}*"))
     for folder in folders:
         state = Checkpoint.load(folder)
-        state.bests = []
+        state.incumbents = []
         state.save(folder)
     return len(folders)
 
@@ -526,7 +526,7 @@ def test_a_list_in_a_methods_name_is_shown_as_it_is_typed() -> None:
     for number, path in enumerate(sorted(FOLDER.glob("*/overrides.json"))):
         lists = "[backoff]" if number % 2 else "[backoff,wait_fine]"
         path.write_text(json.dumps([*json.loads(path.read_text()), f"search.actions={lists}"]))
-        set_kept(path.parent, {"search.actions": lists})
+        set_saved(path.parent, {"search.actions": lists})
     done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 0, done.output
     for text in (done.output, (FOLDER / "contest.md").read_text()):
@@ -626,14 +626,14 @@ def test_another_build_of_the_engine_measures_all_anew(monkeypatch: pytest.Monke
 
 
 def test_the_member_that_was_trained_for_is_what_is_measured() -> None:
-    """One member, named as such: the workload that is set beside it was not trained for."""
+    """One scenario, named as such: the workload that is set beside it was not trained for."""
     path = FOLDER / "sweep.json"
     content = json.loads(path.read_text())
-    member = ["robust.members=[{workload.warehouses:4}]"]
-    content["settings"] += member
+    scenario = ["robust.scenarios=[{workload.warehouses:4}]"]
+    content["settings"] += scenario
     path.write_text(json.dumps(content))
     for overrides in FOLDER.glob("*/overrides.json"):
-        overrides.write_text(json.dumps(json.loads(overrides.read_text()) + member))
+        overrides.write_text(json.dumps(json.loads(overrides.read_text()) + scenario))
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     (conditions,) = json.loads((FOLDER / "fresh.json").read_text())["samples"]
     assert json.loads(conditions)["workload"]["warehouses"] == "4"
@@ -653,9 +653,9 @@ def test_a_reference_that_fails_is_told() -> None:
 
 def test_the_first_best_and_those_at_the_end_stand_for_a_curve() -> None:
     """What is left out between them makes a curve lower, but for its beginning and its end."""
-    bests = [Best(n, 16 * n, n, float(n), 1.0 + n / 100, [n], "") for n in range(1, 101)]
+    bests = [Incumbent(n, 16 * n, n, float(n), 1.0 + n / 100, [n], "") for n in range(1, 101)]
     one = Entrant.__new__(Entrant)
-    object.__setattr__(one, "bests", tuple(bests))
+    object.__setattr__(one, "incumbents", tuple(bests))
     object.__setattr__(one, "evaluations", 800)
     found = [best.evaluations // 16 for best in one.in_force(4, 800, 70.0)]
     assert found == [1, 12, 25, 37, 50, 70, 100]

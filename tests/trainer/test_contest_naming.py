@@ -12,7 +12,7 @@ USUAL = {
     "machine.cores": "4",
     "search.name": "guided",
     "search.evaluations": "2000",
-    "evaluation.looks": "[1,2]",
+    "evaluation.rungs": "[1,2]",
     "validation.cores": "2",
     "seed": "1",
 }
@@ -81,15 +81,15 @@ def test_another_workload_is_named_where_there_are_several() -> None:
 
 
 def test_what_is_swept_parts_runs_whatever_it_is() -> None:
-    runs = [run(f"evaluation.looks={looks}") for looks in ("[1,2]", "[1,3]")]
-    found = [names.case for names in name_runs(runs, {"evaluation.looks"})]
-    assert found == ["looks=[1,2]", "looks=[1,3]"]
+    runs = [run(f"evaluation.rungs={rungs}") for rungs in ("[1,2]", "[1,3]")]
+    found = [names.case for names in name_runs(runs, {"evaluation.rungs"})]
+    assert found == ["rungs=[1,2]", "rungs=[1,3]"]
 
 
 @pytest.mark.parametrize(
     ("besides", "words"),
     [
-        ({"evaluation.looks": "[1,3]"}, "leave one of their sweeps out"),
+        ({"evaluation.rungs": "[1,3]"}, "leave one of their sweeps out"),
         ({"search.evaluations": "9"}, "or type search.evaluations for both"),
         ({"machine.cores": "8"}, "of one machine.cores is 4, of the other 8"),
     ],

@@ -89,7 +89,7 @@ def test_with_the_disk_full_at_the_start_nothing_is_lost(folder: Path, name: str
         fill_disk(patch, rf"\.{name}\..*", 0)
         done = run("train", f"resume={folder}")
     assert done.exit_code == 1
-    assert f"{folder / name}: can't be written: No space left on device; make room" in done.output
+    assert f"{folder / name}: can't be written: No space left on device; free" in done.output
     assert {k: v for k, v in contents(folder).items() if k != "config.yaml"} == {
         k: v for k, v in before.items() if k != "config.yaml"
     }
@@ -123,7 +123,7 @@ def test_results_that_can_not_be_written_are_shown(
     assert done.exit_code == 1
     assert "commits/s" in done.output
     assert "error: out" in done.output
-    assert "can't be written: No space left on device; make room there" in done.output
+    assert "can't be written: No space left on device; free disk space there" in done.output
     assert not [path for path in Path().rglob("*") if path.is_file()]
 
 
@@ -142,7 +142,7 @@ def test_with_no_room_for_any_file_the_command_says_so(tmp_path: Path) -> None:
     assert process.returncode == 1, output
     folder = run_of(tmp_path)
     assert "MLflow at sqlite:" in output
-    assert "Training goes on without a record" in output
+    assert "Training continues without a record" in output
     assert f"{folder.name}/checkpoint.json: can't be written: File too large; raise" in output
     assert "Traceback" not in output
     assert {path.name for path in folder.iterdir()} == {
@@ -187,6 +187,6 @@ def test_a_run_that_never_began_is_told_from_one_that_is_not_there(folder: Path)
 
 def _has_a_cure(output: str, folder: Path, name: str = "") -> None:
     told = " ".join(output.split())
-    assert f"{name}: can't be written: No space left on device; make room there" in told
+    assert f"{name}: can't be written: No space left on device; free disk space there" in told
     assert str(folder) in told
     assert f"resume with: heddle train resume={folder}" in told

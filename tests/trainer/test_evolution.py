@@ -184,5 +184,5 @@ def test_parents_are_different_policies_where_the_schedule_is_searched_for(
         # The best are a few tables that are `fifo`.
         worth = [float(one.vector[policy] == 0) + 0.01 * sum(one.vector[:9]) for one in asked]
         search.tell(asked, [Measured(value) for value in worth])
-    parents = [both.settled(one.vector) for one in search.goes_on_from]
+    parents = [both.canonical(one.vector) for one in search.parents]
     assert len(set(parents)) == len(parents) == 8

@@ -49,7 +49,7 @@ def test_a_trace_that_has_no_room(
     )
     monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
     code, told = refused(*words)
-    assert "shop: can't be written: No space left on device; make room there" in told
+    assert "shop: can't be written: No space left on device; free disk space there" in told
     assert code == 1
     assert not (here / "shop").exists()
 

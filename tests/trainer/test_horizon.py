@@ -1,4 +1,4 @@
-"""How long a look must be: found on tables whose fitness changes while they run."""
+"""How long a rung must be: found on tables whose fitness changes while they run."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_lengths_double_and_stay_below_the_longest() -> None:
 
 
 @pytest.mark.parametrize(("settles_s", "slices"), [(0.001, 1), (0.003, 1), (0.01, 4), (0.04, 16)])
-def test_looks_are_as_long_as_the_slowest_takes_to_settle(settles_s: float, slices: int) -> None:
+def test_rungs_are_as_long_as_the_slowest_takes_to_settle(settles_s: float, slices: int) -> None:
     machine = Machine(settles_s)
     found = found_on(machine)
     assert found.slices == slices

@@ -1,4 +1,4 @@
-"""A training whose driver is killed: it goes on, and ends as if nothing had been.
+"""A training whose driver is killed: it resumes, and ends as if nothing had been.
 
 Undisturbed runs and killed ones make the same search on virtual cores, so they must end with the
 same policy and the same figures, to the bit.

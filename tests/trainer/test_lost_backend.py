@@ -70,7 +70,7 @@ def test_time_in_which_no_machine_was_there_is_not_the_searchs(
 
     monkeypatch.setattr(InProcess, "evaluate", after_waiting)
     training.run()
-    looks = len(settings(2).evaluation.looks)
+    rungs = len(settings(2).evaluation.rungs)
     for record in Checkpoint.load(tmp_path / "run").history:
-        waited = 1000.0 * looks * record.generation
+        waited = 1000.0 * rungs * record.generation
         assert -waited < record.seconds < 600.0 - waited

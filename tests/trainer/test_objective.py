@@ -11,7 +11,7 @@ from policies import Encoding
 from tests.trainer.fake_run import MODULE
 from trainer.champion import choose_champion
 from trainer.config import EvaluationConfig
-from trainer.evaluation import Ledger, MachineSpec, build_backend
+from trainer.evaluation import MachineSpec, Samples, build_backend
 from trainer.evaluation.backend import rounds_of
 from trainer.evaluation.objective import OBJECTIVES, check_objective
 from trainer.search import Candidate
@@ -22,7 +22,7 @@ SCORES = st.lists(st.floats(0.01, 100.0), min_size=2, max_size=5)
 
 
 @given(st.floats(0.0, 100.0), st.floats(0.0, 1.0))
-def test_one_member_is_itself_to_the_bit(score: float, error: float) -> None:
+def test_one_scenario_is_itself_to_the_bit(score: float, error: float) -> None:
     for objective in OBJECTIVES.values():
         assert objective.fitness([score]) == score
         assert objective.error([score], [error]) == error
@@ -36,10 +36,10 @@ def test_what_they_come_to(scores: list[float]) -> None:
 
 
 @given(SCORES, st.data())
-def test_the_unit_of_a_member_decides_nothing_under_the_mean(
+def test_the_unit_of_a_scenario_decides_nothing_under_the_mean(
     scores: list[float], data: st.DataObject
 ) -> None:
-    """By whatever the scores of a member are divided, it is one factor for all tables."""
+    """By whatever the scores of a scenario are divided, it is one factor for all tables."""
     units = data.draw(st.lists(st.floats(0.1, 10.0), min_size=len(scores), max_size=len(scores)))
     factor = MEAN.fitness([1.0 / unit for unit in units])
     in_units = [score / unit for score, unit in zip(scores, units, strict=True)]
@@ -61,7 +61,7 @@ def test_slopes_are_the_derivatives(scores: list[float], at: int) -> None:
     assert MEAN.slopes(scores)[at] == pytest.approx(found, rel=1e-3)
 
 
-def test_a_member_in_which_nothing_commits_spoils_all() -> None:
+def test_a_scenario_in_which_nothing_commits_spoils_all() -> None:
     for objective in OBJECTIVES.values():
         assert objective.fitness([3.0, 0.0]) == 0.0
         assert math.isfinite(objective.error([3.0, 0.0], [0.1, 0.1]))
@@ -72,40 +72,40 @@ def test_an_objective_that_does_not_exist_is_refused() -> None:
         check_objective("best")
 
 
-def test_the_ledger_sums_up_over_members() -> None:
+def test_samples_sum_up_over_scenarios() -> None:
     for objective, fitness in ((MEAN, math.sqrt(2.0)), (WORST, 1.0)):
-        ledger = Ledger(2, objective)
-        ledger.add(A, [Evaluation([2.0] * 3), Evaluation([1.0] * 3)])
-        (measured,) = ledger.measured([A])
+        samples = Samples(2, objective)
+        samples.add(A, [Evaluation([2.0] * 3), Evaluation([1.0] * 3)])
+        (measured,) = samples.measured([A])
         assert measured.fitness == pytest.approx(fitness)
         assert measured.scores == (2.0, 1.0)
-        assert (measured.slices, ledger.slices(A)) == (3, 3)
+        assert (measured.slices, samples.slices(A)) == (3, 3)
 
 
-def test_noise_is_that_of_the_members_the_fitness_hangs_on() -> None:
+def test_noise_is_that_of_the_scenarios_the_fitness_hangs_on() -> None:
     loud, quiet = [1.9, 2.0, 2.1], [1.0, 1.0, 1.0]
     for objective, error in (
         (WORST, 0.0),
         (MEAN, 0.1 / math.sqrt(3) * math.sqrt(2) / (2 * 2.0)),
     ):
-        ledger = Ledger(2, objective)
-        ledger.add(A, [Evaluation(loud), Evaluation(quiet)])
-        assert ledger.measured([A])[0].error == pytest.approx(error)
+        samples = Samples(2, objective)
+        samples.add(A, [Evaluation(loud), Evaluation(quiet)])
+        assert samples.measured([A])[0].error == pytest.approx(error)
 
 
-def test_a_failure_in_one_member_is_one() -> None:
-    ledger = Ledger(2)
-    ledger.add(A, [Evaluation([5.0]), Evaluation(error="stuck")])
-    ledger.add(B, [Evaluation([0.5]), Evaluation([0.5])])
-    assert ledger.measured([A])[0].fitness == 0.0
-    assert ledger.failure(A) == "stuck"
-    assert ledger.best(2) == [B]
+def test_a_failure_in_one_scenario_is_one() -> None:
+    samples = Samples(2)
+    samples.add(A, [Evaluation([5.0]), Evaluation(error="stuck")])
+    samples.add(B, [Evaluation([0.5]), Evaluation([0.5])])
+    assert samples.measured([A])[0].fitness == 0.0
+    assert samples.failure(A) == "stuck"
+    assert samples.best(2) == [B]
 
 
-def test_the_champion_is_the_best_in_the_unit_of_each_member(
+def test_the_champion_is_the_best_in_the_unit_of_each_scenario(
     fake_engine: object, encoding: Encoding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where one member's reference is good and the other's bad, the worst case is in the first."""
+    """If one scenario's reference is good and the other's bad, the worst case is in the first."""
     monkeypatch.setattr(fake_engine, "BEST_BY_WAREHOUSES", {"1": 1.0, "4": 64.0})
     specs = [
         MachineSpec({"name": "tpcc", "warehouses": w}, 2, 1, 1 << 30, engine_module=MODULE)
@@ -125,7 +125,7 @@ def test_the_champion_is_the_best_in_the_unit_of_each_member(
     assert chosen(64.0, 64.0) == 2
 
 
-def test_a_finalist_that_fails_in_one_member_leaves(encoding: Encoding) -> None:
+def test_a_finalist_that_fails_in_one_scenario_leaves(encoding: Encoding) -> None:
     def rounds(broken: bool) -> RunRound:
         def run_round(subjects, seconds, **how):  # type: ignore[no-untyped-def]
             for at, subject in enumerate(subjects):

@@ -26,7 +26,7 @@ TINY = [
     "search.children=2",
     "evaluation.backend=in_process",
     "evaluation.slice_seconds=0.02",
-    "evaluation.looks=[1]",
+    "evaluation.rungs=[1]",
     "tuning.slice_seconds=0.02",
     "tuning.rounds=1",
     "tuning.final_rounds=1",
@@ -137,18 +137,18 @@ def test_one_table_for_two_workloads_on_virtual_cores(
         "baselines=[silo]",
         "tuning.finalists=1",
         "check.enabled=false",
-        f"robust.members=[{{workload.{setting}:[{','.join(values)}]}}]",
+        f"robust.scenarios=[{{workload.{setting}:[{','.join(values)}]}}]",
         "robust.objective=worst",
     ]
     off = "validation.enabled=false"
     code, output = finish(start("train", *TINY, *mix, off, cwd=tmp_path))
     assert code == 0, output
     (folder,) = (tmp_path / "runs").glob("*seed1")
-    members = load(folder / "policy.json").provenance["members"]
-    for number, member in enumerate(members, start=1):
-        document = json.loads((folder / f"member-{number}" / "comparison.json").read_text())
+    scenarios = load(folder / "policy.json").provenance["scenarios"]
+    for number, scenario in enumerate(scenarios, start=1):
+        document = json.loads((folder / f"scenario-{number}" / "comparison.json").read_text())
         assert document["violations"] == []
-        assert document["workload"] == member["workload"]
+        assert document["workload"] == scenario["workload"]
         assert document["workload"][setting] == values[number - 1]
         learned = document["results"][-1]
         assert learned["policy"] == "learned"
@@ -156,7 +156,7 @@ def test_one_table_for_two_workloads_on_virtual_cores(
     whole = trace_of(folder)
     other = tmp_path / "again"
     other.mkdir()
-    for generations in (1, 2):  # stopped after one generation, and gone on with
+    for generations in (1, 2):  # stopped after one generation, and resumed
         resume = [f"resume={next((other / 'runs').glob('*seed1'))}"] if generations > 1 else []
         arguments = resume or [*TINY, *mix, off]
         limit = f"search.generations={generations}"
@@ -170,7 +170,7 @@ def trace_of(folder: Path) -> list[object]:
     """What a search did, without the times."""
     state = Checkpoint.load(folder)
     fitness = [(one.best, one.median, one.scores) for one in state.history]
-    return [state.tuned_us, state.search, state.ledger, fitness]
+    return [state.tuned_us, state.search, state.samples, fitness]
 
 
 # On virtual cores the run is in a process of its own, and its seconds are not those of the clock.

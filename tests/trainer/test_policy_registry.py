@@ -136,7 +136,7 @@ def test_the_same_policy_is_registered_once(client: Any, tpcc: Signature) -> Non
 
 
 def test_what_one_run_learned_is_registered_once(client: Any, tpcc: Signature) -> None:
-    """Gone on with, it writes its file anew: the date is another, and so may the scores be."""
+    """A resumed run writes its file anew: the date is another, and so may the scores be."""
     first = document(tpcc, run="a", date="2026-03-01T09:00:00+00:00", scores={"silo": 1.5})
     again = document(tpcc, run="a", date="2026-03-02T09:00:00+00:00", scores={"silo": 1.4})
     assert registered(client, first) == registered(client, again) == "1"

@@ -120,23 +120,23 @@ def test_a_record_opens_in_the_view_with_the_runs_and_can_be_found(store: Path) 
 def test_files_are_kept_with_a_run_that_goes_on(store: Path, tmp_path: Path) -> None:
     """Such as a sweep's, which a contest may look at before it is over."""
     said: list[str] = []
-    going_on = Record(MlflowConfig(), store, said.append)
-    going_on.start("a sweep", {}, None)
-    assert going_on.run_id is not None
+    running = Record(MlflowConfig(), store, said.append)
+    running.start("a sweep", {}, None)
+    assert running.run_id is not None
     (tmp_path / "contest.md").write_text("so far")
-    Record(MlflowConfig(), store, said.append).attach(going_on.run_id, tmp_path / "contest.md")
+    Record(MlflowConfig(), store, said.append).attach(running.run_id, tmp_path / "contest.md")
     assert said == []
 
     from mlflow import MlflowClient
 
-    client = MlflowClient(tracking_uri=going_on.uri)
-    info = client.get_run(going_on.run_id).info
+    client = MlflowClient(tracking_uri=running.uri)
+    info = client.get_run(running.run_id).info
     assert (info.status, info.end_time) == ("RUNNING", None)
-    assert [file.path for file in client.list_artifacts(going_on.run_id)] == ["contest.md"]
-    going_on.end()
-    ended = client.get_run(going_on.run_id).info
-    Record(MlflowConfig(), store, said.append).attach(going_on.run_id, tmp_path / "contest.md")
-    assert client.get_run(going_on.run_id).info.end_time == ended.end_time
+    assert [file.path for file in client.list_artifacts(running.run_id)] == ["contest.md"]
+    running.end()
+    ended = client.get_run(running.run_id).info
+    Record(MlflowConfig(), store, said.append).attach(running.run_id, tmp_path / "contest.md")
+    assert client.get_run(running.run_id).info.end_time == ended.end_time
     Record(MlflowConfig(), store, said.append).attach("no such run", tmp_path / "contest.md")
     assert len(said) == 1
     assert "could not keep what was written" in said[0]
@@ -270,7 +270,7 @@ def test_training_goes_on_without_mlflow(fake_engine: ModuleType, tmp_path: Path
     record.end()
     assert len(said) == 1
     assert uri in said[0]
-    assert "goes on without" in said[0]
+    assert "continues without" in said[0]
     assert record.how_to_open is None
     assert time.monotonic() - started < 120
     train(settings(1, mlflow=MlflowConfig(uri=uri)), tmp_path / "run")
@@ -302,7 +302,7 @@ def test_a_server_that_never_answers_is_given_up(
     assert time.monotonic() - started < 120
     assert len(said) == 1
     assert uri in said[0]
-    assert "goes on without" in said[0]
+    assert "continues without" in said[0]
 
 
 def test_a_store_that_can_not_be_made_is_told(tmp_path: Path) -> None:
@@ -316,7 +316,7 @@ def test_a_store_that_can_not_be_made_is_told(tmp_path: Path) -> None:
     record.end()
     assert time.monotonic() - started < 120
     assert len(said) == 1
-    assert "goes on without" in said[0]
+    assert "continues without" in said[0]
 
 
 def test_a_record_that_is_away_is_gone_on_with_later(

@@ -10,17 +10,17 @@ import pytest
 
 from tests.trainer.fake_run import of_warehouses, settings, virtual_settings
 from tests.trainer.test_command import QUICK, run
-from trainer.member import alone
 from trainer.mlflow_store import MlflowStore
 from trainer.record_label import NAME_MAX, RunLabel, label_of
 from trainer.run_folder import RunFolder
+from trainer.scenario import single_scenario
 
 FOLDER = RunFolder(Path("runs/2026-11-27_06-42-05-tpcc-evolution-seed3"))
 WHEN = "2026-11-27 06:42:05"
 
 
 def named(*typed: str) -> str:
-    return label_of(alone(settings(1)), typed, FOLDER).name
+    return label_of(single_scenario(settings(1)), typed, FOLDER).name
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_run_of_a_sweep_is_called_by_its_values(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "001-tpcc-evolution-seed3")
     values = {"workload.warehouses": "4", "seed": "3"}
     typed = ["search.generations=5", "workload.warehouses=4", "seed=3"]
-    label = label_of(alone(settings(1)), typed, folder, values, "mine")
+    label = label_of(single_scenario(settings(1)), typed, folder, values, "mine")
     assert label.name.startswith("warehouses=4 seed=3 tpcc search.generations=5 evolution ")
     assert label.tags["heddle.sweep"] == "mine"
 

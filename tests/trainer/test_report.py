@@ -18,12 +18,12 @@ from click.testing import CliRunner, Result
 from omegaconf import OmegaConf
 
 from envs import Comparison, machine_words
-from envs.host import here
+from envs.host import local_machine
 from policies import build_seed, load, save
 from tests.trainer import fake_engine as stand_in
 from tests.trainer.fake_run import settings, train, virtual_settings
 from tests.trainer.fake_trials import FakeTrialPool
-from trainer.checkpoint import SCHEMA_VERSION
+from trainer.checkpoint import OLD_SCHEMA_VERSION
 from trainer.command.main import heddle
 from trainer.config import TrainConfig
 from trainer.lock import held
@@ -71,7 +71,7 @@ def checked(path: Path) -> str:
     return text
 
 
-def kept_run(path: Path, config: TrainConfig, typed: list[str] | None = None) -> RunFolder:
+def saved_run(path: Path, config: TrainConfig, typed: list[str] | None = None) -> RunFolder:
     """A training on the stand-in engine, with the files that the command keeps."""
     outcome = train(config, path)
     folder = RunFolder(path)
@@ -95,7 +95,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setitem(sys.modules, "engine", stand_in)
         patch.setattr(stand_in, "NOISE", 0.0)
         patch.setattr("trainer.table_check.TrialPool", FakeTrialPool)
-        kept_run(path, settings(3))
+        saved_run(path, settings(3))
     return path
 
 
@@ -144,9 +144,9 @@ def test_the_seed_beside_it_can_be_chosen(folder: RunFolder) -> None:
 
 
 def test_both_machines_are_shown_and_named(fake_engine: ModuleType, tmp_path: Path) -> None:
-    text = page_of(kept_run(tmp_path / "runs" / "one", virtual_settings(2)))
+    text = page_of(saved_run(tmp_path / "runs" / "one", virtual_settings(2)))
     assert "Against the baselines, on 4 virtual cores" in text
-    real = machine_words(here("threads", 3))
+    real = machine_words(local_machine("threads", 3))
     assert f"Against the baselines, on {real}" in text
     assert f"measured on {real}" in text
 
@@ -154,7 +154,7 @@ def test_both_machines_are_shown_and_named(fake_engine: ModuleType, tmp_path: Pa
 def test_several_runs_side_by_side(
     folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = kept_run(tmp_path / "runs" / "two", settings(2, seed=4))
+    other = saved_run(tmp_path / "runs" / "two", settings(2, seed=4))
     monkeypatch.chdir(tmp_path)
     done = report("one", "two")
     assert done.exit_code == 0, done.output
@@ -177,7 +177,7 @@ def test_the_output_is_where_it_was_asked_for(folder: RunFolder, tmp_path: Path)
 
 def test_what_comes_from_files_is_text(fake_engine: ModuleType, tmp_path: Path) -> None:
     nasty = "<script>alert('$x$')</script>"
-    folder = kept_run(tmp_path / "runs" / "a&b<i>", settings(2), [f"runs_dir={nasty}"])
+    folder = saved_run(tmp_path / "runs" / "a&b<i>", settings(2), [f"runs_dir={nasty}"])
     policy = load(folder.policy)
     save(replace(policy, provenance={"origin": nasty}), folder.policy)
     config = folder.config.read_text().replace("name: tpcc", f"name: {json.dumps(nasty)}")
@@ -196,7 +196,7 @@ def test_a_learned_schedule_is_told(folder: RunFolder) -> None:
     text = page_of(folder)
     assert "<dt>Schedule</dt><dd>smf, window 16</dd>" in text
     told = text.partition("What it does otherwise, in words")[2]
-    assert "Transactions start as their schedule has it (smf, window 16); in OCC as they" in told
+    assert "Transactions start in the order of their schedule (smf, window 16); in OCC" in told
     assert "2 cells do otherwise than in OCC" in text
 
 
@@ -234,7 +234,7 @@ def test_a_comparison_that_was_cut_short(folder: RunFolder) -> None:
 
 
 def test_a_validation_that_was_not_made(fake_engine: ModuleType, tmp_path: Path) -> None:
-    folder = kept_run(tmp_path / "runs" / "one", virtual_settings(2))
+    folder = saved_run(tmp_path / "runs" / "one", virtual_settings(2))
     folder.validation.unlink()
     assert "the comparison on real cores" in missing(folder)
 
@@ -242,7 +242,7 @@ def test_a_validation_that_was_not_made(fake_engine: ModuleType, tmp_path: Path)
 def test_a_checkpoint_of_another_version_costs_the_curve_only(folder: RunFolder) -> None:
     path = folder.path / "checkpoint.json"
     document = json.loads(path.read_text())
-    path.write_text(json.dumps({**document, "schema_version": SCHEMA_VERSION - 1}))
+    path.write_text(json.dumps({**document, "schema_version": OLD_SCHEMA_VERSION - 1}))
     assert "the learning curve" in missing(folder)
     assert "Against the baselines" in folder.report.read_text()
 
@@ -264,7 +264,7 @@ def test_a_timeline_of_damaged_settings_is_left_out(
     value: object,
     told: str,
 ) -> None:
-    folder = kept_run(tmp_path / "runs" / "one", virtual_settings(2))
+    folder = saved_run(tmp_path / "runs" / "one", virtual_settings(2))
     kept = yaml.safe_load(folder.config.read_text())
     kept["machine"]["costs"] = {}
     (kept[group] if group else kept)[key] = value
@@ -277,7 +277,7 @@ def test_a_timeline_of_damaged_settings_is_left_out(
 
 def test_a_run_that_goes_on_says_so(folder: RunFolder) -> None:
     with held(folder.path):
-        assert "going on" in page_of(folder)
+        assert "running" in page_of(folder)
 
 
 def cut_in_half(path: Path) -> None:

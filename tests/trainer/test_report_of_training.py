@@ -18,7 +18,7 @@ from trainer.sweep_folder import Sweep
 SMALL = [
     *(one for one in QUICK if one != "report.enabled=false"),
     *("search=evolution", "search.generations=1", "search.parents=2", "search.children=2"),
-    *("baselines=[silo]", "evaluation.looks=[1]", "report.timeline=false"),
+    *("baselines=[silo]", "evaluation.rungs=[1]", "report.timeline=false"),
 ]
 SWEEP = Path("runs/sweeps/mine")
 

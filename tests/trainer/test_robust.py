@@ -15,20 +15,20 @@ from click.testing import CliRunner, Result
 from envs.transfer import Place
 from envs.trial import Trial
 from policies import load
-from policies.homes import homes
+from policies.training_places import training_places
 from tests.trainer.fake_run import of_warehouses, train, virtual_settings
 from tests.trainer.fake_signatures import SIGNATURES
 from tests.trainer.fake_trials import FakeTrialPool
 from trainer.checkpoint import Checkpoint
 from trainer.command.errors import UsageError
 from trainer.command.main import heddle
-from trainer.command.members import compose_members
+from trainer.command.scenarios import compose_scenarios
 from trainer.command.settings import compose_settings
 from trainer.config import RobustConfig, TrainConfig, ValidationConfig
 from trainer.policy_registry import tags_of
 from trainer.search.evolution import EvolutionConfig
 
-MIX = "robust.members=[{workload.warehouses:[1,4]}]"
+MIX = "robust.scenarios=[{workload.warehouses:[1,4]}]"
 
 QUICK = [
     "machine=virtual",
@@ -79,7 +79,7 @@ def trace(folder: Path) -> list[Any]:
     """What a run did, without the times, which differ from run to run."""
     state = Checkpoint.load(folder)
     history = [(r.generation, r.evaluations, r.slices, r.best, r.scores) for r in state.history]
-    return [state.tuned_us, state.search, state.ledger, history]
+    return [state.tuned_us, state.search, state.samples, history]
 
 
 def test_the_worst_case_is_better_than_that_of_tables_for_one(
@@ -90,8 +90,8 @@ def test_the_worst_case_is_better_than_that_of_tables_for_one(
     worst, means = min(score(both)), math.sqrt(math.prod(score(mean)))
     for alone in (1, 4):
         config = robust(12)
-        members = of_warehouses(config, alone)
-        train(config, tmp_path / str(alone), members)
+        scenarios = of_warehouses(config, alone)
+        train(config, tmp_path / str(alone), scenarios)
         table = load(tmp_path / str(alone) / "policy.json")
         elsewhere = [
             opposed._relative("policy_table", _compiled(opposed, table), "policy", 0.0, best) / 1.2
@@ -106,12 +106,14 @@ def _compiled(engine: ModuleType, document: Any) -> Any:
     return engine.Policy(json.dumps(document.to_dict()), SIGNATURES["tpcc"])
 
 
-def test_each_member_has_its_own_reference_and_samples(opposed: ModuleType, tmp_path: Path) -> None:
+def test_each_scenario_has_its_own_reference_and_samples(
+    opposed: ModuleType, tmp_path: Path
+) -> None:
     train_both(robust(3), tmp_path / "run")
     state = Checkpoint.load(tmp_path / "run")
     assert state.tuned_us == [1.0, 64.0]
-    for entry in state.ledger:
-        one, four = entry["members"]
+    for entry in state.samples:
+        one, four = entry["scenarios"]
         assert len(one["ratios"]) == len(four["ratios"])
         assert one["last"]["workload"]["warehouses"] == "1"
         assert four["last"]["workload"]["warehouses"] == "4"
@@ -151,7 +153,7 @@ def test_ctrl_c_in_the_second_sweep_keeps_the_first(
     assert trace(tmp_path / "cut") == trace(tmp_path / "straight")
 
 
-def test_a_candidate_costs_an_evaluation_in_each_member(
+def test_a_candidate_costs_an_evaluation_in_each_scenario(
     opposed: ModuleType, tmp_path: Path
 ) -> None:
     search = EvolutionConfig(name="evolution", generations=None, evaluations=97)
@@ -161,14 +163,14 @@ def test_a_candidate_costs_an_evaluation_in_each_member(
     assert all(record.evaluations % 2 == 0 for record in history)
 
 
-def test_every_best_is_checked_in_each_member(opposed: ModuleType, tmp_path: Path) -> None:
+def test_every_best_is_checked_in_each_scenario(opposed: ModuleType, tmp_path: Path) -> None:
     train_both(robust(4), tmp_path / "run")
     checked = [(one.subject.name, one.workload["warehouses"]) for one in FakeTrialPool.checked]
     keys = Checkpoint.load(tmp_path / "run").checked
     assert sorted(checked) == sorted((key, number) for key in keys for number in "14")
 
 
-def test_what_fails_the_check_in_one_member_is_refused(
+def test_what_fails_the_check_in_one_scenario_is_refused(
     opposed: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def publishes_at_four(trial: Trial) -> bool:
@@ -192,15 +194,15 @@ def test_the_policy_says_what_it_was_trained_for(opposed: ModuleType, tmp_path: 
     assert known["objective"] == "worst"
     assert "workload" not in known
     machine = {"kind": "virtual", "cores": 4}
-    for member, number, one in zip(known["members"], "14", outcome.closings, strict=True):
-        assert member["workload"]["warehouses"] == number
-        assert member["machine"] == machine
-        assert member["scores"] == _rounded(one.comparison.scores("learned"))
+    for scenario, number, one in zip(known["scenarios"], "14", outcome.closings, strict=True):
+        assert scenario["workload"]["warehouses"] == number
+        assert scenario["machine"] == machine
+        assert scenario["scores"] == _rounded(one.comparison.scores("learned"))
     assert known["scores"] == _rounded(outcome.scores)
     assert outcome.scores["silo_tuned"] == pytest.approx(min(score(outcome)))
-    for workload in (home.workload for home in homes(known)):
+    for workload in (home.workload for home in training_places(known)):
         place = Place("", workload, machine, 4)
-        assert place.is_home_of(outcome.closings[0].comparison.rows[0].subject) is False
+        assert place.is_training_place(outcome.closings[0].comparison.rows[0].subject) is False
         assert _is_home(place, document)
     assert not _is_home(Place("", {"name": "tpcc", "warehouses": "2"}, machine, 4), document)
     tags = tags_of(document)
@@ -213,14 +215,14 @@ def _is_home(place: Place, document: Any) -> bool:
     from envs import of_policy
     from policies import to_json
 
-    return place.is_home_of(of_policy("learned", to_json(document)))
+    return place.is_training_place(of_policy("learned", to_json(document)))
 
 
 def _rounded(scores: dict[str, float]) -> dict[str, float]:
     return {name: round(score, 4) for name, score in scores.items()}
 
 
-def test_on_real_cores_members_of_one_workload_share_a_comparison(
+def test_on_real_cores_scenarios_of_one_workload_share_a_comparison(
     fake_engine: ModuleType, tmp_path: Path
 ) -> None:
     search = EvolutionConfig("evolution", 1, parents=4, children=3)
@@ -231,18 +233,18 @@ def test_on_real_cores_members_of_one_workload_share_a_comparison(
     assert one is not other
     assert len(outcome.comparisons) == 5
     written = load(tmp_path / "run" / "policy.json").provenance
-    assert all(member["scores_on_threads"] for member in written["members"])
+    assert all(scenario["scores_on_threads"] for scenario in written["scenarios"])
     assert written["scores_on_threads"].keys() == written["scores"].keys()
 
 
 def composed(*typed: str) -> list[Any]:
-    return compose_members(compose_settings("train", list(typed), TrainConfig), typed)
+    return compose_scenarios(compose_settings("train", list(typed), TrainConfig), typed)
 
 
-def test_members_are_every_combination_of_what_is_listed(fake_engine: ModuleType) -> None:
+def test_scenarios_are_every_combination_of_what_is_listed(fake_engine: ModuleType) -> None:
     found = composed(
         "machine=virtual",
-        "robust.members=[{workload.warehouses:[1,4],machine.cores:[16,48]},{case:tpcc_16}]",
+        "robust.scenarios=[{workload.warehouses:[1,4],machine.cores:[16,48]},{case:tpcc_16}]",
     )
     assert [one.label for one in found] == [
         "warehouses 1, cores 16",
@@ -256,8 +258,8 @@ def test_members_are_every_combination_of_what_is_listed(fake_engine: ModuleType
     assert [one.name for one in found][-2:] == ["4-warehouses_4_cores_48", "5-tpcc_16"]
 
 
-def test_members_may_differ_in_what_the_virtual_cores_cost(fake_engine: ModuleType) -> None:
-    found = composed("machine=virtual", "robust.members=[{machine/costs:[paper,server_128]}]")
+def test_scenarios_may_differ_in_what_the_virtual_cores_cost(fake_engine: ModuleType) -> None:
+    found = composed("machine=virtual", "robust.scenarios=[{machine/costs:[paper,server_128]}]")
     assert [one.label for one in found] == ["costs paper", "costs server_128"]
     assert (
         found[0].settings["machine.costs.transfer_ns"]
@@ -266,35 +268,40 @@ def test_members_may_differ_in_what_the_virtual_cores_cost(fake_engine: ModuleTy
 
 
 def test_a_value_is_typed_as_it_is_written(fake_engine: ModuleType) -> None:
-    found = composed("workload=replay", r"robust.members=[{workload.trace:'a \'b\' c'}]")
+    found = composed("workload=replay", r"robust.scenarios=[{workload.trace:'a \'b\' c'}]")
     assert found[0].workload["trace"] == "a 'b' c"
 
 
-def test_without_members_the_workload_that_is_set_is_the_only_one(fake_engine: ModuleType) -> None:
+def test_without_scenarios_the_workload_that_is_set_is_the_only_one(
+    fake_engine: ModuleType,
+) -> None:
     (found,) = composed("workload.warehouses=2")
     assert (found.label, found.prefix, found.workload["warehouses"]) == ("", "", "2")
 
 
 @pytest.mark.parametrize(
-    ("members", "message"),
+    ("scenarios", "message"),
     [
-        ("[{workload.warehouses:[1,x]}]", r"member 2 \(warehouses x\): .*must be a whole number"),
+        ("[{workload.warehouses:[1,x]}]", r"scenario 2 \(warehouses x\): .*must be a whole number"),
         ("[{workload.warehousses:1}]", "did you mean workload.warehouses"),
-        ("[{search.generations:1}]", "search.generations: members may differ in settings of work"),
+        (
+            "[{search.generations:1}]",
+            "search.generations: scenarios may differ in settings of",
+        ),
         ("[{workload.warehouses:1},{case:tpcc_1}]", r"1 \(warehouses 1\) and 2 \(tpcc_1\) are the"),
         ("[{machine:virtual},{machine:threads}]", "threads; a training is on virtual cores or on"),
         ("[{machine:virtual,workload.warehouses:[1,4]}]", "set machine=virtual there, and leave"),
         ("[{}]", "sets nothing"),
         ("[{workload.warehouses:[]}]", "sets nothing"),
-        ("[1]", "robust.members"),
-        (f"[{{workload.warehouses:{list(range(1, 100))}}}]", "makes 99 members; there may be 64"),
+        ("[1]", "robust.scenarios"),
+        (f"[{{workload.warehouses:{list(range(1, 100))}}}]", "makes 99 scenarios; there may be 64"),
     ],
 )
-def test_members_that_cannot_be_are_refused(
-    fake_engine: ModuleType, members: str, message: str
+def test_scenarios_that_cannot_be_are_refused(
+    fake_engine: ModuleType, scenarios: str, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        composed(f"robust.members={members.replace(' ', '')}")
+        composed(f"robust.scenarios={scenarios.replace(' ', '')}")
 
 
 @pytest.fixture
@@ -316,24 +323,26 @@ def trained(*more: str) -> Path:
     done = run("train", *QUICK, MIX, "robust.objective=worst", *more)
     assert done.exit_code == 0, done.output
     folder = only_run()
-    for what in ("in all members", "warehouses 1", "warehouses 4", "worst"):
+    for what in ("in all scenarios", "warehouses 1", "warehouses 4", "worst"):
         assert what in done.output
     return folder
 
 
-def test_the_command_keeps_a_folder_a_member(elsewhere: ModuleType) -> None:
+def test_the_command_keeps_a_folder_a_scenario(elsewhere: ModuleType) -> None:
     folder = trained()
     for number, warehouses in ((1, "1"), (2, "4")):
-        kept = folder / f"member-{number}"
-        document = json.loads((kept / "comparison.json").read_text())
+        own = folder / f"scenario-{number}"
+        document = json.loads((own / "comparison.json").read_text())
         assert document["workload"]["warehouses"] == warehouses
-        assert f"warehouses: {warehouses}" in (kept / "config.yaml").read_text()
-        assert "learned" in (kept / "comparison.txt").read_text()
+        assert f"warehouses: {warehouses}" in (own / "config.yaml").read_text()
+        assert "learned" in (own / "comparison.txt").read_text()
     assert not (folder / "comparison.json").exists()
 
 
 def test_a_mix_of_one_is_a_training_for_it(elsewhere: ModuleType) -> None:
-    done = run("train", *QUICK, "robust.members=[{workload.warehouses:4}]", "workload.warehouses=1")
+    done = run(
+        "train", *QUICK, "robust.scenarios=[{workload.warehouses:4}]", "workload.warehouses=1"
+    )
     assert done.exit_code == 0, done.output
     folder = only_run()
     assert load(folder / "policy.json").provenance["workload"]["warehouses"] == "4"
@@ -345,15 +354,15 @@ def test_a_mix_of_one_is_a_training_for_it(elsewhere: ModuleType) -> None:
     assert trace(only_run()) == trace(before)
 
 
-def test_it_goes_on_with_the_same_members_only(elsewhere: ModuleType) -> None:
+def test_it_resumes_with_the_same_scenarios_only(elsewhere: ModuleType) -> None:
     folder = trained()
     done = run("train", f"resume={folder}", "search.generations=3")
     assert done.exit_code == 0, done.output
     assert len(Checkpoint.load(folder).history) == 3
     for other, message in (
-        ("robust.members=[{workload.warehouses:[1,2]}]", "member 2's workload.warehouses is 2"),
-        ("robust.members=[{workload.warehouses:[1,4,8]}]", "member 3's machine.kind is virtual"),
-        ("robust.members=[]", "is not set, and was"),
+        ("robust.scenarios=[{workload.warehouses:[1,2]}]", "scenario 2's workload.warehouses is 2"),
+        ("robust.scenarios=[{workload.warehouses:[1,4,8]}]", "scenario 3's machine.kind is"),
+        ("robust.scenarios=[]", "is not set, and was"),
         ("robust.objective=mean", "robust.objective is mean, and was worst"),
     ):
         done = run("train", f"resume={folder}", other)
@@ -361,11 +370,11 @@ def test_it_goes_on_with_the_same_members_only(elsewhere: ModuleType) -> None:
         assert message in done.output or "not set" in done.output, done.output
 
 
-def test_members_of_different_signatures_are_refused_by_name(
+def test_scenarios_of_different_signatures_are_refused_by_name(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(SIGNATURES, "ycsb", {**SIGNATURES["transfer"], "workload": "ycsb"})
-    done = run("train", *QUICK, "robust.members=[{case:tpcc_1},{case:ycsb}]")
+    done = run("train", *QUICK, "robust.scenarios=[{case:tpcc_1},{case:ycsb}]")
     assert done.exit_code == 2
     words = " ".join(done.output.split())
     assert "tpcc_1 (tpcc; accesses: new_order with 11" in words
@@ -389,15 +398,15 @@ def test_mistakes_are_told_before_anything_is_measured(
     assert not Path("runs").exists()
 
 
-def test_a_sweep_tells_of_a_bad_member_before_the_first_run(elsewhere: ModuleType) -> None:
-    mixes = "robust.members=[{workload.warehouses:1}],[{workload.warehouses:x}]"
+def test_a_sweep_tells_of_a_bad_scenario_before_the_first_run(elsewhere: ModuleType) -> None:
+    mixes = "robust.scenarios=[{workload.warehouses:1}],[{workload.warehouses:x}]"
     done = run("train", "-m", *QUICK, mixes)
     assert done.exit_code == 2
     assert "must be a whole number" in done.output
     assert not Path("runs").exists()
 
 
-def test_the_report_has_every_member(elsewhere: ModuleType) -> None:
+def test_the_report_has_every_scenario(elsewhere: ModuleType) -> None:
     folder = trained()
     done = run("report", str(folder), "timeline.enabled=false")
     assert done.exit_code == 0, done.output
@@ -405,18 +414,18 @@ def test_the_report_has_every_member(elsewhere: ModuleType) -> None:
     for words in (
         "Against the baselines, on 4 virtual cores (warehouses 1)",
         "Against the baselines, on 4 virtual cores (warehouses 4)",
-        "the worst case over 2 members",
-        "each in 2 members",
+        "the worst case over 2 scenarios",
+        "each in 2 scenarios",
         "learned (warehouses 4)",
     ):
         assert words in text, words
     assert "What is not here" not in text
-    (folder / "member-2" / "comparison.json").unlink()
+    (folder / "scenario-2" / "comparison.json").unlink()
     assert run("report", str(folder), "timeline.enabled=false").exit_code == 0
     assert "the closing comparison (warehouses 4)" in (folder / "report.html").read_text()
 
 
-def test_transfer_marks_every_member_as_home(elsewhere: ModuleType) -> None:
+def test_transfer_marks_every_scenario_as_home(elsewhere: ModuleType) -> None:
     policy = trained() / "policy.json"
     places = ["machine=virtual", "machine.cores=4", "workload.warehouses=1,2,4"]
     done = run("evaluate", f"policy=silo,{policy}", *places, "output=found")
@@ -429,10 +438,10 @@ def test_transfer_marks_every_member_as_home(elsewhere: ModuleType) -> None:
 def test_the_library_asks_where_it_is_measured(elsewhere: ModuleType) -> None:
     done = run("policy", "add", str(trained()), "--folder", "shelf")
     assert done.exit_code == 2
-    assert "'robust.members=[]' workload.warehouses=4" in done.output
+    assert "'robust.scenarios=[]' workload.warehouses=4" in done.output
 
 
-def test_the_record_has_every_member(elsewhere: ModuleType) -> None:
+def test_the_record_has_every_scenario(elsewhere: ModuleType) -> None:
     trained("mlflow.enabled=true")
     import mlflow
 
@@ -441,5 +450,5 @@ def test_the_record_has_every_member(elsewhere: ModuleType) -> None:
     metrics = record.data.metrics
     each = [metrics[f"score/{name}/silo"] for name in ("1-warehouses_1", "2-warehouses_4")]
     assert metrics["score/silo"] == pytest.approx(min(each))
-    kept = [file.path for file in client.list_artifacts(record.info.run_id, "member-2")]
-    assert "member-2/comparison.json" in kept
+    kept = [file.path for file in client.list_artifacts(record.info.run_id, "scenario-2")]
+    assert "scenario-2/comparison.json" in kept

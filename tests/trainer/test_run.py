@@ -16,7 +16,7 @@ from policies import Encoding, Signature, build_seed, load, to_json
 from tests.trainer.fake_run import make_training, settings, train, virtual_settings
 from tests.trainer.test_searches import small
 from tests.waiting import wait_until
-from trainer.checkpoint import Checkpoint, best_so_far
+from trainer.checkpoint import Checkpoint, best_curve
 from trainer.config import ChampionConfig, TrainConfig, ValidationConfig
 from trainer.evaluation.in_process import InProcess
 from trainer.run import check_settings
@@ -30,7 +30,7 @@ def trace(folder: Path) -> list[Any]:
     """What a run did, without the times, which differ from run to run."""
     state = Checkpoint.load(folder)
     history = [(r.generation, r.evaluations, r.slices, r.best, r.median) for r in state.history]
-    return [state.tuned_us, state.search, state.ledger, history]
+    return [state.tuned_us, state.search, state.samples, history]
 
 
 def test_training_improves_and_leaves_its_files(fake_engine: ModuleType, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_what_the_search_goes_on_from_keeps_its_samples(
     search = SEARCHES["guided"].config(name="guided", generations=8)
     train(settings(None, search=search), tmp_path / "run")
     state = Checkpoint.load(tmp_path / "run")
-    remembered = {tuple(entry["vector"]) for entry in state.ledger}
+    remembered = {tuple(entry["vector"]) for entry in state.samples}
     elites = {tuple(vector) for vector, *_ in state.search["elites"]}
     assert len(elites) > 1
     assert elites <= remembered
@@ -336,7 +336,7 @@ def test_a_seed_that_short_runs_mistake_may_still_be_the_champion(
     assert outcome.champion.vector == tuple(Encoding(tpcc).encode(seed))
 
 
-def test_the_incumbent_is_shown_with_its_samples_and_a_best_so_far_that_never_falls(
+def test_the_incumbent_is_shown_with_its_samples_and_a_best_that_never_falls(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A generation of children may have none that is as good."""
@@ -350,10 +350,10 @@ def test_the_incumbent_is_shown_with_its_samples_and_a_best_so_far_that_never_fa
     first, last = history[0], history[-1]
     assert last.estimate >= first.estimate - 0.05
     reached = [record.best_so_far for record in history]
-    assert reached == sorted(reached, key=lambda one: one or 0.0) == best_so_far(history)
+    assert reached == sorted(reached, key=lambda one: one or 0.0) == best_curve(history)
     assert all((one.best_so_far or 0.0) <= max(h.estimate for h in history) for one in history)
     assert all(record.samples for record in history)
-    told = f"incumbent {last.estimate:.3f} ({last.samples} samples), best so far {reached[-1]:.3f}"
+    told = f"incumbent {last.estimate:.3f} ({last.samples} samples), best {reached[-1]:.3f}"
     assert told in training._words()
 
 

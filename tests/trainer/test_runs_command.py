@@ -14,13 +14,13 @@ import pytest
 from policies import load
 from tests.trainer.fake_run import settings
 from tests.trainer.test_command import run
-from tests.trainer.test_report import kept_run
+from tests.trainer.test_report import saved_run
 from trainer.checkpoint import Checkpoint
 from trainer.config import MlflowConfig
 from trainer.lock import held
 from trainer.mlflow_store import MlflowStore
 from trainer.record import Record
-from trainer.report.kept import read_run
+from trainer.report.saved_run import read_run
 from trainer.run_folder import RunFolder
 from trainer.sweep_folder import Sweep, SweepRun
 
@@ -38,8 +38,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setitem(sys.modules, "engine", stand_in)
         patch.setattr(stand_in, "NOISE", 0.0)
         patch.setattr("trainer.table_check.TrialPool", FakeTrialPool)
-        kept_run(path / "one", settings(1), ["seed=3"])
-        kept_run(path / "two", settings(1, seed=4), ["seed=4"])
+        saved_run(path / "one", settings(1), ["seed=3"])
+        saved_run(path / "two", settings(1, seed=4), ["seed=4"])
     sweep = Sweep(path / "sweeps" / "mine", axes={"seed": ["3"]}, runs=[SweepRun({"seed": "3"})])
     shutil.copytree(path / "one", sweep.path / "001-tpcc")
     sweep.runs[0].folder = "001-tpcc"
@@ -60,7 +60,7 @@ def runs(
 
 def write_verdict(run: RunFolder) -> None:
     """As `heddle train` does; the stand-in's comparison has none."""
-    verdict = read_run(run).members[0].verdict
+    verdict = read_run(run).scenarios[0].verdict
     assert verdict is not None
     document = json.loads(run.comparison.read_text())
     # A single run has no interval, and the ratio of a verdict need not be a median.
@@ -101,7 +101,7 @@ def test_what_is_not_whole_is_listed_all_the_same(runs: Path) -> None:
     assert states == {
         "one": "not finished",
         "two": "damaged",
-        "sweeps/mine/001-tpcc": "going on",
+        "sweeps/mine/001-tpcc": "running",
     }
     shutil.rmtree(runs)
     assert run("runs", "list").output == "no runs in runs\n"

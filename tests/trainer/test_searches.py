@@ -113,7 +113,7 @@ def test_what_is_proposed_again_is_what_it_goes_on_from(
     worth, search = separable(encoding, 3), make(name, encoding)
     seen: set[str] = set()
     for _ in range(20):
-        known = {candidate.key for candidate in search.goes_on_from}
+        known = {candidate.key for candidate in search.parents}
         candidates = search.ask(search.batch)
         again = {candidate.key for candidate in candidates} & seen
         assert again <= known

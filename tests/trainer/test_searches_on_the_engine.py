@@ -31,7 +31,7 @@ def test_it_trains(tmp_path: Path, name: str) -> None:
     sizes = [f"search.{key}={value}" for key, value in small(name).items()]
     chosen = [text for text in TINY if not text.startswith("search.")]
     chosen += ["workload=ycsb", "workload.records=1000", f"search={name}", *sizes]
-    chosen += ["search.evaluations=36", "evaluation.looks=[1]", f"runs_dir={tmp_path}/runs"]
+    chosen += ["search.evaluations=36", "evaluation.rungs=[1]", f"runs_dir={tmp_path}/runs"]
     done = CliRunner().invoke(heddle, ["train", *chosen])
     assert done.exit_code == 0, done.output
     history = Checkpoint.load(run_of(tmp_path)).history
@@ -51,9 +51,9 @@ def test_it_schedules_a_policy_that_stays_as_it_is(tmp_path: Path) -> None:
     ic3 = build_seed("ic3", learned.signature)
     assert (learned.cc, dict(learned.backoff)) == (ic3.cc, dict(ic3.backoff))
     state = Checkpoint.load(run_of(tmp_path))
-    assert state.bests[-1].fitness > 0
+    assert state.incumbents[-1].fitness > 0
     cells = Encoding(learned.signature, scheduled=True).schedule_cells
-    assert len(state.bests[-1].vector) == cells.stop
+    assert len(state.incumbents[-1].vector) == cells.stop
     told = CliRunner().invoke(
         heddle, ["evaluate", f"policy={run_of(tmp_path)}/policy.json", *EVALUATE]
     )

@@ -10,7 +10,7 @@ from tests.trainer.dummy_search import Dummy, DummyConfig
 from trainer.command.errors import UsageError
 from trainer.command.evaluate import as_list
 from trainer.command.groups import group_choices
-from trainer.command.members import compose_members
+from trainer.command.scenarios import compose_scenarios
 from trainer.command.settings import (
     compose_settings,
     first_of_sweep,
@@ -112,8 +112,8 @@ def test_how_long_is_measured_follows_the_machine() -> None:
 
 
 def test_what_is_typed_goes_before_what_suits_the_machine() -> None:
-    typed = train("run.seconds=2", "evaluation.looks=[5]", "machine=virtual")
-    assert (typed.run.seconds, typed.evaluation.looks) == (2.0, [5])
+    typed = train("run.seconds=2", "evaluation.rungs=[5]", "machine=virtual")
+    assert (typed.run.seconds, typed.evaluation.rungs) == (2.0, [5])
     assert typed.run.warmup == train("machine=virtual").run.warmup
 
 
@@ -221,7 +221,7 @@ def test_every_workload_composes(name: str, workload: str) -> None:
         ("machine.costs.memory_ns=9", "with machine=threads; it is there with machine=virtual\n"),
         ("workload.warehouses=two", "must be a whole number, such as workload.warehouses=1"),
         ("workload.mix=3", "must be a word, such as workload.mix=read_write"),
-        ("evaluation.looks=three", "evaluation.looks=[three]: "),
+        ("evaluation.rungs=three", "evaluation.rungs=[three]: "),
         ("run=3", "set one of run.seconds, run.repeats, run.warmup"),
         ("seed", "written key=value"),
         ("seed=[1", "can't be read"),
@@ -318,7 +318,7 @@ def test_several_policies_are_a_list_and_no_sweep(typed: str, policies: list[str
 
 
 @pytest.mark.parametrize(
-    ("typed", "members"),
+    ("typed", "scenarios"),
     [
         ("workload.warehouses=1,4", "{workload.warehouses:[1,4]}"),
         ("workload.warehouses=[1, 4]", "{workload.warehouses:[1,4]}"),
@@ -328,13 +328,15 @@ def test_several_policies_are_a_list_and_no_sweep(typed: str, policies: list[str
         ("workload=tpcc,ycsb", "{workload.warehouses:[1,4]}"),
     ],
 )
-def test_who_wants_one_table_for_several_workloads_is_told_how(typed: str, members: str) -> None:
+def test_who_wants_one_table_for_several_workloads_is_told_how(typed: str, scenarios: str) -> None:
     with pytest.raises(UsageError) as told:
         train(typed)
     _, typing = str(told.value).split("for one table for ")
-    assert typing.endswith(f": 'robust.members=[{members}]'")
-    config = train(f"robust.members=[{members}]", "machine=virtual")
-    assert len(compose_members(config, [f"robust.members=[{members}]", "machine=virtual"])) == 2
+    assert typing.endswith(f": 'robust.scenarios=[{scenarios}]'")
+    config = train(f"robust.scenarios=[{scenarios}]", "machine=virtual")
+    assert (
+        len(compose_scenarios(config, [f"robust.scenarios=[{scenarios}]", "machine=virtual"])) == 2
+    )
     with pytest.raises(UsageError) as told:
         compose_settings("evaluate", [typed], EvaluateConfig)
     assert "robust" not in str(told.value)
@@ -343,7 +345,7 @@ def test_who_wants_one_table_for_several_workloads_is_told_how(typed: str, membe
 @pytest.mark.parametrize(
     "typed", ["seed=1,2", "machine=virtual,threads", "workload.warehouses=[4]", "workload=a"]
 )
-def test_what_can_be_no_members_is_not_said_to_be(typed: str) -> None:
+def test_what_can_be_no_scenarios_is_not_said_to_be(typed: str) -> None:
     with pytest.raises(UsageError) as told:
         train(typed)
     assert "robust" not in str(told.value)

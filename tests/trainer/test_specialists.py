@@ -64,7 +64,7 @@ def test_a_pace_is_what_throughput_is_the_sum_of(tpcc: Signature) -> None:
     assert Pace.from_json(json.loads(json.dumps(pace.as_json()))) == pace
 
 
-def test_of_several_members_it_is_the_geometric_mean(tpcc: Signature) -> None:
+def test_of_several_scenarios_it_is_the_geometric_mean(tpcc: Signature) -> None:
     one = ran(tpcc, new_order=(10, 0, 1e-4), payment=(10, 0, 1e-4), delivery=(10, 0, 1e-4))
     two = ran(tpcc, new_order=(10, 0, 4e-4), payment=(10, 0, 1e-4), delivery=(10, 0, 9e-4))
     pace = pace_of(tpcc, [one, two])
@@ -248,19 +248,19 @@ def test_with_specialists_one_goes_on_from_its_state_as_if_never_stopped(
     resumed = make("guided", encoding, 99)
     resumed.load_state_dict(state)
     assert play_steps(resumed, steps, 3) == play_steps(straight, steps, 3)
-    # And they have a say: without them it goes on otherwise.
+    # And they have a say: without them it continues otherwise.
     otherwise = make("guided", encoding, 99)
     otherwise.load_state_dict(state | {"specialists": [[], [], []]})
     straight.load_state_dict(state)
     assert play_steps(otherwise, steps, 3) != play_steps(straight, steps, 3)
 
 
-def test_where_the_fitness_hangs_on_the_worst_member_there_are_none(encoding: Encoding) -> None:
+def test_where_the_fitness_hangs_on_the_worst_scenario_there_are_none(encoding: Encoding) -> None:
     steps, search = TwoSteps(encoding), make("guided", encoding)
     for _ in range(4):
         asked = search.ask(search.batch)
         found = [steps.measured(one) for one in asked]
-        # Of two members the results of one.
+        # Of two scenarios the results of one.
         search.tell(asked, [replace(one, scores=(one.fitness, 9.0)) for one in found])
     assert not has_specialists(search)
 

@@ -33,7 +33,7 @@ SMALL = [
     "search.parents=2",
     "search.children=2",
     "baselines=[silo]",
-    "evaluation.looks=[1]",
+    "evaluation.rungs=[1]",
 ]
 SWEEP = Path("runs/sweeps/mine")
 
@@ -190,7 +190,7 @@ def test_ctrl_c_ends_the_sweep_and_it_goes_on_where_it_was(
     for path in SWEEP.glob("*/checkpoint.json"):
         mine = Checkpoint.load(path.parent)
         straight = Checkpoint.load(Path("runs/sweeps/straight") / path.parent.name)
-        assert (mine.search, mine.ledger) == (straight.search, straight.ledger)
+        assert (mine.search, mine.samples) == (straight.search, straight.samples)
 
 
 def test_ctrl_c_while_mlflow_starts_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +212,7 @@ def test_ctrl_c_while_mlflow_starts_says_how_to_go_on(monkeypatch: pytest.Monkey
 def test_a_sweep_and_its_runs_are_recorded_in_one_store(
     elsewhere: ModuleType, empty_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also gone on with as it says, which does not repeat `runs_dir`, and in a store to come."""
+    """Also resumed as it says, which does not repeat `runs_dir`, and in a store to come."""
     measure, last = elsewhere.Session.run, Path("elsewhere/sweeps/mine/002-tpcc-evolution-seed2")
 
     def cut(*arguments: Any, **named: Any) -> Any:

@@ -29,7 +29,7 @@ def test_every_best_is_checked_once(fake_engine: ModuleType, tmp_path: Path) -> 
     names = [trial.subject.name for trial in FakeTrialPool.checked]
     assert len(set(names)) == len(names) >= 2
     assert set(state.checked) == set(names)
-    bests = {Candidate(tuple(best.vector), "").key for best in state.bests}
+    bests = {Candidate(tuple(best.vector), "").key for best in state.incumbents}
     assert bests <= set(names)
     assert load(tmp_path / "run" / "policy.json").provenance["origin"]
     (trial, *_) = FakeTrialPool.checked
@@ -46,7 +46,7 @@ def test_a_table_that_fails_is_refused_kept_and_charged(
     assert state.refused
     document = encoding.decode(outcome.champion.vector, "champion")
     assert not any(row.write_visibility == "PUBLIC" for row in document.cc)
-    for best in state.bests:
+    for best in state.incumbents:
         rows = encoding.decode(best.vector, "best").cc
         assert not any(row.write_visibility == "PUBLIC" for row in rows)
     kept = {path.name for path in (tmp_path / "run" / "refused").iterdir()}
@@ -73,7 +73,7 @@ def test_a_refused_table_is_not_checked_again_after_a_resume(
     FakeTrialPool.checked.clear()
     train(virtual_settings(4), tmp_path / "straight")
     straight = Checkpoint.load(tmp_path / "straight")
-    assert (straight.search, straight.ledger) == (state.search, state.ledger)
+    assert (straight.search, straight.samples) == (state.search, state.samples)
 
 
 def test_if_every_table_fails_the_run_does(
@@ -94,7 +94,7 @@ def test_of_a_search_that_found_nothing_a_seed_is_left(
     outcome = training.run()
     assert outcome.champion.origin in SEEDS
     assert load(tmp_path / "run" / "policy.json").provenance["origin"] in SEEDS
-    assert Checkpoint.load(tmp_path / "run").bests == []
+    assert Checkpoint.load(tmp_path / "run").incumbents == []
     said = training._display.console.file.getvalue()  # type: ignore[attr-defined]
     assert "found no table that can be used; a seed is what is left" in said
 
@@ -123,4 +123,4 @@ def test_what_was_not_checked_is_once_the_check_is_switched_on(
     assert Checkpoint.load(tmp_path / "run").checked == []
     train(virtual_settings(4), tmp_path / "run")
     state = Checkpoint.load(tmp_path / "run")
-    assert Candidate(tuple(state.bests[-1].vector), "").key in state.checked
+    assert Candidate(tuple(state.incumbents[-1].vector), "").key in state.checked

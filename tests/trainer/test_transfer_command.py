@@ -272,7 +272,7 @@ def test_files_are_labelled_by_what_tells_them_apart() -> None:
 
 def test_a_protocol_has_no_home() -> None:
     place = Place("here", {"name": "tpcc"}, {"kind": "virtual"}, 2)
-    assert not place.is_home_of(of_policy("bare", '{"provenance": {}}'))
+    assert not place.is_training_place(of_policy("bare", '{"provenance": {}}'))
 
 
 def shorten(

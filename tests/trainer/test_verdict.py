@@ -219,7 +219,7 @@ def test_what_is_unchanged_is_no_gain_however_it_was_measured() -> None:
     assert "no gain: use silo_tuned; what was learned is OCC unchanged" in found.line
 
 
-# ---- repeats that go on until it is decided ------------------------------------------------------
+# ---- repeats until it is decided -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ TINY = (
     "evaluation.backend=in_process",
     "evaluation.slice_seconds=0.002",
     "evaluation.warmup_seconds=0.0005",
-    "evaluation.looks=[1,1]",
+    "evaluation.rungs=[1,1]",
     "tuning.slice_seconds=0.002",
     "tuning.rounds=1",
     "tuning.finalists=2",
@@ -80,7 +80,7 @@ def found(folder: Path) -> list[Any]:
     state, policy = Checkpoint.load(folder), load(folder / "policy.json")
     figures = [(one.best, one.median, one.worst, one.origin) for one in state.history]
     scores = [policy.provenance[key] for key in ("scores", "evaluations", "generations", "origin")]
-    return [policy.cc, policy.backoff, scores, figures, state.ledger, state.search, state.tuned_us]
+    return [policy.cc, policy.backoff, scores, figures, state.samples, state.search, state.tuned_us]
 
 
 def generations(folder: Path) -> int:

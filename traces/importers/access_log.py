@@ -48,7 +48,7 @@ SUFFIXES = {
 }
 
 
-TOLD = "\0time"
+TIME_COLUMN = "\0time"
 """A column added to the log: the time of the access, in microseconds since 1970 (UTC)."""
 
 POINTED = "text of a whole number with a point, such as 7.0: as the number (numbers:)"
@@ -191,12 +191,13 @@ class AccessLogImporter(FileImporter):
         good = mask_of(fits)
         rows = rows.require(good, column, "time is no time", self.left_out)
         first, second = (
-            one.filter(pa.array(good)).to_numpy() for one in (times.first, times.second)
+            candidates.filter(pa.array(good)).to_numpy()
+            for candidates in (times.first, times.second)
         )
         resolved = self._clock.resolve(first, second)
         rows.guess(resolved.twice, column, TWICE, self.left_out)
         rows.guess(resolved.skipped, column, SKIPPED, self.left_out)
-        rows = rows.with_column(TOLD, pa.array(resolved.us))
+        rows = rows.with_column(TIME_COLUMN, pa.array(resolved.us))
         if self._grouping.earliest is None:
             return rows
         late = resolved.us < self._grouping.earliest
@@ -215,7 +216,7 @@ class AccessLogImporter(FileImporter):
         """Return the rows with words and numbers that are valid for the whole log."""
         mapping, batch = self._mapping, rows.batch
         columns: dict[str, Any] = {
-            "time": batch[TOLD],
+            "time": batch[TIME_COLUMN],
             "session": _keys(batch, mapping.session),
             "type": self._types.numbers(self._folding.fold(_meanings(batch, mapping.type))),
         }

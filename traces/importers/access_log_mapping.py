@@ -109,7 +109,7 @@ class AccessLogMapping:
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns that are named, without duplicates."""
-        words = [one.column for one in (self.type, self.table, self.kind, self.outcome) if one]
+        words = [word.column for word in (self.type, self.table, self.kind, self.outcome) if word]
         several = (*self.session, *self.user, *self.transaction, *self.key, *self.parameters)
         named = [self.time, *several, *words, self.statement]
         return tuple(dict.fromkeys(name for name in named if name))
@@ -167,7 +167,7 @@ class _Reader:
             kind=self._word("kind", ACCESS_KINDS, KIND_WORDS),
             statement=self._text("statement"),
             parameters=self._columns("parameters"),
-            outcome=self._word("outcome", OUTCOMES, {one: one for one in OUTCOMES}),
+            outcome=self._word("outcome", OUTCOMES, {value: value for value in OUTCOMES}),
             log=self._choice("log", LOGS),
             delimiter=self._delimiter(),
             numbers=self._numbers(),
@@ -239,7 +239,7 @@ class _Reader:
         if value is None:
             return ()
         several = value if isinstance(value, list) else [value]
-        if not several or not all(isinstance(one, str) and one for one in several):
+        if not several or not all(isinstance(word, str) and word for word in several):
             raise self._wrong(key, "a column's name, or a list of them", value)
         return tuple(several)
 
@@ -255,7 +255,7 @@ class _Reader:
 
     def _no_value(self) -> tuple[str, ...]:
         words = self._document.get("no_value", list(NO_VALUE))
-        if not isinstance(words, list) or not all(isinstance(one, str) for one in words):
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise self._wrong("no_value", "a list of words, such as [NULL, '-']", words)
         return tuple(words)
 

@@ -43,7 +43,7 @@ def parameters_column(parameters: Mapping[str, pa.Array]) -> pa.Array:
     names = pa.DictionaryArray.from_arrays(
         pa.array(np.tile(np.arange(count, dtype=np.int8), rows)), pa.array(list(parameters))
     )
-    values = pa.concat_arrays([pa.array(one, pa.string()) for one in parameters.values()])
+    values = pa.concat_arrays([pa.array(texts, pa.string()) for texts in parameters.values()])
     return pa.MapArray.from_arrays(
         pa.array(np.arange(rows + 1) * count, pa.int32()),
         names.cast(pa.string()),
@@ -95,7 +95,7 @@ def fixed_access_lists(
         keys: by table, the key that each transaction accesses there.
     """
     tables = list(keys)
-    counts = np.array([len(one.accesses) for one in types])
+    counts = np.array([len(type_.accesses) for type_ in types])
     offsets = np.concatenate([[0], np.cumsum(counts[numbers])])
     access, table, kind = (np.zeros(offsets[-1], dtype) for dtype in (np.int16, np.int16, np.int8))
     key = np.zeros(offsets[-1], np.int64)

@@ -96,11 +96,13 @@ class EcommerceImporter(FileImporter):
         covered = self._spans.covered(begins.drop_null().cast(pa.int64()).to_numpy())
         rows.guess(covered, "event_time", SAME_TIMES, self.left_out)
         events = rows.batch
-        names = [one.name for one in self._types]
+        names = [type_.name for type_ in self._types]
         number = pc.index_in(events["event_type"], pa.array(names, pa.binary())).to_numpy()
         ids = np.arange(self._made, self._made + len(number))
         self._made += len(number)
-        product, user = (keys_of(key_column(events[one])) for one in ("product_id", "user_id"))
+        product, user = (
+            keys_of(key_column(events[column])) for column in ("product_id", "user_id")
+        )
         keys = {"product": product.to_numpy(), "cart": user.to_numpy(), "orders": ids}
         parameters = {name: as_text(events[name]) for name in ("product_id", "price")}
         return transaction_table(
@@ -117,7 +119,7 @@ class EcommerceImporter(FileImporter):
 
     def _chosen(self, rows: LogRows) -> LogRows:
         """Return the events of the types that become transactions."""
-        names = pa.array([one.name for one in self._types], pa.binary())
+        names = pa.array([type_.name for type_ in self._types], pa.binary())
         chosen = mask_of(pc.is_in(rows.batch["event_type"], names))
         others = rows.where(~chosen)
         for event, reason in SKIPPED.items():

@@ -107,7 +107,7 @@ def _of_extension(column: pa.Array) -> pa.Array:
     storage = column.storage
     if column.type.extension_name != "arrow.uuid":
         return key_column(storage)
-    texts = [None if one is None else str(UUID(bytes=one)) for one in storage.to_pylist()]
+    texts = [None if value is None else str(UUID(bytes=value)) for value in storage.to_pylist()]
     return pa.array(texts, pa.string())
 
 
@@ -121,5 +121,5 @@ def _each(column: pa.Array, make: Callable[[str], str | None]) -> pa.Array:
 def _decoded(column: pa.Array) -> pa.Array:
     texts = column.cast(pa.binary()).to_pylist()
     return pa.array(
-        [None if one is None else one.decode(errors="replace") for one in texts], pa.string()
+        [None if value is None else value.decode(errors="replace") for value in texts], pa.string()
     )

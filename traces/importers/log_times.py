@@ -99,11 +99,13 @@ class TimeForm:
             except pa.ArrowInvalid:
                 return self._each(text, datetime.fromisoformat)
         if names_zone(self.format):
-            return self._each(text, lambda one: parse_with_zone(one, self.format, self.zone))
-        return self._each(text, lambda one: datetime.strptime(one, self.format))
+            return self._each(text, lambda value: parse_with_zone(value, self.format, self.zone))
+        return self._each(text, lambda value: datetime.strptime(value, self.format))
 
     def _each(self, text: pa.Array, parse: Callable[[str], datetime]) -> Times:
-        pairs = [_NO_TIME if one is None else self._pair(one, parse) for one in text.to_pylist()]
+        pairs = [
+            _NO_TIME if value is None else self._pair(value, parse) for value in text.to_pylist()
+        ]
         first, second = zip(*pairs, strict=True) if pairs else ((), ())
         return Times(pa.array(first, pa.int64()), pa.array(second, pa.int64()))
 

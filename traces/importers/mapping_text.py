@@ -36,10 +36,10 @@ class _TextLoader(yaml.SafeLoader):
     def construct_sequence(self, node: yaml.SequenceNode, deep: bool = False) -> list[Any]:
         """Return a list, in which null is a word: [NULL, '-']."""
         return [
-            self._text(one)
-            if isinstance(one, yaml.ScalarNode) and one.tag == _NULL_TAG
-            else self.construct_object(one, deep=True)
-            for one in node.value
+            self._text(item)
+            if isinstance(item, yaml.ScalarNode) and item.tag == _NULL_TAG
+            else self.construct_object(item, deep=True)
+            for item in node.value
         ]
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:

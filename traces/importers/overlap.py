@@ -47,7 +47,9 @@ class Overlap:
             places = np.flatnonzero(times <= self._earlier_newest)
             if len(places):
                 if self._counts is None:
-                    self._counts = Counter(one for table in self._earlier for one in _tuples(table))
+                    self._counts = Counter(
+                        entry for table in self._earlier for entry in _tuples(table)
+                    )
                 counts = self._counts
                 for place, row in zip(places.tolist(), _tuples(rows.take(places)), strict=True):
                     if counts[row]:

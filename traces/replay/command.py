@@ -34,7 +34,9 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.option("--day", metavar="YYYY-MM-DD", help="Replay this day (UTC), or all days.")
-@click.option("--hours", help="Replay 9, 9-12, 9:20-9:40 (UTC), or peak, the busiest hour.")
+@click.option(
+    "--hours", metavar="HOURS", help="Replay 9, 9-12, 9:20-9:40 (UTC), or peak, the busiest hour."
+)
 @click.option(
     "--output",
     type=click.Path(path_type=Path),

@@ -66,7 +66,7 @@ class InputReader:
         self._trace = trace
         self._part = part
         self.types: tuple[TransactionType, ...] = tuple(
-            one for one in trace.manifest.types if one.accesses
+            type_ for type_ in trace.manifest.types if type_.accesses
         )
         self.left_out: Counter[str] = Counter()
         if not self.types:
@@ -74,13 +74,13 @@ class InputReader:
                 f"{trace.folder}: can't be replayed: no transaction type in its trace.json "
                 "declares its accesses; import it with a mapping that names them"
             )
-        counts = np.array([len(one.accesses) for one in self.types])
+        counts = np.array([len(type_.accesses) for type_ in self.types])
         self._firsts = np.cumsum(counts) - counts
 
     @property
     def accesses(self) -> list[Access]:
         """The declared accesses of all types, type by type."""
-        return [made for one in self.types for made in one.accesses]
+        return [made for type_ in self.types for made in type_.accesses]
 
     def batches(self) -> Iterator[Inputs]:
         """Stream the inputs.
@@ -96,7 +96,7 @@ class InputReader:
                 yield self._inputs(batch.slice(first, end - first), begins[first:end])
 
     def _inputs(self, batch: pa.RecordBatch, begins: np.ndarray) -> Inputs:
-        types = word_numbers(batch["type"], [one.name for one in self.types])
+        types = word_numbers(batch["type"], [type_.name for type_ in self.types])
         lists = batch["accesses"]
         known = lists.is_valid().to_numpy(zero_copy_only=False)
         kept = (types >= 0) & known

@@ -155,7 +155,7 @@ def recorded(trace: Trace, part: Part) -> Likeness:
 
 def replayed(program: Program, part: Part) -> Likeness:
     """Measure one round of the program that was made from the part."""
-    types = [one["name"] for one in program.header["types"]]
+    types = [type_["name"] for type_ in program.header["types"]]
     counts = np.bincount(program.arrays["type"], minlength=len(types))
     mix = dict(zip(types, counts.tolist(), strict=True))
     rates = list(_conflict_rates(program, part))
@@ -165,7 +165,7 @@ def replayed(program: Program, part: Part) -> Likeness:
 def likeness_tables(trace: Likeness, replay: Likeness) -> tuple[Table, Table]:
     """Return tables of the mix and the skew, recorded and replayed."""
     mix = counts_table("Mix", "type", "recorded", "share", "replayed", "share")
-    for name, count in sorted(trace.mix.items(), key=lambda one: -one[1]):
+    for name, count in sorted(trace.mix.items(), key=lambda pair: -pair[1]):
         taken = replay.mix.get(name, 0)
         mix.add_row(
             visible(name), f"{count:,}", _share(count, trace), f"{taken:,}", _share(taken, replay)
@@ -206,10 +206,10 @@ def arrival_words(program: Program) -> str:
 def _conflict_rates(program: Program, part: Part) -> Iterator[float]:
     """Yield the share of conflicting transactions of each window."""
     arrays, header = program.arrays, program.header
-    counts = np.array([len(one["accesses"]) for one in header["types"]])
-    made = [made for one in header["types"] for made in one["accesses"]]
-    table_of = np.array([one["table"] for one in made])
-    writes_of = np.array([one["kind"] in WRITE_KINDS for one in made])
+    counts = np.array([len(type_["accesses"]) for type_ in header["types"]])
+    made = [made for type_ in header["types"] for made in type_["accesses"]]
+    table_of = np.array([access["table"] for access in made])
+    writes_of = np.array([access["kind"] in WRITE_KINDS for access in made])
     rows = np.array([table["rows"] for table in header["tables"]])
     before = header["first_us"] - part.first_us
     last = int(arrays["begin"][-1]) + before
@@ -251,9 +251,9 @@ def _meets_another(row: np.ndarray, session: np.ndarray, writes: np.ndarray) -> 
 
 def _skews(program: Program) -> Iterator[tuple[str, Skew]]:
     arrays, header = program.arrays, program.header
-    counts = [len(one["accesses"]) for one in header["types"]]
+    counts = [len(type_["accesses"]) for type_ in header["types"]]
     firsts = np.cumsum(counts) - counts
-    table_of = np.array([made["table"] for one in header["types"] for made in one["accesses"]])
+    table_of = np.array([made["table"] for type_ in header["types"] for made in type_["accesses"]])
     lengths = np.diff(arrays["first_access"]).astype(np.int64)
     tables = table_of[np.repeat(firsts[arrays["type"]], lengths) + arrays["access"]]
     for number, table in enumerate(header["tables"]):

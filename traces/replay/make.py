@@ -60,11 +60,11 @@ class _Maker:
         self._report = report
         self._seen = 0
         made = self.reader.accesses
-        names = list(dict.fromkeys(one.table for one in made))
+        names = list(dict.fromkeys(access.table for access in made))
         self._tables = {name: Rows() for name in names}
-        self._table = np.array([names.index(one.table) for one in made])
-        self._inserts = np.array([one.kind == "insert" for one in made])
-        self._scans = np.array([one.kind == "scan" for one in made])
+        self._table = np.array([names.index(access.table) for access in made])
+        self._inserts = np.array([access.kind == "insert" for access in made])
+        self._scans = np.array([access.kind == "scan" for access in made])
         self._sessions = Sessions()
         self._transactions = 0
         self._accesses = 0
@@ -77,9 +77,9 @@ class _Maker:
                 self._first_us = int(inputs.begin[0])
             self._sessions.add(inputs.session)
             for table, rows in enumerate(self._tables.values()):
-                of_it = self._table[inputs.declared] == table
-                declared = inputs.declared[of_it]
-                rows.add(inputs.key[of_it], self._inserts[declared], self._scans[declared])
+                selected = self._table[inputs.declared] == table
+                declared = inputs.declared[selected]
+                rows.add(inputs.key[selected], self._inserts[declared], self._scans[declared])
             self._transactions += len(inputs.begin)
             self._accesses += len(inputs.access)
             self._report_progress(inputs)
@@ -87,7 +87,7 @@ class _Maker:
 
     def write(self, path: Path) -> None:
         """Second pass: write the file."""
-        rows = sum(len(one) for one in self._tables.values())
+        rows = sum(len(table) for table in self._tables.values())
         counts = Counts(self._transactions, self._accesses, len(self._sessions), rows)
         done = 0
         with ProgramWriter(path, counts, self._header()) as file:
@@ -102,8 +102,8 @@ class _Maker:
                 file.append("rolls_back", inputs.rolls_back)
                 done += len(inputs.access)
                 self._report_progress(inputs)
-            for one in self._tables.values():
-                file.append("born", one.born)
+            for table in self._tables.values():
+                file.append("born", table.born)
 
     def _report_progress(self, inputs: Inputs) -> None:
         self._seen += len(inputs.begin)
@@ -112,8 +112,8 @@ class _Maker:
     def _rows_of(self, inputs: Inputs) -> np.ndarray:
         numbers = np.empty(len(inputs.key), np.int64)
         for table, rows in enumerate(self._tables.values()):
-            of_it = self._table[inputs.declared] == table
-            numbers[of_it] = rows.numbers(inputs.key[of_it])
+            selected = self._table[inputs.declared] == table
+            numbers[selected] = rows.numbers(inputs.key[selected])
         return numbers
 
     def _header(self) -> dict[str, Any]:
@@ -127,13 +127,13 @@ class _Maker:
             "tables": [{"name": name, "rows": len(self._tables[name])} for name in names],
             "types": [
                 {
-                    "name": one.name,
+                    "name": type_.name,
                     "accesses": [
                         {"name": made.name, "table": names.index(made.table), "kind": made.kind}
-                        for made in one.accesses
+                        for made in type_.accesses
                     ],
                 }
-                for one in self.reader.types
+                for type_ in self.reader.types
             ],
         }
 

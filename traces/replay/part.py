@@ -57,7 +57,7 @@ def choose_part(trace: Trace, day: str | None = None, hours: str | None = None) 
     """
     if not trace.days:
         raise TraceError(f"{trace.folder}: has no transactions; import the trace again")
-    small = sum(trace.transactions(one) for one in trace.days) <= WHOLE_MAX
+    small = sum(trace.transactions(each) for each in trace.days) <= WHOLE_MAX
     if day == ALL or (day is None and hours is None and small):
         if hours is not None:
             raise TraceError(f"hours={hours}: requires a single day; set day=")

@@ -45,28 +45,32 @@ def predict_document(
 
     An infinite error, which occurs if only the previous day had no conflicts, becomes null.
     """
-    errors = [one.error for one in predictions]
+    errors = [prediction.error for prediction in predictions]
     return _headed(
         found,
         threshold=threshold,
         predictions=[
             {
-                "date": one.date.isoformat(),
-                "predicted": one.predicted,
-                "actual": one.actual,
-                "error": _finite(one.error),
-                "trained_for": one.trained_for,
-                "retrained": one.retrained,
+                "date": prediction.date.isoformat(),
+                "predicted": prediction.predicted,
+                "actual": prediction.actual,
+                "error": _finite(prediction.error),
+                "trained_for": prediction.trained_for,
+                "retrained": prediction.retrained,
             }
-            for one in predictions
+            for prediction in predictions
         ],
         error_distribution=[
             {"error": _finite(error), "share": share} for error, share in distribution(errors)
         ],
         days_with_large_error=[
-            one.date.isoformat() for one in predictions if one.error > LARGE_ERROR
+            prediction.date.isoformat()
+            for prediction in predictions
+            if prediction.error > LARGE_ERROR
         ],
-        retrainings=[one.date.isoformat() for one in predictions if one.retrained],
+        retrainings=[
+            prediction.date.isoformat() for prediction in predictions if prediction.retrained
+        ],
         invalid_days=_invalid(found.days),
     )
 

@@ -75,17 +75,17 @@ def predict_table(found: TraceStatistics, predictions: Sequence[Prediction]) -> 
     """Return a row for each day with a large error, and each after a retraining."""
     title = f"{heading(found)}: errors above {LARGE_ERROR:.0%}, and retrainings"
     table = counts_table(title, "day", "predicted", "actual", "error", "", "trained for", "")
-    for one in predictions:
-        large = one.error > LARGE_ERROR
-        if is_listed(one):
+    for prediction in predictions:
+        large = prediction.error > LARGE_ERROR
+        if is_listed(prediction):
             table.add_row(
-                day_text(one.date),
-                f"{one.predicted:.1%}",
-                f"{one.actual:.1%}",
-                f"{one.error:.1%}",
+                day_text(prediction.date),
+                f"{prediction.predicted:.1%}",
+                f"{prediction.actual:.1%}",
+                f"{prediction.error:.1%}",
                 "large" if large else "",
-                f"{one.trained_for:.1%}",
-                "retrained" if one.retrained else "",
+                f"{prediction.trained_for:.1%}",
+                "retrained" if prediction.retrained else "",
             )
     return table
 
@@ -99,7 +99,7 @@ def stats_words(found: TraceStatistics) -> str:
         busiest = max((day for day in days), key=lambda day: day.peak.total)
         lines.append(
             f"{counted(requests, 'request')} on valid days, "
-            f"{median(day.total for day in days):,.0f} on a median day; "
+            f"{median(day.total for day in days):,.0f} on the median day; "
             f"busiest hour {busiest.peak.begin:%Y-%m-%d %H:%M}: "
             f"{counted(busiest.peak.total, 'request')}, conflict rate {rate(busiest.peak)}"
         )
@@ -116,9 +116,9 @@ def days_words(found: TraceStatistics) -> str:
 
 def predict_words(predictions: Sequence[Prediction], threshold: float) -> str:
     """Return a summary of the predictions."""
-    errors = sorted(one.error for one in predictions)
+    errors = sorted(prediction.error for prediction in predictions)
     large = sum(error > LARGE_ERROR for error in errors)
-    retrainings = sum(one.retrained for one in predictions)
+    retrainings = sum(prediction.retrained for prediction in predictions)
     return (
         f"{counted(len(predictions), 'day')} predicted: median error {median(errors):.1%}, "
         f"maximum {errors[-1]:.1%}; above {LARGE_ERROR:.0%} on {counted(large, 'day')}\n"

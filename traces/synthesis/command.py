@@ -62,7 +62,7 @@ def _option(setting: Field) -> Callable[[Command], Command]:
 @click.command("synth", epilog=EXAMPLES)
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
 @_settings_as_options
-@click.option("--name", help="Name the trace.  [default: name of its folder]")
+@click.option("--name", metavar="NAME", help="Name the trace.  [default: name of its folder]")
 @click.option("--replace", is_flag=True, help="Replace OUT if it is a trace.")
 @one_message
 def synth(out: Path, begin: datetime, name: str | None, replace: bool, **options: Any) -> None:

@@ -76,12 +76,12 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Check the ranges, and that sales and damaged days fit into the days."""
-        for one in fields(self):
-            value = getattr(self, one.name)
-            least, most = one.metadata.get("range", (value, value))
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            least, most = setting.metadata.get("range", (value, value))
             if value is not None and not least <= value <= most:
                 raise TraceError(
-                    f"--{one.name.replace('_', '-')} {value}: must be {least} to {most}"
+                    f"--{setting.name.replace('_', '-')} {value}: must be {least} to {most}"
                 )
         if self.products > PRODUCTS_MAX:
             raise TraceError(

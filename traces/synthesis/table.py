@@ -38,7 +38,7 @@ def table_of(
             "begin": pa.array(midnight_us + requests.begin).cast(TRANSACTION.field("begin").type),
             "session": requests.session,
             "user": requests.customer,
-            "type": words_column(numbers, [one.name for one in TYPES], "type"),
+            "type": words_column(numbers, [type_.name for type_ in TYPES], "type"),
             "parameters": parameters_column(
                 {
                     "product_id": pa.array(requests.product).cast(pa.string()),

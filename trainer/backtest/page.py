@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from trainer.backtest.step import Step
-from trainer.backtest.verdict import measured, verdict_of, why_no_gain
+from trainer.backtest.verdict import measured, no_gain_reasons, verdict_of
 from trainer.nightly.page import markdown_table
 
 
@@ -22,7 +22,7 @@ def page_of(steps: Sequence[Step], confidence: float) -> str:
     made_up = ", a synthetic trace" if night.synthetic else ""
     sections.append(f"Trace {night.trace}{made_up}, by Heddle {night.version}.")
     sections.append(verdict.line if verdict else "No day could be measured.")
-    if reasons := why_no_gain(steps):
+    if reasons := no_gain_reasons(steps):
         sections += ["## Why there is no gain", " ".join(reasons)]
     if days := measured(steps):
         sections += [
@@ -33,8 +33,8 @@ def page_of(steps: Sequence[Step], confidence: float) -> str:
             "is a bootstrap over them. silo_tuned has its backoff swept on the very hour.",
             markdown_table([HEAD, *_rows(steps)]),
         ]
-    if left_out := [step.why for step in steps if step.next_day is None]:
-        sections += ["## Not measured", "\n".join(f"- {why}" for why in left_out)]
+    if left_out := [step.reason for step in steps if step.next_day is None]:
+        sections += ["## Not measured", "\n".join(f"- {reason}" for reason in left_out)]
     return "\n\n".join(sections) + "\n"
 
 

@@ -1,7 +1,7 @@
 """The nights of days that are known by now, each followed by its next day.
 
 Every night is one of `heddle nightly`, which looks at nothing that came after its day; what it
-leaves is measured on the day that came then. What is measured is kept: one that was killed goes on.
+leaves is measured on the day that came then. Measurements are saved: a killed backtest resumes.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from trainer.nightly.night import Plan, run_night
 from trainer.nightly.nights import Night
 from trainer.nightly.state import StateFolder
 from trainer.progress import Display
+from trainer.renamed import with_present_names
 
 MARK = "backtest.json"
 """In the folder: which days, and what they came to. Its absence tells a folder of real nights."""
@@ -73,7 +74,7 @@ def run_backtest(
         versions: of the policies that were named by an alias; kept for the next run.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C; the next run goes on.
+        KeyboardInterrupt: Ctrl-C; the next run resumes.
         NightError: a setting is wrong, the trace has too few days, the state is damaged, or is of
             another backtest or of real nights.
         WritingError: a file can't be written.
@@ -90,18 +91,18 @@ def run_backtest(
     _write_mark(state, trace, plan, steps)
     for number, day in enumerate(nights, start=1):
         display.say(f"night {number} of {days}: {day}")
-        step = Step.kept(state.night(day))
+        step = Step.load(state.night(day))
         if step is None:
             night = run_night(Plan(config, state, trace, day), display)
             step = _followed(Plan(config, state, trace, following[day]), night, rounds, display)
-            step.keep(state.night(day))
+            step.save(state.night(day))
         display.say(step.night.line)
         steps.append(step)
         _write_mark(state, trace, plan, steps)
     return steps
 
 
-def kept_versions(state: StateFolder) -> Versions:
+def saved_versions(state: StateFolder) -> Versions:
     """Which versions the nights so far had, of the policies named by an alias.
 
     Raises:
@@ -137,7 +138,7 @@ def _refuse_another(state: StateFolder, plan: Mapping[str, Any]) -> None:
         return
     try:
         before = json.loads(mark.read_text(encoding="utf-8"))["plan"]
-        changed = [*_changed(before["settings"], plan["settings"])]
+        changed = [*_changed(with_present_names(before["settings"]), plan["settings"])]
         other_nights = before["nights"] != plan["nights"]
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise StateError(f"{mark}: is damaged ({error}); remove {state.path}") from None

@@ -13,7 +13,10 @@ from trainer.nightly.nights import Night, read_night
 from trainer.nightly.state import NightFolder
 
 NEXT_DAY = "next_day.json"
-"""Beside a night's record: what the day after it came to."""
+"""The file in a night's folder with the result of the day after it."""
+
+OLD_REASON = "why_not_measured"
+"""The name of `reason` in files of earlier versions."""
 
 
 @dataclass(frozen=True)
@@ -23,12 +26,12 @@ class Step:
     Attributes:
         night: how it ended.
         next_day: how what was served then did; None where that could not be measured …
-        why: … and why not.
+        reason: why it could not be measured; empty if it was.
     """
 
     night: Night
     next_day: NextDay | None
-    why: str = ""
+    reason: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it, the night by its day: the rest is in its own record."""
@@ -36,10 +39,10 @@ class Step:
             "night": f"{self.night.day}",
             "outcome": self.night.outcome.value,
             "next_day": self.next_day.as_dict() if self.next_day else None,
-            "why_not_measured": self.why,
+            "reason": self.reason,
         }
 
-    def keep(self, folder: NightFolder) -> None:
+    def save(self, folder: NightFolder) -> None:
         """Write it beside the night's record.
 
         A step that is kept is over, however it ended: had its night again, after later ones, its
@@ -51,7 +54,7 @@ class Step:
         write_atomically(folder.path / NEXT_DAY, json.dumps(self.as_dict(), indent=1) + "\n")
 
     @classmethod
-    def kept(cls, folder: NightFolder) -> Step | None:
+    def load(cls, folder: NightFolder) -> Step | None:
         """What was kept of a night; None if nothing.
 
         Raises:
@@ -64,7 +67,8 @@ class Step:
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
             day = found["next_day"]
-            return cls(night, NextDay.from_dict(day) if day else None, found["why_not_measured"])
+            reason = found[OLD_REASON] if OLD_REASON in found else found["reason"]
+            return cls(night, NextDay.from_dict(day) if day else None, reason)
         except FileNotFoundError:
             return None
         except (OSError, KeyError, TypeError, ValueError) as error:

@@ -66,7 +66,7 @@ def measured(steps: Sequence[Step]) -> list[NextDay]:
     return [step.next_day for step in steps if step.next_day is not None]
 
 
-def why_no_gain(steps: Sequence[Step]) -> list[str]:
+def no_gain_reasons(steps: Sequence[Step]) -> list[str]:
     """Where the time of the best baselines went, and what stood in the way; a sentence each.
 
     Empty if there is a gain on the median day, or nothing was measured.

@@ -48,7 +48,7 @@ def known_of(vectors: np.ndarray, rows: Rows, transactions: np.ndarray) -> Known
         transactions: those of the type, ascending.
     """
     order = np.lexsort((rows.keys, rows.states, rows.transactions))
-    rows = rows.kept(order)
+    rows = rows.filtered(order)
     begins = np.searchsorted(rows.transactions, transactions)
     ends = np.searchsorted(rows.transactions, transactions, side="right")
     numbers: dict[Operations, int] = {}

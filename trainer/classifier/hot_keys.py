@@ -50,7 +50,7 @@ class HotKeys:
 
     def among(self, rows: Rows) -> Rows:
         """The rows that are hot."""
-        return rows.kept(self.heats(rows.tables, rows.keys) > 0)
+        return rows.filtered(self.heats(rows.tables, rows.keys) > 0)
 
 
 def find_hot_keys(observed: Observations, share: float) -> HotKeys:

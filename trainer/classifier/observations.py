@@ -34,7 +34,7 @@ class Rows:
     states: np.ndarray
     places: np.ndarray
 
-    def kept(self, which: np.ndarray) -> Rows:
+    def filtered(self, which: np.ndarray) -> Rows:
         """Some of them."""
         return Rows(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
@@ -66,9 +66,9 @@ class Observations:
     def part(self, first: int, last: int) -> Observations:
         """The transactions from number `first` on, before number `last`."""
         numbers = np.arange(len(self))
-        return self.kept((numbers >= first) & (numbers < last))
+        return self.filtered((numbers >= first) & (numbers < last))
 
-    def kept(self, which: np.ndarray) -> Observations:
+    def filtered(self, which: np.ndarray) -> Observations:
         """Some of the transactions.
 
         Args:
@@ -76,7 +76,7 @@ class Observations:
         """
         passed = which[self.hint_transactions]
         hints = Hints(self.hints.counts[which], self.hints.states[passed], self.hints.keys[passed])
-        rows = self.rows.kept(which[self.rows.transactions])
+        rows = self.rows.filtered(which[self.rows.transactions])
         number = np.cumsum(which) - 1
         moved = dataclasses.replace(rows, transactions=number[rows.transactions])
         return Observations(self.signature, self.types[which], hints, moved)
@@ -186,15 +186,15 @@ def _rows(accesses: pa.ListArray, types: np.ndarray, signature: Signature) -> Ro
     places = position / np.repeat(np.maximum(counts, 1), counts)
     # A row at a time, the access that writes it first before the others.
     order = np.lexsort((position, ~writes_of(signature)[states], keys, tables, transactions))
-    rows = Rows(transactions, tables, keys, states, places).kept(order)
+    rows = Rows(transactions, tables, keys, states, places).filtered(order)
     begins = np.ones(len(order), bool)
     begins[1:] = np.diff(rows.transactions) != 0
     begins[1:] |= (np.diff(rows.tables) != 0) | (rows.keys[1:] != rows.keys[:-1])
     first = np.flatnonzero(begins)
     soonest = np.minimum.reduceat(rows.places, first) if len(first) else rows.places
-    once = rows.kept(first)
+    once = rows.filtered(first)
     each = Rows(once.transactions, once.tables, once.keys, once.states, soonest)
-    return each.kept(np.lexsort((each.places, each.transactions)))
+    return each.filtered(np.lexsort((each.places, each.transactions)))
 
 
 def _joined(parts: list[Observations]) -> Observations:

@@ -79,7 +79,7 @@ def train(
         progress(place, len(signature.types), name)
         known = _known(trained_on, hot_keys, place, plan.hinted)
         if len(known.operations):
-            ours = chosen_by.kept(chosen_by.types == place)
+            ours = chosen_by.filtered(chosen_by.types == place)
             types.append(_best(known, name, _Trial(workload, ours, hot_keys, plan)))
     progress(len(signature.types), len(signature.types), "")
     document = _document(types, hot_keys, plan, chosen_by)

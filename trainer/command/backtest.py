@@ -12,9 +12,9 @@ from traces.errors import TraceError, disk_failed
 from traces.reader import Trace, open_trace
 from trainer.backtest.page import page_of
 from trainer.backtest.picture import plot_days
-from trainer.backtest.run import kept_versions, nights_of, run_backtest
+from trainer.backtest.run import nights_of, run_backtest, saved_versions
 from trainer.backtest.step import Step
-from trainer.backtest.verdict import Verdict, measured, verdict_of, why_no_gain
+from trainer.backtest.verdict import Verdict, measured, no_gain_reasons, verdict_of
 from trainer.backtest.versions import Versions, hold_versions
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import BAD_INPUT, FAILED, UsageError, resumed_by
@@ -75,7 +75,7 @@ def _have_nights(
     versions: Versions = {}
     if config.mlflow.uri is not None:  # a folder of its own has no policies at first
         reader = read_from(MlflowStore(config.mlflow.uri, state.path))
-        versions = hold_versions(config, kept_versions(state), reader.by_version)
+        versions = hold_versions(config, saved_versions(state), reader.by_version)
     state.make()
     with held(state.path):
         with make_display(make_progress_console()) as display:
@@ -88,7 +88,9 @@ def _have_nights(
 
 
 def _show(verdict: Verdict | None, steps: list[Step]) -> None:
-    for line in [verdict.line, *why_no_gain(steps)] if verdict else [step.why for step in steps]:
+    for line in (
+        [verdict.line, *no_gain_reasons(steps)] if verdict else [step.reason for step in steps]
+    ):
         click.echo(line)
 
 

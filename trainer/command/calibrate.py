@@ -14,7 +14,14 @@ from rich.table import Table
 from envs.calibration import Calibration, CalibrationPlan, steps
 from envs.calibration import calibrate as calibrate_here
 from envs.engine_interface import load_engine
-from envs.host import Host, LoadMeter, disturbance, doubts, here, this_host
+from envs.host import (
+    Host,
+    LoadMeter,
+    disturbance_warning,
+    local_machine,
+    machine_warnings,
+    this_host,
+)
 from trainer.checkpoint import WritingError, write_atomically
 from trainer.command.costs import published_costs
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
@@ -54,14 +61,14 @@ def calibrate(settings: tuple[str, ...], show: bool) -> None:
             f"{host.cores} cores (cpu.max): cores that are stopped when it is spent can't be "
             "calibrated; run this outside of the quota"
         )
-    for doubt in doubts(here("threads", 1), host):
+    for doubt in machine_warnings(local_machine("threads", 1), host):
         click.echo(f"warning: {doubt}", err=True)
     meter = LoadMeter()
     plan = CalibrationPlan(config.seconds, config.rounds, config.virtual_seconds)
     with make_display(make_progress_console()) as display:
         counter = Counter(display, "calibrate", steps(plan))
         found = calibrate_here(load_engine().probe, plan, published_costs(), counter.step)
-    disturbed = disturbance(meter.others(), here("threads", 1))
+    disturbed = disturbance_warning(meter.others(), local_machine("threads", 1))
     text = _document(found, asdict(config), host, disturbed)
     _write(config.output, text)
     print_table(_fits(found))

@@ -17,7 +17,7 @@ from rich import box
 from rich.table import Table
 
 from envs import machine_words
-from envs.host import here, this_host
+from envs.host import local_machine, this_host
 from envs.shrink import shrink
 from envs.trial import Trial, Verdict
 from envs.trial_plan import (
@@ -175,7 +175,7 @@ def _fail_unchecked(why: str) -> NoReturn:
     raise SystemExit(FAILED)
 
 
-def _why_unchecked(tally: Tally) -> str | None:
+def _unchecked_reason(tally: Tally) -> str | None:
     """Why trials that found nothing say nothing, and the cure; None if they checked something."""
     trials = sum(tally.trials.values())
     if not trials:
@@ -276,7 +276,7 @@ def _run_trials(config: CheckConfig, plan: TrialPlan, form: str) -> None:
         raise SystemExit(FAILED)
     if tally.interrupted:
         raise SystemExit(INTERRUPTED)
-    if (why := _why_unchecked(tally)) is not None:
+    if (why := _unchecked_reason(tally)) is not None:
         _fail_unchecked(why)
 
 
@@ -288,7 +288,7 @@ def _report(tally: Tally, plan: TrialPlan) -> None:
         return
     total = sum(tally.transactions.values())
     click.echo(_counts(total, sum(tally.aborted.values()), sum(tally.trials.values())))
-    if not tally.interrupted and _why_unchecked(tally) is None:
+    if not tally.interrupted and _unchecked_reason(tally) is None:
         click.echo("nothing was wrong")
 
 
@@ -369,7 +369,7 @@ def _keep(trial: Trial, verdict: Verdict, folder: Path, pool: TrialPool, form: s
     finally:
         if not err:
             _tell(verdict.findings)
-    words = machine_words(here(trial.machine["kind"], trial.cores))
+    words = machine_words(local_machine(trial.machine["kind"], trial.cores))
     click.echo(f"trial: {kept} ({trial.subject.name}, {words})", err=err)
     if (folder / HISTORY_FILE).exists():
         click.echo(f"history: {folder / HISTORY_FILE}", err=err)
@@ -387,7 +387,7 @@ def _counts(transactions: int, aborted: int, trials: int) -> str:
 
 
 def _table(tally: Tally, plan: TrialPlan) -> Table:
-    where = machine_words(here(plan.machine["kind"], plan.cores))
+    where = machine_words(local_machine(plan.machine["kind"], plan.cores))
     options = plan.workload.items()
     fixed = ", ".join(f"{key} {value}" for key, value in options if f"workload.{key}" in plan.fixed)
     workload = f"{plan.workload['name']}{f' ({fixed})' if fixed else ''}"

@@ -22,14 +22,14 @@ from envs import (
     subject_of,
     untuned,
 )
-from envs.host import here, this_host, usable_cores
+from envs.host import local_machine, this_host, usable_cores
 from policies import to_json
 from trainer.checkpoint import write_atomically
 from trainer.command.comparing import as_list
-from trainer.command.doubts import warn_of_doubts
 from trainer.command.errors import INTERRUPTED, UsageError, one_message, resumed_by
-from trainer.command.kept_settings import settings_of
+from trainer.command.machine_warnings import warn_about_machine
 from trainer.command.output import as_text, make_progress_console, print_table, write_and_show
+from trainer.command.saved_settings import settings_of
 from trainer.command.settings import compose_settings, settings_text
 from trainer.config import ContestConfig, workload_options
 from trainer.contest.measuring import measure_anew
@@ -187,7 +187,7 @@ def _on_threads(
     interrupted = False
     if not much.enabled:
         return found, interrupted
-    warn_of_doubts(THREADS["kind"], much.cores)
+    warn_about_machine(THREADS["kind"], much.cores)
     for case in standing.cases:
         runs = [entrant for entrant in entrants if entrant.case == case.case]
         workload = workload_options(runs[0].config.workload)
@@ -228,7 +228,7 @@ def _best_of(method: str, case: CaseStanding, runs: Sequence[Entrant]) -> Iterat
 
 def _machine(entrants: Sequence[Entrant], case: str) -> str:
     machine = next(entrant.config.machine for entrant in entrants if entrant.case == case)
-    return machine_words(here(machine.kind, machine.cores or usable_cores()))
+    return machine_words(local_machine(machine.kind, machine.cores or usable_cores()))
 
 
 def _write(

@@ -6,8 +6,8 @@ from typing import Any
 
 from envs import Evaluator
 from envs.evaluator import GROWN_BYTES_MAX
-from trainer.command.doubts import warn_of_doubts
 from trainer.command.errors import UsageError
+from trainer.command.machine_warnings import warn_about_machine
 from trainer.config import MachineConfig, workload_options
 
 
@@ -28,7 +28,7 @@ def open_evaluator(
     Raises:
         UsageError: there is no such workload or machine, or not with such options.
     """
-    warn_of_doubts(machine.kind, machine.cores)
+    warn_about_machine(machine.kind, machine.cores)
     try:
         return Evaluator(
             workload_options(workload),

@@ -13,14 +13,14 @@ from trainer.config import TrainConfig
 from trainer.evaluation import Backend, MachineSpec, build_backend
 from trainer.evaluation.backend import rounds_of
 from trainer.forecast import Forecast, forecast, measure_cost
-from trainer.member import Member
 from trainer.phases import Cost, Phase
 from trainer.progress import Display, make_display
+from trainer.scenario import Scenario
 
 
-def foreseen(
+def forecast_pacing(
     config: TrainConfig,
-    members: Sequence[Member],
+    scenarios: Sequence[Scenario],
     backend: Backend,
     display: Display,
     budget: TimeBudget | None,
@@ -32,14 +32,14 @@ def foreseen(
         MeasuringError: Silo can't run.
     """
     if budget is None and not config.forecast:
-        return Pacing(config, members)
-    cost, found = _measured(config, members, backend, display, budget)
+        return Pacing(config, scenarios)
+    cost, found = _measured(config, scenarios, backend, display, budget)
     for line in found.lines():
         display.say(line)
-    return Pacing(config, members, cost, budget)
+    return Pacing(config, scenarios, cost, budget)
 
 
-def forecast_run(config: TrainConfig, members: Sequence[Member]) -> Forecast:
+def forecast_run(config: TrainConfig, scenarios: Sequence[Scenario]) -> Forecast:
     """Measure what a training would take, and write nothing.
 
     Raises:
@@ -49,10 +49,10 @@ def forecast_run(config: TrainConfig, members: Sequence[Member]) -> Forecast:
     budget = TimeBudget(config.budget) if config.budget is not None else None
     with make_display(make_progress_console()) as display:
         backend = build_backend(
-            config.evaluation, *(MachineSpec.of(member.config) for member in members)
+            config.evaluation, *(MachineSpec.of(scenario.config) for scenario in scenarios)
         )
         try:
-            _, found = _measured(config, members, backend, display, budget)
+            _, found = _measured(config, scenarios, backend, display, budget)
         except BudgetError as error:
             raise UsageError(str(error)) from error
         finally:
@@ -62,17 +62,17 @@ def forecast_run(config: TrainConfig, members: Sequence[Member]) -> Forecast:
 
 def _measured(
     config: TrainConfig,
-    members: Sequence[Member],
+    scenarios: Sequence[Scenario],
     backend: Backend,
     display: Display,
     budget: TimeBudget | None,
 ) -> tuple[Cost, Forecast]:
     display.begin("load the workload", None)
-    cost = measure_cost(config, rounds_of(backend, len(members)))
+    cost = measure_cost(config, rounds_of(backend, len(scenarios)))
     if budget is not None:
-        budget.refuse_too_short(config, members, cost)
-        config = budget.planned(config, members, cost, Phase.SWEEP)
-    return cost, forecast(config, members, cost, _workers(config))
+        budget.refuse_too_short(config, scenarios, cost)
+        config = budget.planned(config, scenarios, cost, Phase.SWEEP)
+    return cost, forecast(config, scenarios, cost, _workers(config))
 
 
 def _workers(config: TrainConfig) -> int:

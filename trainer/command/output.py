@@ -10,7 +10,7 @@ from tempfile import NamedTemporaryFile
 
 import click
 
-from policies.errors import refuse_special, why_not_written
+from policies.errors import refuse_special, write_failure_reason
 from traces.output import as_text, print_table
 from traces.plain_console import PlainConsole
 from trainer.checkpoint import UNFINISHED
@@ -78,7 +78,7 @@ def refuse_bad_output(output: str | None, key: str = "output") -> None:
         raise UsageError(f"{key}={output}: {error.strerror}") from error
     except OSError as error:
         raise UsageError(
-            f"{key}={output}: the directory can't be written to: {why_not_written(error)}"
+            f"{key}={output}: the directory can't be written to: {write_failure_reason(error)}"
         ) from error
 
 
@@ -117,6 +117,8 @@ def make_output_folder(output: str | None, file: str) -> Path | None:
             f"output={folder}: there is a file in the place of a folder; name a folder"
         ) from error
     except OSError as error:
-        raise UsageError(f"output={folder}: can't be made: {why_not_written(error)}") from error
+        raise UsageError(
+            f"output={folder}: can't be made: {write_failure_reason(error)}"
+        ) from error
     refuse_bad_output(str(folder / file))
     return folder

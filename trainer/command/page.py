@@ -36,12 +36,12 @@ def write_page(
         WritingError: the page can't be written.
     """
     # MLflow and Matplotlib aside, reading runs takes half a second to import.
-    from trainer.report.kept import KeptError, read_run
     from trainer.report.page import make_page
+    from trainer.report.saved_run import SavedRunError, read_run
 
     try:
         runs = [read_run(folder) for folder in folders]
-    except KeptError as error:
+    except SavedRunError as error:
         raise UsageError(str(error)) from error
     write_atomically(output, make_page(runs, config, typed, display))
 
@@ -61,8 +61,8 @@ def write_sweep_page(
     Raises:
         WritingError: the page can't be written.
     """
-    from trainer.report.kept_sweep import read_sweep
     from trainer.report.page import make_sweep_page
+    from trainer.report.saved_sweep import read_sweep
 
     write_atomically(output, make_sweep_page(read_sweep(sweep), config, typed, display))
 
@@ -78,8 +78,8 @@ def add_page(folder: RunFolder, wanted: PageConfig, display: Display) -> None:
     """
     if not wanted.enabled:
         return
-    from trainer.report.kept import read_run
     from trainer.report.page import make_page
+    from trainer.report.saved_run import read_run
 
     again = heddle_command("report", folder.path)
     try:

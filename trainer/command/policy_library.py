@@ -17,21 +17,21 @@ from envs.host import this_host
 from envs.workload import TRACED
 from policies import PolicyDocument, PolicyFileError, load, save, shipped
 from policies.command import HELP
-from policies.errors import why_not_written
+from policies.errors import write_failure_reason
 from policies.policy_digest import policy_digest
 from policies.shipped import library_names, library_path
 from traces.result_file import JSON, OUTPUT, file_text, named_output, print_json, with_format
 from trainer.checkpoint import write_atomically
 from trainer.command.errors import FAILED, INTERRUPTED, LONGEST, UsageError, one_message
 from trainer.command.groups import group_choices, group_settings
-from trainer.command.kept_settings import settings_of
-from trainer.command.members import as_trained, compose_members
 from trainer.command.output import (
     make_progress_console,
     print_table,
     refuse_bad_output,
     write_and_show,
 )
+from trainer.command.saved_settings import settings_of
+from trainer.command.scenarios import as_trained, compose_scenarios
 from trainer.command.settings import (
     compose_config,
     compose_settings,
@@ -42,7 +42,7 @@ from trainer.command.settings import (
 from trainer.config import TrainConfig, workload_options
 from trainer.policy_library.entry import RECORD, Entry, adding, read_entry, with_record
 from trainer.policy_library.measuring import FRESH, Measurement, Scores, measure_scores
-from trainer.policy_library.naming import entry_name, telling, why_no_name
+from trainer.policy_library.naming import distinguishing_options, entry_name, invalid_name_reason
 from trainer.policy_library.start import nearest_entries
 from trainer.policy_library.verdict import Verdict, verify_entry
 from trainer.progress import make_display
@@ -336,7 +336,7 @@ class _Trained:
         if (
             before is not None
             and (dict(before.workload), before.cores) == (workload, cores)
-            and why_no_name(self.stem) is None
+            and invalid_name_reason(self.stem) is None
         ):
             return self.stem
         return entry_name(workload, _usual_options(workload["name"]), cores)
@@ -386,16 +386,16 @@ def _read_trained(source: str, settings: tuple[str, ...]) -> _Trained:
         if RECORD in document.provenance:
             with suppress(PolicyFileError):  # a damaged record is what measuring anew is to mend
                 recorded = read_entry(path).measurement
-    config = as_trained(config, members := compose_members(config, overrides))
+    config = as_trained(config, scenarios := compose_scenarios(config, overrides))
     if config.machine.kind != "virtual":
         raise UsageError(
             f"{source}: machine={config.machine.kind}: the library is measured on virtual cores, "
             "which are the same everywhere"
         )
-    if len(members) > 1:
+    if len(scenarios) > 1:
         raise UsageError(
             f"{source}: was trained for several workloads; say in which it is measured, such as "
-            "'robust.members=[]' workload.warehouses=4"
+            "'robust.scenarios=[]' workload.warehouses=4"
         )
     if config.workload.get("name") in TRACED:
         raise UsageError(f"{source}: is for a trace, which the library can't ship")
@@ -457,7 +457,9 @@ def _target(trained: _Trained, name: str | None, folder: Path, replace: bool) ->
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"--folder {folder}: can't be made: {why_not_written(error)}") from error
+        raise UsageError(
+            f"--folder {folder}: can't be made: {write_failure_reason(error)}"
+        ) from error
     target = folder / f"{name}.json"
     if target.exists() and not replace:
         raise UsageError(f"{target}: is there already; --replace replaces it, --name names another")
@@ -471,7 +473,7 @@ def _refuse_bad_name(name: str) -> None:
     Raises:
         UsageError: it is one.
     """
-    why = why_no_name(name)
+    why = invalid_name_reason(name)
     if why is not None:
         raise UsageError(f"--name {name[:LONGEST]}: {why}")
 
@@ -485,7 +487,7 @@ def _usual_options(name: str) -> dict[str, str]:
 
 def _workload_words(workload: Mapping[str, str]) -> str:
     name = workload.get("name", "")
-    told = telling(workload, _usual_options(name))
+    told = distinguishing_options(workload, _usual_options(name))
     return ", ".join([name, *(f"{key} {value}" for key, value in told.items())])
 
 

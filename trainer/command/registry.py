@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from policies.command import HELP, one_message, save_policy
+from policies.command import HELP, report_errors, save_policy
 from policies.errors import PolicyFileError
 
 EXPORT_EXAMPLES = """
@@ -31,7 +31,7 @@ uri_option = click.option(
 @click.argument("source", metavar="POLICY")
 @click.argument("target", metavar="FILE")
 @uri_option
-@one_message
+@report_errors
 def export(source: str, target: str, uri: str | None) -> None:
     """Write a policy of MLflow's registry to a file, whole or not at all.
 
@@ -49,7 +49,7 @@ def export(source: str, target: str, uri: str | None) -> None:
 @click.command(epilog=PROMOTE_EXAMPLES, context_settings=HELP)
 @click.argument("source", metavar="POLICY")
 @uri_option
-@one_message
+@report_errors
 def promote(source: str, uri: str | None) -> None:
     """Make a version in MLflow's registry its model's champion.
 

@@ -157,7 +157,7 @@ def compare(names: tuple[str, ...], runs_dir: Path, form: str) -> None:
     Runs on the same machine can be compared by throughput only if nothing else ran beside either;
     ratios were measured side by side.
     """
-    from trainer.report.kept import KeptError, read_run
+    from trainer.report.saved_run import SavedRunError, read_run
     from trainer.runs.comparing import differing, results, settings_of
 
     folders = _folders(names, runs_dir)
@@ -168,7 +168,7 @@ def compare(names: tuple[str, ...], runs_dir: Path, form: str) -> None:
         raise UsageError(f"names {len(folders)} runs, at most {COMPARE_MAX}; make a page: {typed}")
     try:
         kept = [read_run(folder) for folder in folders]
-    except KeptError as error:
+    except SavedRunError as error:
         raise UsageError(str(error)) from error
     came_to = [results(run) for run in kept]
     settings = [settings_of(run) for run in kept]
@@ -242,7 +242,7 @@ def remove(names: tuple[str, ...], runs_dir: Path, yes: bool, keep_record: bool)
     """Remove runs: their folders, and mark their MLflow records as deleted.
 
     mlflow gc frees what deleted records take; until then MLflow restores them. A record that holds
-    a registered policy stays. A run that is going on is not removed. A sweep makes a run that was
+    a registered policy stays. A running one is not removed. A sweep makes a run that was
     removed again.
     """
     from trainer.runs.recorded import RunRecord

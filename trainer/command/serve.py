@@ -28,7 +28,7 @@ from envs import (
     untuned,
 )
 from envs import serve as run_on
-from policies.errors import cut, shown, why_not_written
+from policies.errors import cut, shown, write_failure_reason
 from trainer.checkpoint import WritingError
 from trainer.command.errors import UsageError, one_message, resumed_by
 from trainer.command.evaluator import open_evaluator
@@ -202,7 +202,7 @@ def _say(text: str) -> None:
         raise
     except OSError as error:
         raise WritingError(
-            f"standard output: can't be written: {why_not_written(error)}"
+            f"standard output: can't be written: {write_failure_reason(error)}"
         ) from error
 
 

@@ -40,8 +40,9 @@ from trainer.config import (
     TrainConfig,
     register_schemas,
 )
-from trainer.member import GROUPS
+from trainer.renamed import RENAMED
 from trainer.repeats import leave_out_repeats
+from trainer.scenario import GROUPS
 from trainer.search import register_searches
 
 Settings = TypeVar(
@@ -327,6 +328,10 @@ def _check_keys(
             raise UsageError(f"{override.input_line}: settings can't be removed; try {key}=null")
         if key in known or key in groups:
             continue
+        if RENAMED.get(key) in known:
+            raise UsageError(
+                f"{override.input_line}: {key} was renamed to {RENAMED[key]}; set {RENAMED[key]}=…"
+            )
         if any(name.startswith(f"{key}.") for name in known):
             inner = [name for name in known if name.startswith(f"{key}.")]
             raise UsageError(
@@ -427,7 +432,7 @@ def _one_table(name: str, typed: str) -> str:
     words = "for one table for all of them"
     if key == "workload":  # no table is for two of them
         key, values, words = "workload.warehouses", "1,4", "for one table for settings of one"
-    return f"; {words}: 'robust.members=[{{{key}:[{values}]}}]'"
+    return f"; {words}: 'robust.scenarios=[{{{key}:[{values}]}}]'"
 
 
 def _list_settings(known: dict[str, Any], groups: Mapping[str, Sequence[str]]) -> str:

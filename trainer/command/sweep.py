@@ -13,9 +13,9 @@ import click
 
 from trainer.command.errors import FAILED, INTERRUPTED, UsageError, one_message
 from trainer.command.forecast import forecast_run
-from trainer.command.kept_settings import kept_search
 from trainer.command.output import make_progress_console
 from trainer.command.page import add_sweep_page
+from trainer.command.saved_settings import saved_search
 from trainer.command.settings import (
     SWEPT_MAX,
     compose_settings,
@@ -41,18 +41,18 @@ OWN = ("sweep", "runs_dir")
 
 
 def train_many(settings: Sequence[str]) -> None:
-    """Begin a sweep, or go on with it.
+    """Start a sweep, or resume it.
 
     Raises:
         UsageError: something typed is wrong.
         SystemExit: it was interrupted, or a run failed.
     """
-    runs_dir, name, typed = _asked(settings)
+    runs_dir, name, typed = _sweep_request(settings)
     found = find_sweep(runs_dir, name) if name is not None else None
     sweep = _begun(runs_dir, name, typed) if found is None else found
     with held(sweep.path):
         if found is not None:  # read again: whoever held it may have made runs
-            sweep = _gone_on(_with_its_search(Sweep.load(found.path)), typed)
+            sweep = _resumed(_with_its_search(Sweep.load(found.path)), typed)
         sweep.save()
         _train(sweep)
 
@@ -108,7 +108,7 @@ def refuse_sweep(settings: Sequence[str]) -> None:
         )
 
 
-def _asked(settings: Sequence[str]) -> tuple[Path, str | None, list[str]]:
+def _sweep_request(settings: Sequence[str]) -> tuple[Path, str | None, list[str]]:
     """Where sweeps are kept, the name of the one that is asked for, and what was typed besides.
 
     Raises:
@@ -128,10 +128,10 @@ def _asked(settings: Sequence[str]) -> tuple[Path, str | None, list[str]]:
 
 def _planned(settings: Sequence[str]) -> Sweep:
     """The sweep as it would be made or resumed, with nothing written."""
-    runs_dir, name, typed = _asked(settings)
+    runs_dir, name, typed = _sweep_request(settings)
     found = find_sweep(runs_dir, name) if name is not None else None
     if found is not None:
-        return _gone_on(_with_its_search(found), typed)
+        return _resumed(_with_its_search(found), typed)
     sweep = Sweep(runs_dir)
     sweep.settings, axes = _axes_of_new(runs_dir, name, typed)
     sweep.extend(axes)
@@ -184,14 +184,14 @@ def _with_its_search(sweep: Sweep) -> Sweep:
     if not {"search", "experiment"} & set(sweep.axes):
         for run in sweep.runs:
             folder = sweep.folder_of(run)
-            if folder is not None and folder.kept_search() is not None:
-                kept = kept_search(folder, [*sweep.settings, *run.overrides])
+            if folder is not None and folder.saved_search() is not None:
+                kept = saved_search(folder, [*sweep.settings, *run.overrides])
                 sweep.settings = [*kept, *sweep.settings]
                 break
     return sweep
 
 
-def _gone_on(sweep: Sweep, typed: Sequence[str]) -> Sweep:
+def _resumed(sweep: Sweep, typed: Sequence[str]) -> Sweep:
     """The sweep with what may be typed for it anew."""
     own = [*sweep.settings, *(f"{key}={values[0]}" for key, values in sweep.axes.items())]
     shared, axes = split_axes([text for text in typed if not text.startswith("runs_dir=")], own)
@@ -222,7 +222,7 @@ def split_axes(
 
     Args:
         typed: settings.
-        on: those of a sweep that is gone on with: what is typed may make sense only beside them.
+        on: those of a resumed sweep: what is typed may make sense only together with them.
     """
     first = first_of_sweep(typed)
     swept = swept_by_config("train", merge_overrides(on, first)) if first else {}
@@ -270,7 +270,7 @@ def _train(sweep: Sweep) -> None:
     except KeyboardInterrupt:  # between runs as well, such as while MLflow starts
         interrupted = True
     if interrupted:
-        _say_how_to_go_on(sweep)
+        _print_resume_command(sweep)
         raise SystemExit(INTERRUPTED)
     failed = [run for run in sweep.runs if not sweep.has_finished(run)]
     click.echo(f"\nsweep: {sweep.path}: {_finished(sweep)} of {len(sweep.runs)} runs finished")
@@ -279,13 +279,13 @@ def _train(sweep: Sweep) -> None:
     for run in failed:
         click.echo(f"failed: {' '.join(run.overrides)} ({sweep.path / str(run.folder)})", err=True)
     if failed:
-        click.echo(f"try these again with: {_go_on(sweep)}", err=True)
+        click.echo(f"try these again with: {_resume_command(sweep)}", err=True)
         raise SystemExit(FAILED)
 
 
 def _train_recorded(sweep: Sweep) -> bool:
     """The runs, below a record of the sweep; whether Ctrl-C ended one of them."""
-    from trainer.report.kept_sweep import kinds_markdown, read_sweep
+    from trainer.report.saved_sweep import kinds_markdown, read_sweep
 
     config = compose_settings("train", [*sweep.settings, *sweep.runs[0].overrides], TrainConfig)
     record, status = Record(config.mlflow, Path(config.runs_dir), click.echo), "KILLED"
@@ -306,7 +306,7 @@ def _train_recorded(sweep: Sweep) -> bool:
 
 
 def _train_one(sweep: Sweep, run: SweepRun) -> int:
-    """One run, new or gone on with; its exit code."""
+    """One run, new or resumed; its exit code."""
     from trainer.command.train import train_once
 
     number = sweep.runs.index(run) + 1
@@ -329,7 +329,7 @@ def _train_one(sweep: Sweep, run: SweepRun) -> int:
 
 
 def _start(record: Record, sweep: Sweep) -> None:
-    """Begin the record, or go on with it."""
+    """Start the record, or continue it."""
     axes = {key: ",".join(values) for key, values in sweep.axes.items()}
     record.start(sweep.name, {"settings": " ".join(sweep.settings), **axes}, sweep.mlflow_run_id)
     if record.run_id is not None:
@@ -341,14 +341,14 @@ def _finished(sweep: Sweep) -> int:
     return sum(sweep.has_finished(run) for run in sweep.runs)
 
 
-def _say_how_to_go_on(sweep: Sweep) -> None:
+def _print_resume_command(sweep: Sweep) -> None:
     click.echo(
         f"\nsweep interrupted, {_finished(sweep)} of {len(sweep.runs)} runs finished; resume with: "
-        f"{_go_on(sweep)}"
+        f"{_resume_command(sweep)}"
     )
 
 
-def _go_on(sweep: Sweep) -> str:
+def _resume_command(sweep: Sweep) -> str:
     return heddle_command("train", "-m", f"sweep={sweep.path}")
 
 

@@ -25,7 +25,7 @@ from envs import (
     untuned,
 )
 from envs.host import this_host
-from envs.hot_switch import FEWEST_INTERVALS, HotSwitch, Unjudged, look_at_switches, split
+from envs.hot_switch import FEWEST_INTERVALS, HotSwitch, Unjudged, judge_switches, split
 from policies.schedule import FIFO
 from traces.result_file import JSON, print_json
 from trainer.checkpoint import write_atomically
@@ -113,7 +113,7 @@ class _Measured:
 
     @property
     def switches(self) -> list[HotSwitch | Unjudged]:
-        return look_at_switches(self.result, self.policies[0], self.policies[1:])
+        return judge_switches(self.result, self.policies[0], self.policies[1:])
 
 
 def _listed(text: str) -> str:

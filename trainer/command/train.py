@@ -24,14 +24,14 @@ from trainer.checkpoint import (
     remove_unfinished,
     write_atomically,
 )
-from trainer.command.doubts import warn_of_doubts
 from trainer.command.errors import FAILED, INTERRUPTED, NOT_BETTER, UsageError, one_message
-from trainer.command.forecast import forecast_run, foreseen
-from trainer.command.kept_settings import with_kept_search
-from trainer.command.members import as_trained, common_signature, compose_members
-from trainer.command.members_table import members_table
+from trainer.command.forecast import forecast_pacing, forecast_run
+from trainer.command.machine_warnings import warn_about_machine
 from trainer.command.output import as_text, make_progress_console, print_table
 from trainer.command.page import add_page
+from trainer.command.saved_settings import with_saved_search
+from trainer.command.scenarios import as_trained, common_signature, compose_scenarios
+from trainer.command.scenarios_table import scenarios_table
 from trainer.command.settings import (
     compose_settings,
     first_of_sweep,
@@ -44,7 +44,6 @@ from trainer.config import TrainConfig
 from trainer.evaluation import BackendError, MachineSpec, Notices, build_backend
 from trainer.evaluation.objective import OBJECTIVES
 from trainer.lock import held
-from trainer.member import Member
 from trainer.mlflow_store import MlflowStore
 from trainer.plot import plot_history
 from trainer.policy_registry import CHAMPION, Registered, default_store, read_from
@@ -54,6 +53,7 @@ from trainer.record_label import description, label_of, throughputs
 from trainer.run import Outcome, Training, check_settings, measuring_settings
 from trainer.run_folder import RunFolder, find_run_folder, new_run_folder
 from trainer.run_version import heddle_version
+from trainer.scenario import Scenario
 from trainer.shell_words import heddle_command
 from trainer.sweep_folder import Sweep
 from trainer.verdict import Kind, Verdict
@@ -76,9 +76,9 @@ def train(
     r"""Learn a policy, choose the best by measuring anew, compare it with the baselines.
 
     Everything is kept in a folder under runs_dir: the policy, the settings, the comparison, a
-    picture, and a checkpoint of every generation. Ctrl-C says how to go on.
+    picture, and a checkpoint of every generation. Ctrl-C says how to resume.
 
-    robust.members= names several workloads or machines of one signature that one table is trained
+    robust.scenarios= names several workloads or machines of one signature that one table is trained
     for; robust.objective= says whether its mean or its worst case there counts.
 
     \b
@@ -87,7 +87,7 @@ def train(
       heddle train workload.warehouses=2 machine.cores=2 search.seconds=600
       heddle train workload=ycsb workload.theta=0.9 search.generations=50
       heddle train -m workload.warehouses=1,2,4 seed=1,2,3
-      heddle train 'robust.members=[{workload.warehouses:[1,4]}]' robust.objective=worst
+      heddle train 'robust.scenarios=[{workload.warehouses:[1,4]}]' robust.objective=worst
       heddle train experiment=quick budget=5min
       heddle train --dry-run workload.warehouses=100
       heddle train resume=RUN
@@ -149,7 +149,7 @@ class Ended:
 
 def checked(
     config: TrainConfig, overrides: Sequence[str]
-) -> tuple[TrainConfig, list[Member], Signature]:
+) -> tuple[TrainConfig, list[Scenario], Signature]:
     """What is trained for, and with which settings, once they are found to be right.
 
     Args:
@@ -157,22 +157,22 @@ def checked(
         overrides: what was typed for them.
 
     Returns:
-        The settings, which are the member's where there is one; the members; their signature.
+        The settings, which are the scenario's where there is one; the scenarios; their signature.
 
     Raises:
         UsageError: a setting is wrong; the message names it.
     """
-    members = compose_members(config, overrides)
-    config = as_trained(config, members)
+    scenarios = compose_scenarios(config, overrides)
+    config = as_trained(config, scenarios)
     read_from(MlflowStore(config.mlflow.uri, Path(config.runs_dir)))
     try:
-        signature = common_signature(members)
-        for member in members:
-            load_engine().check_machine(member.config.machine.options())
-        check_settings(config, signature, members)
+        signature = common_signature(scenarios)
+        for scenario in scenarios:
+            load_engine().check_machine(scenario.config.machine.options())
+        check_settings(config, signature, scenarios)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    return config, members, signature
+    return config, scenarios, signature
 
 
 def train_once(
@@ -187,75 +187,79 @@ def train_once(
     Args:
         config: all settings.
         overrides: what was typed for them; kept, to resume the run.
-        folder: of the run to go on with, None for a new one.
+        folder: of the run to resume, None for a new one.
         sweep: that it is part of.
         swept: its values of what the sweep sweeps.
     """
     begun = time.monotonic()
-    config, members, signature = checked(config, overrides)
+    config, scenarios, signature = checked(config, overrides)
     budget = TimeBudget(config.budget, begun) if config.budget is not None else None
     new = folder is None
     if folder is None:
-        workload = members[0].workload.get("name", "workload")
+        workload = scenarios[0].workload.get("name", "workload")
         words = f"{workload}-{config.search.name}-seed{config.seed}"
         folder = new_run_folder(Path(config.runs_dir), words)
-    go_on = heddle_command("train", f"resume={folder.path}")
+    resume_command = heddle_command("train", f"resume={folder.path}")
     if sweep is not None:
-        go_on = heddle_command("train", "-m", f"sweep={sweep.path}")
+        resume_command = heddle_command("train", "-m", f"sweep={sweep.path}")
     try:
-        return _train(config, overrides, members, signature, folder, sweep, swept, go_on, budget)
+        return _train(
+            config, overrides, scenarios, signature, folder, sweep, swept, resume_command, budget
+        )
     except BudgetError as error:
         if new and sweep is None:
             shutil.rmtree(folder.path)  # nothing was measured that could be resumed
         raise UsageError(str(error)) from error
     except KeyboardInterrupt:  # also before its first generation, and after its last
-        return Ended(folder, _say_interrupted(folder, go_on), better=False)
+        return Ended(folder, _say_interrupted(folder, resume_command), better=False)
 
 
 def _train(
     config: TrainConfig,
     overrides: Sequence[str],
-    members: Sequence[Member],
+    scenarios: Sequence[Scenario],
     signature: Signature,
     folder: RunFolder,
     sweep: Sweep | None,
     swept: Mapping[str, str] | None,
-    go_on: str,
+    resume_command: str,
     budget: TimeBudget | None,
 ) -> Ended:
     """The run in its folder, from settings to report."""
     runs_dir = Path(config.runs_dir)
     with held(folder.path), make_display(make_progress_console()) as display:
         folder.refuse_lost_checkpoint()
-        measured_on = measuring_settings(config, members)
+        measured_on = measuring_settings(config, scenarios)
         refuse_other_samples(Checkpoint.load(folder.path), measured_on, folder.path)
         remove_unfinished(folder.path)
-        of_members = [_as_yaml(member.config) for member in members]
-        folder.write_settings(_as_yaml(config), list(overrides), of_members)
+        of_scenarios = [_as_yaml(scenario.config) for scenario in scenarios]
+        folder.write_settings(_as_yaml(config), list(overrides), of_scenarios)
         parent = None if sweep is None else sweep.mlflow_run_id
-        label = label_of(members, overrides, folder, swept, None if sweep is None else sweep.name)
+        label = label_of(scenarios, overrides, folder, swept, None if sweep is None else sweep.name)
         record = Record(config.mlflow, runs_dir, display.say, parent, label)
         status, registered, made = "FAILED", None, Made()
         try:
-            made = _run(config, members, signature, folder, display, record, budget)
+            made = _run(config, scenarios, signature, folder, display, record, budget)
             outcome = made.outcome
             if made.lost is None:
                 status = "KILLED" if outcome is None or outcome.interrupted else "FINISHED"
             registered = _register(config, folder, outcome, record)
         except WritingError as error:
-            raise _with_cure(error, go_on) from error
+            raise _with_cure(error, resume_command) from error
         except KeyboardInterrupt:
             status = "KILLED"
             raise
         except (BackendError, MeasuringError) as error:
-            raise type(error)(f"{error}\nThen resume with: {go_on}") from error
+            raise type(error)(f"{error}\nThen resume with: {resume_command}") from error
         finally:
             record.end(status)
-    code = _report(folder, record, outcome, OBJECTIVES[config.robust.objective].words, go_on)
+    code = _report(
+        folder, record, outcome, OBJECTIVES[config.robust.objective].words, resume_command
+    )
     if registered is not None:
         _show_registered(registered, record.uri)
     if made.lost is not None:
-        raise _with_cure(made.lost, go_on)
+        raise _with_cure(made.lost, resume_command)
     if made.without_page:
         code = code or INTERRUPTED
     verdict = None if outcome is None else outcome.verdict
@@ -268,7 +272,7 @@ def _as_yaml(config: TrainConfig) -> str:
 
 def _run(
     config: TrainConfig,
-    members: Sequence[Member],
+    scenarios: Sequence[Scenario],
     signature: Signature,
     folder: RunFolder,
     display: Display,
@@ -281,21 +285,21 @@ def _run(
         WritingError: a checkpoint or a policy can't be written.
     """
     display.say(f"run: {folder.path}")
-    for kind, cores in {(m.config.machine.kind, m.config.machine.cores) for m in members}:
-        warn_of_doubts(kind, cores)
-    specs = [MachineSpec.of(member.config) for member in members]
+    for kind, cores in {(one.config.machine.kind, one.config.machine.cores) for one in scenarios}:
+        warn_about_machine(kind, cores)
+    specs = [MachineSpec.of(scenario.config) for scenario in scenarios]
     backend = None
     try:
         notices = Notices(display.say, folder.backend_log)
         backend = build_backend(config.evaluation, *specs, notices=notices)
-        pacing = foreseen(config, members, backend, display, budget)
+        pacing = forecast_pacing(config, scenarios, backend, display, budget)
         training = Training(
-            config, signature, folder, backend, display, record, members=members, pacing=pacing
+            config, signature, folder, backend, display, record, scenarios=scenarios, pacing=pacing
         )
         outcome = training.run()
         lost = None
         try:
-            _write_files(folder, members, outcome, training)
+            _write_files(folder, scenarios, outcome, training)
         except WritingError as error:
             lost = error
         backend.close()  # the page loads a database of its own
@@ -304,7 +308,7 @@ def _run(
             add_page(folder, config.report, display)
         except KeyboardInterrupt:
             without_page = True
-        _record_results(record, folder, members, outcome)
+        _record_results(record, folder, scenarios, outcome)
         if budget is not None:
             display.say(budget.words)
         return Made(outcome, lost, without_page)
@@ -316,17 +320,17 @@ def _run(
 
 
 def _record_results(
-    record: Record, folder: RunFolder, members: Sequence[Member], outcome: Outcome
+    record: Record, folder: RunFolder, scenarios: Sequence[Scenario], outcome: Outcome
 ) -> None:
     """Keep figures, tables and files with the record."""
-    several = len(members) > 1
+    several = len(scenarios) > 1
     closings = [
-        (one.member.name if several else "", one.comparison, one.validation)
+        (one.scenario.name if several else "", one.comparison, one.validation)
         for one in outcome.closings
     ]
     record.scores(throughputs(closings))
-    record.describe(description(folder.members(len(members)), folder.policy))
-    record.artifacts(folder.path, *folder.results(len(members)))
+    record.describe(description(folder.scenarios(len(scenarios)), folder.policy))
+    record.artifacts(folder.path, *folder.results(len(scenarios)))
 
 
 def _register(
@@ -350,56 +354,58 @@ def _show_registered(registered: Registered, uri: str) -> None:
         click.echo(f"promote: {heddle_command(*typed)}")
 
 
-def _with_cure(error: WritingError, go_on: str) -> WritingError:
-    return WritingError(f"{error}\nWhat was written before is as it was. Then resume with: {go_on}")
+def _with_cure(error: WritingError, resume_command: str) -> WritingError:
+    return WritingError(
+        f"{error}\nWhat was written before is as it was. Then resume with: {resume_command}"
+    )
 
 
 def _write_files(
-    folder: RunFolder, members: Sequence[Member], outcome: Outcome, training: Training
+    folder: RunFolder, scenarios: Sequence[Scenario], outcome: Outcome, training: Training
 ) -> None:
-    for one, kept in zip(outcome.closings, folder.members(len(members)), strict=False):
+    for one, kept in zip(outcome.closings, folder.scenarios(len(scenarios)), strict=False):
         _write_comparison(
-            one.member, one.comparison, one.verdict, kept.comparison, kept.comparison_text
+            one.scenario, one.comparison, one.verdict, kept.comparison, kept.comparison_text
         )
         if one.validation is not None:
             _write_comparison(
-                one.member, one.validation, one.validated, kept.validation, kept.validation_text
+                one.scenario, one.validation, one.validated, kept.validation, kept.validation_text
             )
     if training.history:
         plot_history(training.history, training.reference_name, folder.plot)
 
 
 def _write_comparison(
-    member: Member,
+    scenario: Scenario,
     comparison: Comparison,
     verdict: Verdict | None,
     document: Path,
     table: Path,
 ) -> None:
     content = comparison.as_dict(
-        workload=member.workload,
-        seed=member.config.seed,
+        workload=scenario.workload,
+        seed=scenario.config.seed,
         version=heddle_version(),
         verdict=verdict.as_dict() if verdict is not None else None,
     )
     write_atomically(document, json.dumps(content, indent=1) + "\n")
     if comparison.rows:
-        text = as_text(comparison_table(comparison, _title(member, comparison)))
+        text = as_text(comparison_table(comparison, _title(scenario, comparison)))
         if verdict is not None:
             text += f"\n{verdict_line(verdict, comparison)}\n"
         write_atomically(table, text)
 
 
 def _report(
-    folder: RunFolder, record: Record, outcome: Outcome | None, objective: str, go_on: str
+    folder: RunFolder, record: Record, outcome: Outcome | None, objective: str, resume_command: str
 ) -> int:
     """Say how it ended and what to do next; the exit code."""
     if outcome is None:
-        return _say_interrupted(folder, go_on)
-    for member, comparison, verdict in outcome.comparisons:
-        _show(member, comparison, verdict)
+        return _say_interrupted(folder, resume_command)
+    for scenario, comparison, verdict in outcome.comparisons:
+        _show(scenario, comparison, verdict)
     if len(outcome.closings) > 1 and outcome.scores:
-        print_table(members_table(outcome, objective))
+        print_table(scenarios_table(outcome, objective))
         if outcome.verdict is not None:
             click.echo(f"\nverdict by the {objective}: {outcome.verdict.line}")
         click.echo()
@@ -412,26 +418,26 @@ def _report(
     for violation in outcome.violations:
         click.echo(f"consistency violated: {violation}", err=True)
     if outcome.interrupted:
-        click.echo(f"interrupted; compare again with: {go_on}")
+        click.echo(f"interrupted; compare again with: {resume_command}")
         return INTERRUPTED
     return FAILED if outcome.violations else 0
 
 
-def _say_interrupted(folder: RunFolder, go_on: str) -> int:
-    """Say how to go on; the exit code."""
+def _say_interrupted(folder: RunFolder, resume_command: str) -> int:
+    """Say how to resume; the exit code."""
     if not folder.overrides.exists():
         click.echo(f"\ninterrupted before {folder.path} had begun")
         return INTERRUPTED
-    click.echo(f"\ninterrupted; resume with: {go_on}")
+    click.echo(f"\ninterrupted; resume with: {resume_command}")
     if folder.policy.exists():
         click.echo(f"best policy so far: {folder.policy}")
     return INTERRUPTED
 
 
-def _show(member: Member, comparison: Comparison, verdict: Verdict | None) -> None:
+def _show(scenario: Scenario, comparison: Comparison, verdict: Verdict | None) -> None:
     """A comparison's table, and what it comes to."""
     click.echo()
-    print_table(comparison_table(comparison, _title(member, comparison)))
+    print_table(comparison_table(comparison, _title(scenario, comparison)))
     if verdict is not None:
         click.echo(f"\n{verdict_line(verdict, comparison)}\n")
 
@@ -441,8 +447,8 @@ def verdict_line(verdict: Verdict, comparison: Comparison) -> str:
     return f"verdict on {machine_words(comparison.rows[0].machine)}: {verdict.line}"
 
 
-def _title(member: Member, comparison: Comparison) -> str:
-    options = member.workload
+def _title(scenario: Scenario, comparison: Comparison) -> str:
+    options = scenario.workload
     name = options.pop("name", "workload")
     words = f"{name} ({', '.join(f'{key} {value}' for key, value in options.items())})"
     rows = comparison.rows
@@ -452,10 +458,10 @@ def _title(member: Member, comparison: Comparison) -> str:
 def with_resume(
     settings: Sequence[str],
 ) -> tuple[TrainConfig, list[str], RunFolder | None]:
-    """Settings as typed, on top of those of the run to go on with, if there is one.
+    """Settings as typed, on top of those of the run to resume, if there is one.
 
     Returns:
-        All settings, what was typed for them, and the folder of the run to go on with.
+        All settings, what was typed for them, and the folder of the run to resume.
 
     Raises:
         UsageError: a setting is wrong, or asks for several runs.
@@ -470,7 +476,7 @@ def with_resume(
     runs_dir = compose_settings("train", where, TrainConfig).runs_dir
     folder = find_run_folder(Path(runs_dir), name)
     added = [text for text in settings if not text.startswith("resume=")]
-    kept = with_kept_search(folder)
+    kept = with_saved_search(folder)
     _refuse_other_search(folder, kept, added)
     overrides = merge_overrides(kept, added)
     return compose_settings("train", overrides, TrainConfig), overrides, folder
@@ -490,5 +496,5 @@ def _refuse_other_search(folder: RunFolder, kept: Sequence[str], added: Sequence
     if asked != before:
         raise UsageError(
             f"search={typed}: {folder.path} is a run of the search {before}; leave out search= to "
-            "go on with it, or leave out resume= to start a run of another search"
+            "resume it, or leave out resume= to start a run of another search"
         )

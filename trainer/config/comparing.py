@@ -53,7 +53,7 @@ class ContestConfig:
         rounds: runs of each table …
         seconds: … of this length …
         warmup: … and what comes before each unmeasured.
-        points: moments, evenly apart, whose bests so far of each run are measured anew; its first
+        points: moments, evenly apart, whose incumbents of each run are measured anew; its first
             and last best are as well, and the one when the quickest run had ended.
         share: of the best known, to which evaluations are counted.
         tuning: the sweep of `silo_tuned`, which scores are relative to.

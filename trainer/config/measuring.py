@@ -27,17 +27,17 @@ class EvaluationConfig(BackendConfig):
         slice_seconds: length of one measured slice.
         warmup_seconds: unmeasured run before each slice.
         reference_every: candidates between two slices of the reference, on real cores.
-        looks: the race: slices of every candidate still in it at each look.
-        keep: share of the candidates that go on from a look to the next.
-        settled: on virtual cores looks are lengthened until the seeds' fitness in one slice's time
-            is mistaken by no more than this, relatively; null = they are as they are.
+        rungs: the slices of every candidate still in the race, at each rung.
+        keep: share of the candidates that reach the next rung.
+        settled: on virtual cores rungs are lengthened until the ratios of the seeds' fitness are
+            within this of a long run's, relatively; null = no lengthening.
         grown_mib_max: growth of a database, MiB, after which it is loaded anew.
     """
 
     slice_seconds: float = 0.05
     warmup_seconds: float = 0.005
     reference_every: int = 2
-    looks: list[int] = field(default_factory=lambda: [1, 1, 2, 4])
+    rungs: list[int] = field(default_factory=lambda: [1, 1, 2, 4])
     keep: float = 0.5
     settled: float | None = None
     grown_mib_max: int = 512
@@ -105,7 +105,7 @@ class VerdictConfig:
         equal_within: a ratio whose interval is no farther from 1 than this is one of equals.
         repeats_max: repeats are doubled until the interval decides, or there are as many as this;
             null = there are as many as were asked for.
-        seconds: no further repeats begin if they would go on for longer than this since the
+        seconds: no further repeats begin if they would take longer than this since the
             comparison began, as far as can be told by those before; null = no bound.
     """
 

@@ -55,14 +55,14 @@ class RobustConfig:
     """Training one table for several workloads or machines of one signature (docs/robust.md).
 
     Attributes:
-        members: what each member sets otherwise: settings of the workload and the machine, by their
-            names. Where a setting has a list of values, every combination is a member. Empty: the
-            workload and the machine as they are set are the only one.
-        objective: what a table's scores in the members come to: `mean`, the geometric one, or
-            `worst`, the least.
+        scenarios: the settings of each scenario, of the workload and the machine, by name. A
+            setting with a list of values gives a scenario for every combination. Empty: the
+            workload and the machine as they are set are the only scenario.
+        objective: how a table's scores in the scenarios are combined: `mean`, the geometric mean,
+            or `worst`, the lowest.
     """
 
-    members: list[dict[str, Any]] = field(default_factory=list)
+    scenarios: list[dict[str, Any]] = field(default_factory=list)
     objective: str = "mean"
 
 
@@ -128,7 +128,7 @@ class TrainConfig(TrainingConfig):
     """`heddle train`; `run` is the closing comparison.
 
     Attributes:
-        robust: the members, if one table is trained for several workloads.
+        robust: the scenarios, if one table is trained for several workloads.
         validation: after a search on virtual cores, the comparison on real ones.
         verdict: how sure these comparisons must be.
         registered_model: the model in MLflow's registry that the policy becomes a version of;

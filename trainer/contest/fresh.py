@@ -2,7 +2,7 @@
 
 What a search took the best of many for is partly luck. So every table that a contest speaks of is
 measured here, all tables of a workload on the same inputs, relative to `silo_tuned`. What was
-measured is kept: a contest that was interrupted goes on.
+measured is saved: an interrupted contest resumes.
 """
 
 from __future__ import annotations

@@ -78,10 +78,10 @@ def _measure_case(
         baselines = {name: subject_of(name, signature, lambda: tuned) for name in config.baselines}
         tables = _tables(config, runs)
         # Tables are named by what they do and baselines by what was typed: a file may change.
-        kept_as = {name: f"baseline {_digest(name, one)}" for name, one in baselines.items()}
+        stored_as = {name: f"baseline {_digest(name, one)}" for name, one in baselines.items()}
         found = scores.measure(
             backend.run_round,
-            {**tables, **{kept_as[name]: one for name, one in baselines.items()}},
+            {**tables, **{stored_as[name]: one for name, one in baselines.items()}},
             silo,
             FreshPlan(
                 config.rounds, config.seconds, config.warmup, config.seed, _on_threads(train)
@@ -95,7 +95,7 @@ def _measure_case(
     return Fresh(
         tuned,
         {name: found[name] for name in tables},
-        {TUNED: 1.0, **{name: found[kept_as[name]] for name in baselines}},
+        {TUNED: 1.0, **{name: found[stored_as[name]] for name in baselines}},
         references,
     )
 

@@ -1,4 +1,4 @@
-"""The curves of a contest: the best so far over evaluations, median and quartiles of the runs."""
+"""The curves of a contest: the incumbent over evaluations, median and quartiles of the runs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def case_figure(case: CaseStanding, words: str) -> Figure:
         axes.set_xlabel("evaluations")
         axes.grid(alpha=0.2)
         axes.spines[["top", "right"]].set_visible(False)
-    left.set_ylabel("best so far: throughput ÷ silo_tuned")
+    left.set_ylabel("incumbent: throughput ÷ silo_tuned")
     left.set_title("as the search saw it, less one standard error", loc="left", fontsize=10)
     right.set_title("the same tables, measured anew", loc="left", fontsize=10)
     handles, labels = left.get_legend_handles_labels()

@@ -98,10 +98,10 @@ def _methods(case: CaseStanding, share: float) -> Sheet:
             f"baselines: {best}",
             *([unequal] if case.evaluations_max > case.evaluations else []),
             *(
-                f"{method.in_vain} of {len(method.runs)} runs of {method.method} found no table "
-                "that can be used, and count with the score 0"
+                f"{method.unsuccessful} of {len(method.runs)} runs of {method.method} found no "
+                "table that can be used, and count with the score 0"
                 for method in case.methods
-                if method.in_vain
+                if method.unsuccessful
             ),
         ),
     )

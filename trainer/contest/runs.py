@@ -11,10 +11,10 @@ from envs.evaluator import reference_seconds
 from envs.workload import workload_signature
 from policies import Encoding, PolicyDocument, load
 from policies.policy_digest import policy_digest
-from trainer.checkpoint import Best, Checkpoint, CheckpointError
+from trainer.checkpoint import Checkpoint, CheckpointError, Incumbent
 from trainer.config import TrainConfig, workload_options
 from trainer.contest.naming import Names, Settings, name_runs
-from trainer.evaluation import Ledger
+from trainer.evaluation import Samples
 from trainer.run_folder import RunFolder
 from trainer.search import Candidate
 from trainer.search.space import space_of
@@ -75,7 +75,7 @@ class Entrant:
     evaluations: int
     seconds: float
     refused: int
-    bests: tuple[Best, ...]
+    incumbents: tuple[Incumbent, ...]
     champion: Candidate | None
     trained: float
 
@@ -88,7 +88,7 @@ class Entrant:
         """Its folder, in that of its sweep."""
         return "/".join(self.folder.path.parts[-2:])
 
-    def in_force(self, points: int, evaluations: int, seconds: float) -> list[Best]:
+    def in_force(self, points: int, evaluations: int, seconds: float) -> list[Incumbent]:
         """The bests that stand for its curve: the first, those at some moments, and the last.
 
         Args:
@@ -97,14 +97,14 @@ class Entrant:
                 more has as many moments over all of its own.
             seconds: that the quickest of them took: one more moment.
         """
-        if len(self.bests) <= points:
-            return list(self.bests)
+        if len(self.incumbents) <= points:
+            return list(self.incumbents)
         ends = {evaluations, self.evaluations}
         moments = [end * (point + 1) / points for end in ends for point in range(points)]
-        chosen = {0, len(self.bests) - 1}
-        chosen |= {_last([best.evaluations <= at for best in self.bests]) for at in moments}
-        chosen |= {_last([best.seconds <= seconds for best in self.bests])}
-        return [self.bests[i] for i in sorted(chosen)]
+        chosen = {0, len(self.incumbents) - 1}
+        chosen |= {_last([best.evaluations <= at for best in self.incumbents]) for at in moments}
+        chosen |= {_last([best.seconds <= seconds for best in self.incumbents])}
+        return [self.incumbents[i] for i in sorted(chosen)]
 
 
 def _last(there: Sequence[bool]) -> int:
@@ -172,7 +172,7 @@ def _read(folder: RunFolder, config: TrainConfig, names: Names) -> Entrant:
     state = Checkpoint.load(folder.path)
     if len(state.tuned_us) > 1:
         raise CheckpointError(
-            f"{folder.path}: was trained for several workloads (robust.members), whose scores in "
+            f"{folder.path}: was trained for several workloads (robust.scenarios), whose scores in "
             "one would be compared; heddle evaluate measures tables in all of them"
         )
     if not state.tuned_us:
@@ -180,8 +180,8 @@ def _read(folder: RunFolder, config: TrainConfig, names: Names) -> Entrant:
     (tuned,) = state.tuned
     signature = workload_signature(load_engine(), workload_options(config.workload))
     encoding = (
-        Encoding.of_vector(signature, state.bests[-1].vector)
-        if state.bests and not config.search.classifiers
+        Encoding.of_vector(signature, state.incumbents[-1].vector)
+        if state.incumbents and not config.search.classifiers
         else space_of(config.search, signature).encoding
     )
     champion, trained = _champion(state, encoding, load(folder.policy, signature))
@@ -196,7 +196,7 @@ def _read(folder: RunFolder, config: TrainConfig, names: Names) -> Entrant:
         evaluations=state.evaluations,
         seconds=state.seconds,
         refused=len(state.refused),
-        bests=tuple(state.bests),
+        incumbents=tuple(state.incumbents),
         champion=champion,
         trained=trained,
     )
@@ -206,14 +206,14 @@ def _champion(
     state: Checkpoint, encoding: Encoding, shipped: PolicyDocument
 ) -> tuple[Candidate | None, float]:
     """A search's own champion, None if it found nothing, and what it took its fitness for."""
-    if not state.bests:
+    if not state.incumbents:
         return None, 0.0
-    last = state.bests[-1]
-    ledger = Ledger()
-    ledger.load_state_dict(state.ledger)
+    last = state.incumbents[-1]
+    samples = Samples()
+    samples.load_state_dict(state.samples)
     origin = str(shipped.provenance.get("origin", last.origin))
     found = Candidate(tuple(encoding.encode(shipped)), origin)
-    if not ledger.slices(found):
+    if not samples.slices(found):
         found = Candidate(tuple(last.vector), last.origin)
-    known = ledger.slices(found) > 0
-    return found, ledger.measured([found])[0].fitness if known else last.fitness
+    known = samples.slices(found) > 0
+    return found, samples.measured([found])[0].fitness if known else last.fitness

@@ -49,13 +49,13 @@ class RunStanding:
         score: the champion's throughput ÷ that of `silo_tuned`, measured anew; 0 without one.
         trained: the same as the search took it to be, over its short runs, told in the contest's
             unit by what the reference that it had is worth over runs as short.
-        area: the mean over the evaluations of the best so far, measured anew.
+        area: the mean over the evaluations of the incumbent, measured anew.
         reached_after: evaluations to so much of the best known; None if it never was there.
-        at_equal_time: the best so far, measured anew, when the quickest run of all had ended.
+        at_equal_time: the incumbent, measured anew, when the quickest run of all had ended.
         seconds: that its search took.
         evaluations: charged to it.
         refused: candidates that failed the check.
-        trained_curve: (evaluations, fitness as the search took it to be) of each best so far.
+        trained_curve: (evaluations, fitness as the search took it to be) of each incumbent.
         fresh_curve: the same, measured anew.
     """
 
@@ -94,7 +94,7 @@ class MethodStanding:
 
     @property
     def area(self) -> Spread:
-        """Below the curves of the best so far, measured anew."""
+        """Below the curves of the incumbents, measured anew."""
         return Spread.of([run.area for run in self.runs])
 
     @property
@@ -113,7 +113,7 @@ class MethodStanding:
         return statistics.median(run.seconds for run in self.runs)
 
     @property
-    def in_vain(self) -> int:
+    def unsuccessful(self) -> int:
         """How many runs found no table that can be used."""
         return sum(run.origin is None for run in self.runs)
 
@@ -262,7 +262,7 @@ def overtaking(best: MethodStanding, other: MethodStanding) -> Overtaking:
     """How soon the best method has what another one ends with.
 
     Each run counts with all of its evaluations, also beyond those that all methods have, and with
-    its champion, which may be another than its last best so far: that is how methods of unlike
+    its champion, which may be another than its last incumbent: that is how methods of unlike
     budgets are compared.
     """
     score = other.score.median
@@ -301,8 +301,10 @@ def _run(
     evaluations: int,
     seconds: float,
 ) -> RunStanding:
-    bests = [(best, fresh.tables.get(entrant.name_of(best.vector))) for best in entrant.bests]
-    measured = [(best, score) for best, score in bests if score is not None]
+    incumbents = [
+        (best, fresh.tables.get(entrant.name_of(best.vector))) for best in entrant.incumbents
+    ]
+    measured = [(best, score) for best, score in incumbents if score is not None]
     curve = Curve(tuple((float(best.evaluations), score) for best, score in measured))
     over_time = Curve(tuple((best.seconds, score) for best, score in measured))
     champion = entrant.champion
@@ -322,7 +324,7 @@ def _run(
         evaluations=entrant.evaluations,
         refused=entrant.refused,
         trained_curve=Curve(
-            tuple((float(best.evaluations), best.fitness * unit) for best in entrant.bests)
+            tuple((float(best.evaluations), best.fitness * unit) for best in entrant.incumbents)
         ),
         fresh_curve=curve,
     )

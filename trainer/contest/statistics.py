@@ -15,7 +15,7 @@ COUNTED_OUT = 20_000
 
 @dataclass(frozen=True)
 class Curve:
-    """The best so far over what was spent: nothing before the first step, then steps.
+    """The incumbent over what was spent: nothing before the first step, then steps.
 
     Attributes:
         steps: (spent, value), in order of what was spent; a step lasts until the next one.

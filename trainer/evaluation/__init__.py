@@ -1,4 +1,4 @@
-"""Measuring candidates: backends (Ray, in process), the race, and the ledger of samples."""
+"""Measuring candidates: backends (Ray, in process), the race, and its samples."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from trainer.evaluation.backend import (
     Notices,
     build_backend,
 )
-from trainer.evaluation.ledger import Ledger
 from trainer.evaluation.race import Race
+from trainer.evaluation.samples import Samples
 
 __all__ = [
     "BACKENDS",
     "Backend",
     "BackendError",
-    "Ledger",
     "MachineSpec",
     "Notices",
     "Race",
+    "Samples",
     "build_backend",
 ]

@@ -75,8 +75,8 @@ class Notices:
 class Backend(Protocol):
     """Measures subjects on one or more machines, each of which runs one subject at a time.
 
-    What they are measured on has one or several members: workloads of one signature, each on as
-    many cores as it asks for. A worker keeps a database for every member.
+    What they are measured on has one or several scenarios: workloads of one signature, each on as
+    many cores as it asks for. A worker keeps a database for every scenario.
     """
 
     @property
@@ -86,18 +86,18 @@ class Backend(Protocol):
     def evaluate(
         self, subjects: Sequence[Subject], references: Sequence[Subject], *, slices: int, seed: int
     ) -> list[list[Evaluation]]:
-        """Measure each in each member relative to a reference (`Evaluator.evaluate`).
+        """Measure each in each scenario relative to a reference (`Evaluator.evaluate`).
 
         Never raises for a subject's sake: one that can't be measured has an error.
 
         Args:
             subjects: what to measure.
-            references: what to measure it beside, one a member.
-            slices: of each subject in each member.
-            seed: of the first slice's inputs, of all subjects and in all members.
+            references: what to measure it beside, one per scenario.
+            slices: of each subject in each scenario.
+            seed: of the first slice's inputs, of all subjects and in all scenarios.
 
         Returns:
-            By subject, in order, one evaluation a member.
+            By subject, in order, one evaluation per scenario.
 
         Raises:
             MeasuringError: a reference failed.
@@ -111,16 +111,16 @@ class Backend(Protocol):
         warmup: float,
         seed: int,
         check: bool = False,
-        member: int = 0,
+        scenario: int = 0,
     ) -> Iterator[tuple[int, Outcome]]:
-        """Run each subject once in a member (`envs.RunRound`).
+        """Run each subject once in a scenario (`envs.RunRound`).
 
         On real cores all runs are made on the same machine, one after the other; virtual ones are
         shared out.
         """
 
-    def run_trial(self, trial: Trial, *, patience_s: float, member: int = 0) -> Verdict:
-        """Record and check a run on a member's database, loaded already (`Evaluator.run_trial`).
+    def run_trial(self, trial: Trial, *, patience_s: float, scenario: int = 0) -> Verdict:
+        """Record and check a run on a scenario's database, loaded already (`Evaluator.run_trial`).
 
         Raises:
             MeasuringError: there is not enough memory, or the worker was lost twice.
@@ -143,13 +143,13 @@ def check_backend(config: BackendConfig) -> None:
 
 
 def build_backend(
-    config: EvaluationConfig, *members: MachineSpec, notices: Notices | None = None
+    config: EvaluationConfig, *scenarios: MachineSpec, notices: Notices | None = None
 ) -> Backend:
     """The backend that the settings name.
 
     Args:
         config: the settings.
-        members: what is measured on; all on virtual cores, or all on real ones.
+        scenarios: what is measured on; all on virtual cores, or all on real ones.
         notices: where it says what happens to it; None: nowhere.
 
     Raises:
@@ -157,25 +157,25 @@ def build_backend(
         BackendError: it can't be started.
     """
     check_backend(config)
-    return BACKENDS[config.backend](config, *members, notices=notices or Notices())
+    return BACKENDS[config.backend](config, *scenarios, notices=notices or Notices())
 
 
-def rounds_of(backend: Backend, members: int) -> list[RunRound]:
-    """How to run a round in each of the members."""
-    return [partial(backend.run_round, member=member) for member in range(members)]
+def rounds_of(backend: Backend, scenarios: int) -> list[RunRound]:
+    """How to run a round in each of the scenarios."""
+    return [partial(backend.run_round, scenario=scenario) for scenario in range(scenarios)]
 
 
-def _ray_pool(config: EvaluationConfig, *members: MachineSpec, notices: Notices) -> Backend:
+def _ray_pool(config: EvaluationConfig, *scenarios: MachineSpec, notices: Notices) -> Backend:
     # Ray takes seconds to import: only where it is used.
     from trainer.evaluation.ray_pool import RayPool
 
-    return RayPool(config, *members, notices=notices)
+    return RayPool(config, *scenarios, notices=notices)
 
 
-def _in_process(config: EvaluationConfig, *members: MachineSpec, notices: Notices) -> Backend:
+def _in_process(config: EvaluationConfig, *scenarios: MachineSpec, notices: Notices) -> Backend:
     from trainer.evaluation.in_process import InProcess
 
-    return InProcess(config, *members, notices=notices)
+    return InProcess(config, *scenarios, notices=notices)
 
 
 BACKENDS: dict[str, Callable[..., Backend]] = {

@@ -24,9 +24,9 @@ class Horizon:
     """What was found.
 
     Attributes:
-        slices: a look needs so many slices for each that the settings give it.
-        error: by how much such a look's first slices mistake a table, relatively.
-        shortest_error: the same of looks as the settings give them.
+        slices: the slices that a rung needs for each that the settings give it.
+        error: the relative error of a table's fitness in a rung of that length.
+        shortest_error: the same in a rung as the settings give it.
     """
 
     slices: int

@@ -11,36 +11,36 @@ from trainer.evaluation.backend import MachineSpec, Notices
 
 
 class InProcess:
-    """One evaluator a member, here. See `Backend`."""
+    """One evaluator per scenario, here. See `Backend`."""
 
     def __init__(
-        self, config: EvaluationConfig, *members: MachineSpec, notices: Notices | None = None
+        self, config: EvaluationConfig, *scenarios: MachineSpec, notices: Notices | None = None
     ) -> None:
         self.waited_s = 0.0  # for ever: this process is not lost to itself
         self._config = config
-        self._evaluators = [spec.build() for spec in members]
+        self._evaluators = [spec.build() for spec in scenarios]
 
     def evaluate(
         self, subjects: Sequence[Subject], references: Sequence[Subject], *, slices: int, seed: int
     ) -> list[list[Evaluation]]:
         """See `Backend`."""
-        by_member = [
-            self.evaluate_on(member, subjects, reference, slices=slices, seed=seed)
-            for member, reference in enumerate(references)
+        by_scenario = [
+            self.evaluate_on(scenario, subjects, reference, slices=slices, seed=seed)
+            for scenario, reference in enumerate(references)
         ]
-        return [list(of_subject) for of_subject in zip(*by_member, strict=True)]
+        return [list(of_subject) for of_subject in zip(*by_scenario, strict=True)]
 
     def evaluate_on(
         self,
-        member: int,
+        scenario: int,
         subjects: Sequence[Subject],
         reference: Subject,
         *,
         slices: int,
         seed: int,
     ) -> list[Evaluation]:
-        """`evaluate` in one member."""
-        return self._evaluators[member].evaluate(
+        """`evaluate` in one scenario."""
+        return self._evaluators[scenario].evaluate(
             subjects,
             reference,
             slices=slices,
@@ -58,11 +58,11 @@ class InProcess:
         warmup: float,
         seed: int,
         check: bool,
-        member: int,
+        scenario: int,
     ) -> Outcome:
-        """A round of one subject in one member."""
+        """A round of one subject in one scenario."""
         ((_, found),) = self.run_round(
-            [subject], seconds, warmup=warmup, seed=seed, check=check, member=member
+            [subject], seconds, warmup=warmup, seed=seed, check=check, scenario=scenario
         )
         return found
 
@@ -74,16 +74,16 @@ class InProcess:
         warmup: float,
         seed: int,
         check: bool = False,
-        member: int = 0,
+        scenario: int = 0,
     ) -> Iterator[tuple[int, Outcome]]:
         """See `Backend`."""
-        return self._evaluators[member].run_round(
+        return self._evaluators[scenario].run_round(
             subjects, seconds, warmup=warmup, seed=seed, check=check
         )
 
-    def run_trial(self, trial: Trial, *, patience_s: float, member: int = 0) -> Verdict:
+    def run_trial(self, trial: Trial, *, patience_s: float, scenario: int = 0) -> Verdict:
         """See `Backend`."""
-        return self._evaluators[member].run_trial(trial, patience_s=patience_s)
+        return self._evaluators[scenario].run_trial(trial, patience_s=patience_s)
 
     def close(self) -> None:
         """See `Backend`."""

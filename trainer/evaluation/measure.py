@@ -62,7 +62,7 @@ def tune_silo(
     return sweep.best
 
 
-def settle_looks(
+def find_rung_stretch(
     run_round: RunRound,
     subjects: Sequence[Subject],
     evaluation: EvaluationConfig,
@@ -71,14 +71,16 @@ def settle_looks(
     display: Display,
     where: str = "",
 ) -> int:
-    """How many slices a look needs for each that the settings give it (`find_horizon`).
+    """Return how many slices a rung needs for each that the settings give it (`find_horizon`).
 
     What is said of it begins with `where`.
     """
     if evaluation.settled is None:
         return 1
     tried = lengths(evaluation.slice_seconds, longest_seconds)
-    counter = Counter(display, f"{where}how long must a look be", len(subjects) * (1 + len(tried)))
+    counter = Counter(
+        display, f"{where}find the length of a rung", len(subjects) * (1 + len(tried))
+    )
     found = find_horizon(
         run_round,
         subjects,
@@ -91,10 +93,10 @@ def settle_looks(
     )
     first_ms = found.slices * evaluation.slice_seconds * 1e3
     display.say(
-        f"{where}first looks of {first_ms:g} ms: beside {longest_seconds * 1e3:g} ms they mistake "
-        f"how the seeds compare by {found.error:.0%}"
+        f"{where}first rung {first_ms:g} ms: seed ratios within {found.error:.0%} of a "
+        f"{longest_seconds * 1e3:g} ms run"
         + (
-            f", {evaluation.slice_seconds * 1e3:g} ms would by {found.shortest_error:.0%}"
+            f"; with {evaluation.slice_seconds * 1e3:g} ms within {found.shortest_error:.0%}"
             if found.slices > 1
             else ""
         )

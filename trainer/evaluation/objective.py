@@ -1,11 +1,11 @@
 """What a table that is trained for several workloads is worth: its scores in them as one number.
 
-A score is throughput relative to the reference of its own member, so a warehouse more, which
+A score is throughput relative to the reference of its own scenario, so a warehouse more, which
 doubles everybody's throughput, is no merit. Of such ratios the geometric mean is the one to take
 (Fleming and Wallace, *How not to lie with statistics*, CACM 29(3), 1986): a table that is faster by
 a tenth somewhere and slower by as much elsewhere has gained nothing, and which of two tables is the
 better does not depend on what they were measured beside. The arithmetic mean has neither property;
-it would follow the member in which the reference is weakest.
+it would follow the scenario in which the reference is weakest.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Objective:
 
     Attributes:
         words: what it is, for people.
-        fitness: of the scores, one a member; of a single one itself, to the bit. 0 if one is.
+        fitness: of the scores, one per scenario; of a single one itself, to the bit. 0 if one is.
         slopes: by how much the fitness moves with each score (its partial derivatives).
         needs_unit: whether the order of tables depends on what their scores are relative to.
     """

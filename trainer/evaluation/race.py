@@ -1,4 +1,4 @@
-"""Racing: a first look at every candidate, further looks at the promising ones only."""
+"""Racing: every candidate runs in the first rung, the best continue to the next."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from envs import Subject, of_policy
 from policies import Encoding, to_json
 from trainer.config import EvaluationConfig
 from trainer.evaluation.backend import Backend
-from trainer.evaluation.ledger import Ledger
+from trainer.evaluation.samples import Samples
 from trainer.search.base import Candidate
 
 SLICES_MAX = 96
 """A candidate with so many slices is known well enough; survivors are not measured for ever."""
 
-LOOK_MAX = 1000
-"""Slices of one look at most."""
+RUNG_MAX = 1000
+"""Slices of one rung at most."""
 
 
 def check_race(config: EvaluationConfig) -> None:
@@ -25,9 +25,9 @@ def check_race(config: EvaluationConfig) -> None:
     Raises:
         ValueError: one is wrong; the message names it.
     """
-    if not config.looks or min(config.looks) < 1 or max(config.looks) > LOOK_MAX:
+    if not config.rungs or min(config.rungs) < 1 or max(config.rungs) > RUNG_MAX:
         raise ValueError(
-            f"evaluation.looks={config.looks}: must be a list of numbers from 1 to {LOOK_MAX}, "
+            f"evaluation.rungs={config.rungs}: must be a list of numbers from 1 to {RUNG_MAX}, "
             "such as [1,2]"
         )
     if not 0.0 < config.keep <= 1.0:
@@ -37,55 +37,55 @@ def check_race(config: EvaluationConfig) -> None:
 
 
 class Race:
-    """Successive halving over one generation, with all samples in the ledger.
+    """Successive halving over one generation, all samples kept.
 
-    Each look gives every candidate still in the race some slices (`Evaluator.evaluate`), in each
-    member of the mix as many; those that are worse over all members then leave it.
+    Each rung gives every candidate still in the race some slices (`Evaluator.evaluate`), in each
+    scenario as many; those that are worse over all scenarios then leave it.
 
     Args:
         backend: measures.
         encoding: turns candidates into tables.
-        config: looks and the share that goes on.
+        config: rungs and the share that reaches the next.
 
     Attributes:
-        stretch: a look has so many slices for each that the settings give it (`find_horizon`).
+        stretch: a rung has so many slices for each that the settings give it (`find_horizon`).
     """
 
     def __init__(self, backend: Backend, encoding: Encoding, config: EvaluationConfig) -> None:
         self.stretch = 1
         self._backend = backend
         self._encoding = encoding
-        self._looks = config.looks
+        self._rungs = config.rungs
         self._keep = config.keep
 
     def run(
         self,
         candidates: Sequence[Candidate],
         references: Sequence[Subject],
-        ledger: Ledger,
+        samples: Samples,
         seed: int,
-        on_look: Callable[[int], None] = lambda slices: None,
+        on_rung: Callable[[int], None] = lambda slices: None,
     ) -> None:
-        """Race the candidates; the ledger then holds what they reached.
+        """Race the candidates; `samples` then holds the results.
 
         Args:
             candidates: all different.
-            references: what they are measured beside, one a member.
-            ledger: where samples go, and what is known already.
-            seed: of the first look's inputs.
-            on_look: called after each look with the slices it took, in all members.
+            references: what they are measured beside, one per scenario.
+            samples: of earlier races; those of this one are added.
+            seed: of the first rung's inputs.
+            on_rung: called after each rung with the slices it took, in all scenarios.
         """
         racing = list(candidates)
-        for slices in (look * self.stretch for look in self._looks):
-            racing = [one for one in racing if ledger.failure(one) is None]
-            measuring = [one for one in racing if ledger.slices(one) < SLICES_MAX]
+        for slices in (rung * self.stretch for rung in self._rungs):
+            racing = [one for one in racing if samples.failure(one) is None]
+            measuring = [one for one in racing if samples.slices(one) < SLICES_MAX]
             subjects = [self.subject(candidate) for candidate in measuring]
             found = self._backend.evaluate(subjects, references, slices=slices, seed=seed)
             for candidate, evaluations in zip(measuring, found, strict=True):
-                ledger.add(candidate, evaluations, self.stretch)
-            on_look(slices * len(measuring) * len(references))
+                samples.add(candidate, evaluations, self.stretch)
+            on_rung(slices * len(measuring) * len(references))
             seed += slices
-            measured = ledger.measured(racing)
+            measured = samples.measured(racing)
             order = sorted(range(len(racing)), key=lambda i: -measured[i].fitness)
             racing = [racing[i] for i in order[: math.ceil(len(racing) * self._keep)]]
 

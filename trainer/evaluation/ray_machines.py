@@ -13,14 +13,14 @@ DIGITS = 12
 
 
 def compare_machines(
-    own: Identity, workers: Sequence[Identity], members: Sequence[MachineSpec]
+    own: Identity, workers: Sequence[Identity], scenarios: Sequence[MachineSpec]
 ) -> str | None:
     """What must be known of machines that are unlike; None if there is nothing.
 
     Args:
         own: of the process that searches.
         workers: of those that measure.
-        members: what they measure.
+        scenarios: what they measure.
 
     Raises:
         RayError: results of them can't be compared; the message names the machines.
@@ -32,7 +32,7 @@ def compare_machines(
             f"{_listed(versions)}; install the same on each"
         )
     cores = {one.host: str(one.cores) for one in workers}
-    real = any(spec.cores is None and not spec.shareable for spec in members)
+    real = any(spec.cores is None and not spec.shareable for spec in scenarios)
     if real and len(set(cores.values())) > 1:
         raise RayError(
             f"machines have different numbers of cores: {_listed(cores)}; set machine.cores to a "

@@ -26,26 +26,26 @@ PRIVATE_START_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class _Share:
-    """What an actor is asked for at once: these subjects, by position, in a member."""
+    """What an actor is asked for at once: these subjects, by position, in a scenario."""
 
     subjects: range
-    member: int
+    scenario: int
 
     @property
     def cells(self) -> list[tuple[int, int]]:
-        return [(index, self.member) for index in self.subjects]
+        return [(index, self.scenario) for index in self.subjects]
 
     @property
     def one_by_one(self) -> list[_Share]:
-        return [_Share(range(index, index + 1), self.member) for index in self.subjects]
+        return [_Share(range(index, index + 1), self.scenario) for index in self.subjects]
 
 
 class RayPool:
-    """Actors on the machines of a cluster, each an evaluator of every member. See `Backend`.
+    """Actors on the machines of a cluster, each an evaluator of every scenario. See `Backend`.
 
     Real cores can't be shared: an actor holds its whole machine, and gets one batch of the
-    candidates, in one member after the other. Virtual ones can: there is an actor for every core of
-    the cluster, and candidates go one by one, in one member at a time, to whichever is free.
+    candidates, in one scenario after the other. Virtual ones can: there is an actor for every core
+    of the cluster, and candidates go one by one, in one scenario at a time, to a free actor.
 
     When a worker is lost, its candidates are measured again one by one on another worker; one that
     loses that worker too has failed. When a machine is lost, its candidates are measured again on
@@ -56,11 +56,11 @@ class RayPool:
     """
 
     def __init__(
-        self, config: EvaluationConfig, *members: MachineSpec, notices: Notices | None = None
+        self, config: EvaluationConfig, *scenarios: MachineSpec, notices: Notices | None = None
     ) -> None:
         notices = notices or Notices()
         self._ray = start_ray(config.address, notices.log)
-        self._shareable = all(spec.shareable for spec in members)
+        self._shareable = all(spec.shareable for spec in scenarios)
         needs = {"num_cpus": 1} if self._shareable else _WHOLE_MACHINE
         actor_class = self._ray.remote(**needs)(RayWorker)
         resource = "CPU" if self._shareable else MACHINE_RESOURCE
@@ -70,13 +70,13 @@ class RayPool:
             raise RayError(
                 f"no machine of the Ray cluster offers {resource}; start each with ray start{cure}"
             )
-        self._own = own_identity("", members[0].engine_module)
-        self._members = members
+        self._own = own_identity("", scenarios[0].engine_module)
+        self._scenarios = scenarios
         self._say = notices.say
         self._said: str | None = None
         self._workers = Workers(
             self._ray,
-            lambda: actor_class.remote(config, *members),
+            lambda: actor_class.remote(config, *scenarios),
             count,
             notices.say,
             self._compare,
@@ -100,8 +100,8 @@ class RayPool:
 
         def call(share: _Share) -> Call:
             wanted = [subjects[index] for index in share.subjects]
-            reference = references[share.member]
-            return _call("evaluate_on", share.member, wanted, reference, slices=slices, seed=seed)
+            reference = references[share.scenario]
+            return _call("evaluate_on", share.scenario, wanted, reference, slices=slices, seed=seed)
 
         evaluations: dict[tuple[int, int], Evaluation] = {}
         again: list[_Share] = []
@@ -112,15 +112,16 @@ class RayPool:
             else:
                 evaluations.update(zip(shares[which].cells, found, strict=True))
         for which, found in self._workers.run([call(share) for share in again]):
-            ((index, member),) = again[which].cells
-            (evaluations[index, member],) = (
+            ((index, scenario),) = again[which].cells
+            (evaluations[index, scenario],) = (
                 [Evaluation(error=_words(subjects[index], found))]
                 if isinstance(found, Lost)
                 else found
             )
-        members = range(len(references))
+        scenarios = range(len(references))
         return [
-            [evaluations[index, member] for member in members] for index in range(len(subjects))
+            [evaluations[index, scenario] for scenario in scenarios]
+            for index in range(len(subjects))
         ]
 
     def run_round(
@@ -131,7 +132,7 @@ class RayPool:
         warmup: float,
         seed: int,
         check: bool = False,
-        member: int = 0,
+        scenario: int = 0,
     ) -> Iterator[tuple[int, Outcome]]:
         """See `Backend`."""
         last = len(subjects) - 1
@@ -144,7 +145,7 @@ class RayPool:
                 warmup=warmup,
                 seed=seed,
                 check=check and (self._shareable or index == last),
-                member=member,
+                scenario=scenario,
             )
 
         calls = [call(index) for index in range(len(subjects))]
@@ -159,7 +160,7 @@ class RayPool:
         Raises:
             RayError: results of them can't be compared.
         """
-        notice = compare_machines(self._own, workers, self._members)
+        notice = compare_machines(self._own, workers, self._scenarios)
         if notice is not None and notice != self._said:
             self._said = notice
             self._say(notice)
@@ -182,16 +183,16 @@ class RayPool:
                 yield from found
                 return
 
-    def run_trial(self, trial: Trial, *, patience_s: float, member: int = 0) -> Verdict:
+    def run_trial(self, trial: Trial, *, patience_s: float, scenario: int = 0) -> Verdict:
         """See `Backend`."""
-        call = _call("run_trial", trial, patience_s=patience_s, member=member)
+        call = _call("run_trial", trial, patience_s=patience_s, scenario=scenario)
         ((_, found),) = self._workers.run([call], attempts=2)
         if isinstance(found, Lost):
             raise MeasuringError(_words(trial.subject, found))
         verdict: Verdict = found
         return verdict
 
-    def _shares(self, count: int, members: int) -> list[_Share]:
+    def _shares(self, count: int, scenarios: int) -> list[_Share]:
         """Which subjects go to an actor together."""
         actors = max(1, len(self._workers))
         parts = (
@@ -199,7 +200,9 @@ class RayPool:
             if self._shareable
             else [range(i, count, actors) for i in range(actors)]
         )
-        return [_Share(part, member) for part in parts for member in range(members) if len(part)]
+        return [
+            _Share(part, scenario) for part in parts for scenario in range(scenarios) if len(part)
+        ]
 
     def close(self) -> None:
         """See `Backend`. Ray itself runs on until the process ends, for the next pool."""

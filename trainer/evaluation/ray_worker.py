@@ -45,12 +45,12 @@ class RayWorker:
     `identity` raises what the constructor caught, as it was.
     """
 
-    def __init__(self, config: EvaluationConfig, *members: MachineSpec) -> None:
-        self._engine_module = members[0].engine_module
+    def __init__(self, config: EvaluationConfig, *scenarios: MachineSpec) -> None:
+        self._engine_module = scenarios[0].engine_module
         self._backend: InProcess | None = None
         self._error: Exception | None = None
         try:
-            self._backend = InProcess(config, *members)
+            self._backend = InProcess(config, *scenarios)
         except Exception as error:
             self._error = error
 

@@ -352,7 +352,7 @@ class Workers:
             self._ready[number] = _Worker(actor, identity)
 
     def _drop(self, actor: Any, reason: str) -> None:
-        """Go on without an actor that can't measure.
+        """Continue without an actor that can't measure.
 
         Raises:
             RayError: nothing was measured yet, so that the cause can be mended first, or no other

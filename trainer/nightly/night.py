@@ -1,6 +1,6 @@
 """A night from beginning to end.
 
-Its steps leave files, each whole or not there, so that a night that was killed goes on: the
+Its steps leave files, each whole or not there, so that a killed night resumes: the
 checkpoints of the training; the record, once it is judged; the policy that is served; the page and
 the line of it.
 """
@@ -26,12 +26,12 @@ from trainer.nightly.conditions import Conditions, conditions_of
 from trainer.nightly.decision import Decision, decide
 from trainer.nightly.errors import BadDayError, NothingToJudgeError, SettingsError
 from trainer.nightly.held_out import Split, split
-from trainer.nightly.in_vain import trained_in_vain
 from trainer.nightly.judge import Verdict, judge
 from trainer.nightly.measuring import measure_blocks, subjects_of
 from trainer.nightly.nights import Night, keep, make_whole, read_night
 from trainer.nightly.outcome import Outcome
 from trainer.nightly.promotion import promote, served_by
+from trainer.nightly.rejected import last_rejected_day
 from trainer.nightly.rollback import end_killed
 from trainer.nightly.state import Publication, StateFolder
 from trainer.nightly.training import Trained, train_candidate
@@ -81,7 +81,7 @@ def run_night(plan: Plan, display: Display) -> Night:
         How it ended; a night that was over is as it was.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C; the next run goes on.
+        KeyboardInterrupt: Ctrl-C; the next run resumes.
         SettingsError: a setting is wrong.
         StateError: the policy that is served is damaged.
         WritingError: a file can't be written; the policy that was served is.
@@ -131,7 +131,7 @@ def _decide(plan: Plan, numbers: dict[str, Any], display: Display) -> Night:
     prepared_program(plan.trace.folder, f"{plan.day}", today.hours).unlink(missing_ok=True)
     decision = decide(champion.target if champion else None, today, signature, config.threshold)
     if decision.trains:
-        decision = _unless_in_vain(plan, decision, champion, today, signature)
+        decision = _unless_rejected_before(plan, decision, champion, today, signature)
     numbers |= _decision_numbers(champion, decision, config.threshold)
     if not decision.trains:
         return plan.night(Outcome.SKIPPED, decision.why, numbers)
@@ -139,7 +139,7 @@ def _decide(plan: Plan, numbers: dict[str, Any], display: Display) -> Night:
     return _train_and_judge(plan, today, signature, champion, numbers, display)
 
 
-def _unless_in_vain(
+def _unless_rejected_before(
     plan: Plan,
     decision: Decision,
     champion: Publication | None,
@@ -148,7 +148,7 @@ def _unless_in_vain(
 ) -> Decision:
     """To train, unless that was done for such conditions not long ago, and served nobody."""
     config = plan.config
-    before = trained_in_vain(
+    before = last_rejected_day(
         plan.state, champion, today, signature, config.threshold, config.retrain_after
     )
     if before is None:
@@ -284,7 +284,7 @@ def _again(plan: Plan, parts: Split) -> list[str]:
 
 
 def _searching(config: NightlyConfig) -> list[str]:
-    """The search, and how long it goes on, as they are typed."""
+    """The search, and how long it runs, as they are typed."""
     search = config.search
     bounds = ("generations", "evaluations", "seconds")
     values = ((bound, getattr(search, bound)) for bound in bounds)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 
-from policies.errors import regular_text, why_not_written
+from policies.errors import regular_text, write_failure_reason
 from trainer.checkpoint import WritingError, write_atomically
 from trainer.nightly.outcome import Outcome
 from trainer.nightly.page import page_of
@@ -119,8 +119,8 @@ def log(state: StateFolder, found: Mapping[str, Any]) -> None:
         before = regular_text(state.log) if state.log.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise WritingError(
-            f"{state.log}: can't be read: {why_not_written(error)}; move it elsewhere, and the "
-            "log begins again"
+            f"{state.log}: can't be read: {write_failure_reason(error)}; move it elsewhere, and "
+            "the log begins again"
         ) from error
     line = json.dumps(found)
     if line not in before.splitlines():

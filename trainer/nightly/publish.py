@@ -39,7 +39,7 @@ def publish(
     newest = max(state.numbers(), default=0)
     replaces = before.number if before else None
     found = _numbered(candidate, newest, replaces, conditions)
-    if state.kept(newest) != found:  # else a process was killed before it served it
+    if state.saved_publication(newest) != found:  # else a process was killed before it served it
         found = _numbered(candidate, newest + 1, replaces, conditions)
         write_policy(found.document, state.published(found.number))
     write_policy(found.document, state.policy)
@@ -74,7 +74,7 @@ def _adopted(state: StateFolder, found: Publication) -> Publication:
     """A policy that was put there by other means, in the history."""
     numbers = sorted(state.numbers())
     for number in numbers:
-        if state.kept(number) == found:  # a process was killed after it had adopted it
+        if state.saved_publication(number) == found:  # a process was killed after it had adopted it
             return replace(found, number=number)
     number = max(numbers, default=0) + 1
     write_policy(found.document, state.published(number))

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from policies.errors import why_not_written
+from policies.errors import write_failure_reason
 from trainer.checkpoint import WritingError, write_atomically
 from trainer.nightly.errors import StateError
 from trainer.nightly.nights import log
@@ -56,7 +56,7 @@ def roll_back(state: StateFolder) -> Rollback:
         raise StateError(f"state={state.path}: no policy is served yet")
     if served.replaces is None:
         raise StateError(f"state={state.path}: {served.words} is the first that was served")
-    before = _kept(state, served.replaces)
+    before = _publication(state, served.replaces)
     end_served(state)
     found = Rollback(
         why=f"{before.words}, in place of {served.words}",
@@ -87,7 +87,7 @@ def _end(state: StateFolder, step: Rollback) -> bool:
     served = state.served()
     digest = served.digest if served else None
     if digest == step.left:
-        write_policy(_kept(state, step.served).document, state.policy)
+        write_policy(_publication(state, step.served).document, state.policy)
     here = digest in (step.left, step.reached)
     if here:
         line = {"outcome": "rolled back", "why": step.why, "served": step.served, "at": step.at}
@@ -96,7 +96,7 @@ def _end(state: StateFolder, step: Rollback) -> bool:
         state.rollback.unlink()
     except OSError as error:
         raise WritingError(
-            f"{state.rollback}: can't be removed: {why_not_written(error)}"
+            f"{state.rollback}: can't be removed: {write_failure_reason(error)}"
         ) from None
     return here
 
@@ -115,7 +115,7 @@ def _written_ahead(state: StateFolder) -> Rollback | None:
         ) from None
 
 
-def _kept(state: StateFolder, number: int) -> Publication:
+def _publication(state: StateFolder, number: int) -> Publication:
     path = state.published(number)
     if not path.exists():
         raise StateError(

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from policies import PolicyDocument, PolicyFileError, digest, load, save
-from policies.errors import why_not_written
+from policies.errors import write_failure_reason
 from trainer.checkpoint import WritingError, remove_unfinished
 from trainer.nightly.conditions import Conditions
 from trainer.nightly.decision import Target
@@ -159,7 +159,7 @@ class StateFolder:
             ) from error
         except OSError as error:
             raise WritingError(
-                f"state={self.path}: no folder can be made there: {why_not_written(error)}"
+                f"state={self.path}: no folder can be made there: {write_failure_reason(error)}"
             ) from error
 
     def remove_unfinished(self, day: date) -> None:
@@ -180,9 +180,9 @@ class StateFolder:
             # None that is older has a higher number, whoever wrote these files.
             if at.replaces is None or at.replaces >= at.number:
                 return
-            at = self.kept(at.replaces)
+            at = self.saved_publication(at.replaces)
 
-    def kept(self, number: int) -> Publication | None:
+    def saved_publication(self, number: int) -> Publication | None:
         """The policy of that number; None if it is no longer there, or damaged."""
         path = self.published(number)
         try:

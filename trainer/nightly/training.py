@@ -55,7 +55,7 @@ def train_candidate(
     display: Display,
     record: Record,
 ) -> Trained:
-    """Train, or go on where a process that was killed came to.
+    """Train, or resume where a killed process stopped.
 
     Args:
         config: all settings; its workload is the part that is trained on.
@@ -74,7 +74,7 @@ def train_candidate(
     folder = night.training
     number = champion.number if champion else None
     plan = {"settings": measuring_settings(config), "program": program, "champion": number}
-    _go_on_or_begin(night, plan, display)
+    _resume_or_begin(night, plan, display)
     notices = Notices(display.say, folder.backend_log)
     backend = build_backend(config.evaluation, MachineSpec.of(config), notices=notices)
     try:
@@ -103,17 +103,17 @@ def starting_points(champion: Publication | None, encoding: Encoding) -> list[Ca
     return [Candidate(tuple(vector), f"champion, {champion.words}")]
 
 
-def _go_on_or_begin(night: NightFolder, plan: dict[str, Any], display: Display) -> None:
+def _resume_or_begin(night: NightFolder, plan: dict[str, Any], display: Display) -> None:
     """Keep the training that is there if it is this one and whole."""
     folder = night.training
     try:
         if folder.path.exists():
-            why = _why_not_gone_on_with(night, plan)
-            if why is None:
+            reason = _no_resume_reason(night, plan)
+            if reason is None:
                 remove_unfinished(folder.path)
-                display.say(f"going on with the training in {folder.path}")
+                display.say(f"resuming the training in {folder.path}")
                 return
-            display.say(f"{folder.path}: {why}; it begins anew")
+            display.say(f"{folder.path}: {reason}; it begins anew")
             shutil.rmtree(folder.path)
         folder.path.mkdir(parents=True)
     except OSError as error:
@@ -121,7 +121,7 @@ def _go_on_or_begin(night: NightFolder, plan: dict[str, Any], display: Display) 
     write_atomically(folder.path / PLAN, json.dumps(plan, indent=1) + "\n")
 
 
-def _why_not_gone_on_with(night: NightFolder, plan: dict[str, Any]) -> str | None:
+def _no_resume_reason(night: NightFolder, plan: dict[str, Any]) -> str | None:
     folder = night.training
     try:
         if json.loads((folder.path / PLAN).read_text(encoding="utf-8")) != plan:

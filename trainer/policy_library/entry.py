@@ -10,7 +10,7 @@ from pathlib import Path
 from policies import PolicyDocument, PolicyFileError, load
 from policies.policy_digest import policy_digest
 from trainer.policy_library.measuring import Measurement, Scores
-from trainer.policy_library.naming import why_no_name
+from trainer.policy_library.naming import invalid_name_reason
 from trainer.run_version import heddle_version
 from trainer.shell_words import heddle_command
 
@@ -92,7 +92,7 @@ def adding(path: Path) -> str:
     Where `add` takes no such name, it writes another file beside it, named after its place.
     """
     where: list[object] = ["--folder", path.parent]
-    if why_no_name(path.stem) is None:
+    if invalid_name_reason(path.stem) is None:
         where += ["--name", path.stem, "--replace"]
     return heddle_command("policy", "add", path, *where)
 

@@ -23,7 +23,7 @@ CONTENTION: Mapping[str, str] = {
 """The option that decides the contention: always told."""
 
 
-def why_no_name(name: str) -> str | None:
+def invalid_name_reason(name: str) -> str | None:
     """Why a name, typed where a policy is named, could never mean a table; None if it may."""
     if not NAME.fullmatch(name):
         return (
@@ -34,7 +34,9 @@ def why_no_name(name: str) -> str | None:
     return None
 
 
-def telling(workload: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
+def distinguishing_options(
+    workload: Mapping[str, str], defaults: Mapping[str, str]
+) -> dict[str, str]:
     """The options that tell a workload from others: its contention, and what is not as usual.
 
     Args:
@@ -57,7 +59,10 @@ def entry_name(workload: Mapping[str, str], defaults: Mapping[str, str], cores: 
         defaults: what they are if nothing is said; what is as there is left out.
         cores: virtual ones.
     """
-    words = [_option(key, value) for key, value in sorted(telling(workload, defaults).items())]
+    words = [
+        _option(key, value)
+        for key, value in sorted(distinguishing_options(workload, defaults).items())
+    ]
     return "_".join([workload["name"], *words, f"{cores}_virtual_core{'' if cores == 1 else 's'}"])
 
 

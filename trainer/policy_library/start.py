@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from policies import Encoding, PolicyDocument, PolicyFileError, Signature, load, resolve
-from policies.homes import Home, homes
 from policies.shipped import library_names, library_path
+from policies.training_places import TrainingPlace, training_places
 from trainer.config import TrainingConfig, workload_options
 from trainer.search.base import Candidate
 
@@ -73,7 +73,9 @@ def nearest_entries(
         document = load(library_path(name))
         if document.signature != signature:
             continue
-        place = json.dumps([vars(home) for home in homes(document.provenance)], sort_keys=True)
+        place = json.dumps(
+            [vars(home) for home in training_places(document.provenance)], sort_keys=True
+        )
         known = fitting.setdefault(place, (name, document))
         if _margin(document) > _margin(known[1]):
             fitting[place] = (name, document)
@@ -97,10 +99,10 @@ def _distance(document: PolicyDocument, workload: Mapping[str, str], cores: int 
 
     Of a table that was trained for several places, the nearest of them counts.
     """
-    return min(_distance_of(home, workload, cores) for home in homes(document.provenance))
+    return min(_distance_of(home, workload, cores) for home in training_places(document.provenance))
 
 
-def _distance_of(home: Home, workload: Mapping[str, str], cores: int | None) -> float:
+def _distance_of(home: TrainingPlace, workload: Mapping[str, str], cores: int | None) -> float:
     theirs = {str(key): str(value) for key, value in home.workload.items()}
     their_cores = home.machine.get("cores")
     pairs: Sequence[tuple[object, object]] = [

@@ -1,6 +1,6 @@
 """A run of `heddle train` as one page for people.
 
-`kept` is what a run left behind, `table` its policy beside the nearest seed, `figures` the measured
-numbers, `window` a short recording on virtual cores, `drawn` pictures inside the page, `page` all
-of it as HTML.
+`saved_run` reads a run's folder, `table` shows its policy beside the nearest seed, `figures` the
+measured numbers, `window` is a short recording on virtual cores, `drawn` has the pictures inside
+the page, and `page` puts all of it into HTML.
 """

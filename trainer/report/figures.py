@@ -96,7 +96,7 @@ class Place:
 def comparison_view(
     comparison: Comparison, label: str = "", verdict: Verdict | None = None
 ) -> ComparisonView | None:
-    """A comparison's rows, in the member of that label; None if nothing was measured."""
+    """A comparison's rows, in the scenario of that label; None if nothing was measured."""
     rows = comparison.rows
     if not rows:
         return None
@@ -125,7 +125,7 @@ def waited_by_state(rows: Sequence[Row]) -> list[float]:
     """The share of all waiting that came before each state's access; empty if nobody waited.
 
     Args:
-        rows: of a policy, one a member; each counts as much as the others.
+        rows: of a policy, one per scenario; each counts as much as the others.
     """
     return _mean_shares([[one.waiting_by_state_s for one in row.repeats] for row in rows])
 

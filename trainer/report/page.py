@@ -34,8 +34,8 @@ from trainer.report.figures import (
     waited_by_state,
     waiting_places,
 )
-from trainer.report.kept import KeptMember, KeptRun, Missing
-from trainer.report.kept_sweep import SEED, KeptSweep, SweptKind
+from trainer.report.saved_run import Missing, SavedRun, SavedScenario
+from trainer.report.saved_sweep import SEED, SavedSweep, SweptKind
 from trainer.report.table import TableView, table_view
 from trainer.report.window import Drawn, NoWindowError, draw_windows
 from trainer.run import LEARNED
@@ -117,7 +117,7 @@ class RunView:
     no_windows: str = ""
 
 
-def make_page(runs: Sequence[KeptRun], config: ReportConfig, typed: str, display: Display) -> str:
+def make_page(runs: Sequence[SavedRun], config: ReportConfig, typed: str, display: Display) -> str:
     """The page of some runs.
 
     Args:
@@ -127,13 +127,13 @@ def make_page(runs: Sequence[KeptRun], config: ReportConfig, typed: str, display
         display: shows how far it is.
     """
     display.begin("report", len(runs))
-    with_windows = sum(len(run.members) for run in runs) <= WINDOWS
+    with_windows = sum(len(run.scenarios) for run in runs) <= WINDOWS
     views = _views(runs, config, with_windows, display)
     title = views[0].title if len(views) == 1 else f"{len(views)} runs"
     return _rendered(views, _overview(runs, views) if len(runs) > 1 else None, title, typed)
 
 
-def make_sweep_page(kept: KeptSweep, config: ReportConfig, typed: str, display: Display) -> str:
+def make_sweep_page(kept: SavedSweep, config: ReportConfig, typed: str, display: Display) -> str:
     """The page of a sweep: what its runs came to, over the seeds and one by one.
 
     Up to `SECTIONS` runs have a section each.
@@ -146,7 +146,7 @@ def make_sweep_page(kept: KeptSweep, config: ReportConfig, typed: str, display: 
     """
     runs = [one.run for one in kept.runs if one.run is not None]
     display.begin("report", len(runs))
-    with_windows = sum(len(run.members) for run in runs) <= WINDOWS
+    with_windows = sum(len(run.scenarios) for run in runs) <= WINDOWS
     few = len(runs) <= SECTIONS
     views = _views(runs, config, with_windows, display) if few else []
     sections = iter(views)
@@ -178,7 +178,7 @@ def make_sweep_page(kept: KeptSweep, config: ReportConfig, typed: str, display: 
 
 
 def _views(
-    runs: Sequence[KeptRun], config: ReportConfig, with_windows: bool, display: Display
+    runs: Sequence[SavedRun], config: ReportConfig, with_windows: bool, display: Display
 ) -> list[RunView]:
     views = []
     for number, run in enumerate(runs):
@@ -262,7 +262,7 @@ class Overview:
     note: str | None = None
 
 
-def _overview(runs: Sequence[KeptRun], views: Sequence[RunView]) -> Overview:
+def _overview(runs: Sequence[SavedRun], views: Sequence[RunView]) -> Overview:
     """What differs between the runs, and what they came to."""
     settings = [run.dotted_settings for run in runs]
     differing = [
@@ -284,7 +284,7 @@ def _overview(runs: Sequence[KeptRun], views: Sequence[RunView]) -> Overview:
     return Overview(rows, differing, _curves(runs))
 
 
-def _curves(runs: Sequence[KeptRun]) -> str | None:
+def _curves(runs: Sequence[SavedRun]) -> str | None:
     """All learning curves in one picture; None if there are none."""
     names = [run.name for run in runs]
     histories = {
@@ -305,20 +305,20 @@ def _worth_showing(key: str) -> bool:
     )
 
 
-def _run_view(run: KeptRun, config: ReportConfig, number: int, with_windows: bool) -> RunView:
+def _run_view(run: SavedRun, config: ReportConfig, number: int, with_windows: bool) -> RunView:
     view = RunView(
         run.name,
         _title(run),
         f"run-{number + 1}",
-        "going on" if run.going_on else "finished" if run.finished else "not finished",
+        "running" if run.running else "finished" if run.finished else "not finished",
         run.machine,
         _headlines(run),
         _facts(run),
         list(run.missing),
     )
     _add_curve(view, run, number)
-    compared = [(one.comparison, one.label, one.verdict) for one in run.members]
-    compared += [(one.validation, one.label, one.validated) for one in run.members]
+    compared = [(one.comparison, one.label, one.verdict) for one in run.scenarios]
+    compared += [(one.validation, one.label, one.validated) for one in run.scenarios]
     for comparison, label, verdict in compared:
         shown = comparison_view(comparison, label, verdict) if comparison is not None else None
         if shown is not None:
@@ -333,13 +333,13 @@ def _run_view(run: KeptRun, config: ReportConfig, number: int, with_windows: boo
     return view
 
 
-def _headlines(run: KeptRun) -> list[Headline]:
+def _headlines(run: SavedRun) -> list[Headline]:
     found = [
         _headline(one.verdict, f"{one.machine}{_in(one)}")
-        for one in run.members
+        for one in run.scenarios
         if one.verdict is not None
     ]
-    for one in run.members:
+    for one in run.scenarios:
         if one.validated is not None and one.validation is not None:
             where = f"{machine_words(one.validation.rows[0].machine)}{_in(one)}"
             found.append(replace(_headline(one.validated, where), measured_on_real=True))
@@ -350,34 +350,41 @@ def _headline(verdict: Verdict, where: str) -> Headline:
     return Headline(verdict.ratio, policy_words(verdict.baseline), where, verdict.short)
 
 
-def _in(member: KeptMember) -> str:
-    return f" ({member.label})" if member.label else ""
+def _in(scenario: SavedScenario) -> str:
+    return f" ({scenario.label})" if scenario.label else ""
 
 
-def _title(run: KeptRun) -> str:
-    options = run.members[0].workload
+def _title(run: SavedRun) -> str:
+    options = run.scenarios[0].workload
     name = str(options.pop("name", "a workload"))
     warehouses = options.get("warehouses")
-    if len(run.members) > 1:
-        name += f", {len(run.members)} members: " + " | ".join(one.label for one in run.members)
+    if len(run.scenarios) > 1:
+        name += f", {len(run.scenarios)} scenarios: " + " | ".join(
+            one.label for one in run.scenarios
+        )
     elif warehouses is not None:
         name += f", {warehouses} warehouse{'' if warehouses == 1 else 's'}"
     return f"{name} on {run.machine}"
 
 
-def _workload_fact(member: KeptMember) -> Fact:
-    options = member.workload
+def _workload_fact(scenario: SavedScenario) -> Fact:
+    options = scenario.workload
     name = str(options.pop("name", "not known"))
     told = ", ".join(f"{key} {value}" for key, value in options.items() if value is not None)
-    return Fact(f"Workload{_in(member)}", f"{name} ({told})" if told else name)
+    return Fact(f"Workload{_in(scenario)}", f"{name} ({told})" if told else name)
 
 
-def _facts(run: KeptRun) -> list[Fact]:
+def _facts(run: SavedRun) -> list[Fact]:
     search, state = run.search, run.checkpoint
-    facts = [*(_workload_fact(member) for member in run.members), Fact("Machine", run.machine)]
+    facts = [
+        *(_workload_fact(scenario) for scenario in run.scenarios),
+        Fact("Machine", run.machine),
+    ]
     if run.objective is not None:
-        facts.append(Fact("Trained for", f"the {run.objective} over {len(run.members)} members"))
-    first = run.members[0]
+        facts.append(
+            Fact("Trained for", f"the {run.objective} over {len(run.scenarios)} scenarios")
+        )
+    first = run.scenarios[0]
     host = first.comparison.host if first.comparison is not None else None
     if host is not None:
         facts.append(Fact("Measured on", host.words))
@@ -396,8 +403,8 @@ def _facts(run: KeptRun) -> list[Fact]:
             )
         )
     facts.append(Fact("Seed", str(run.settings.get("seed", "not known"))))
-    for member, tuned in zip(run.members, state.tuned, strict=False):
-        facts.append(Fact(f"Silo, tuned{_in(member)}", tuned.words))
+    for scenario, tuned in zip(run.scenarios, state.tuned, strict=False):
+        facts.append(Fact(f"Silo, tuned{_in(scenario)}", tuned.words))
     if run.policy is not None and run.policy.schedule is not None:
         facts.append(Fact("Schedule", schedule_words(run.policy.schedule)))
     provenance = run.policy.provenance if run.policy is not None else {}
@@ -409,13 +416,13 @@ def _facts(run: KeptRun) -> list[Fact]:
     return facts
 
 
-def _candidates(run: KeptRun) -> str:
-    count, members = run.checkpoint.evaluations, len(run.members)
-    each = f", each in {members} members," if members > 1 else ""
-    return f"{count // members:,} candidates{each}"
+def _candidates(run: SavedRun) -> str:
+    count, scenarios = run.checkpoint.evaluations, len(run.scenarios)
+    each = f", each in {scenarios} scenarios," if scenarios > 1 else ""
+    return f"{count // scenarios:,} candidates{each}"
 
 
-def _add_curve(view: RunView, run: KeptRun, number: int) -> None:
+def _add_curve(view: RunView, run: SavedRun, number: int) -> None:
     history = run.checkpoint.history
     if not history:
         return
@@ -428,22 +435,22 @@ def _add_curve(view: RunView, run: KeptRun, number: int) -> None:
     )
     if last.scores and run.objective is not None:
         each = ", ".join(
-            f"{score:.3f} at {member.label}"
-            for score, member in zip(last.scores, run.members, strict=False)
+            f"{score:.3f} at {scenario.label}"
+            for score, scenario in zip(last.scores, run.scenarios, strict=False)
         )
         view.curve_note = (
-            f"The {run.objective} over the members of throughput relative to {TUNED}, Silo under "
+            f"The {run.objective} over the scenarios of throughput relative to {TUNED}, Silo under "
             f"the backoff that suits it best in each. The incumbent's present estimate is "
             f"{last.incumbent_words}; the best of the last generation {last.best:.3f}: {each}. The "
             "search's short runs flatter"
         )
-    compared = all(one.comparison is not None and one.comparison.rows for one in run.members)
+    compared = all(one.comparison is not None and one.comparison.rows for one in run.scenarios)
     view.curve_note += ": the comparison below measured the policy anew." if compared else "."
 
 
 def _add_policy(
     view: RunView,
-    run: KeptRun,
+    run: SavedRun,
     policy: PolicyDocument,
     seed: PolicyDocument,
     explanation: Explanation,
@@ -455,13 +462,13 @@ def _add_policy(
     view.spoken = [
         Spoken(_heading(kind), [one.text for one in sentences]) for kind, sentences in spoken
     ]
-    rows = [row for one in run.members if (row := _row(one, LEARNED)) is not None]
+    rows = [row for one in run.scenarios if (row := _row(one, LEARNED)) is not None]
     waited, aborted = waited_by_state(rows), aborted_by_state(rows)
     after = table_view(policy, LEARNED, seed, waited, aborted)
     before = table_view(seed, seed.name)
     view.tables = [before, after]
     view.counts = _counts(before, after)
-    for one in run.members:
+    for one in run.scenarios:
         for name in (LEARNED, seed.name):
             measured = _row(one, name)
             if measured is None:
@@ -475,8 +482,8 @@ def _heading(kind: str) -> str:
     return kind if kind == EVERY_TYPE else type_words(kind)
 
 
-def _row(member: KeptMember, name: str) -> Row | None:
-    return member.comparison.row(name) if member.comparison is not None else None
+def _row(scenario: SavedScenario, name: str) -> Row | None:
+    return scenario.comparison.row(name) if scenario.comparison is not None else None
 
 
 def _counts(before: TableView, after: TableView) -> list[Count]:
@@ -496,31 +503,31 @@ def _marked(table: TableView, mark: str) -> int:
 
 def _add_windows(
     view: RunView,
-    run: KeptRun,
+    run: SavedRun,
     policy: PolicyDocument,
     seed: PolicyDocument,
     config: ReportConfig,
     number: int,
 ) -> None:
-    if not run.members[0].virtual:
+    if not run.scenarios[0].virtual:
         view.no_windows = (
             "No timeline can be recorded on real cores, and virtual ones would conflict at another "
             "rate. heddle timeline records a policy on virtual cores."
         )
         return
-    for at, member in enumerate(run.members):
+    for at, scenario in enumerate(run.scenarios):
         try:
             drawn = draw_windows(
-                member,
+                scenario,
                 {seed.name: seed, LEARNED: policy},
                 config.timeline,
                 f"window{number}-{at}-",
             )
         except NoWindowError as error:
-            what = f"the timelines{_in(member)}"
+            what = f"the timelines{_in(scenario)}"
             view.missing.append(Missing(what, f"the workload can't be run here: {error}"))
             return
-        view.windows += [replace(one, name=f"{one.name}{_in(member)}") for one in drawn]
+        view.windows += [replace(one, name=f"{one.name}{_in(scenario)}") for one in drawn]
 
 
 def _count(value: float) -> str:

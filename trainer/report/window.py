@@ -16,7 +16,7 @@ from policies.errors import shown
 from policies.in_words import policy_words
 from trainer.config import CostsConfig, ReportTimelineConfig, VirtualConfig, workload_options
 from trainer.report.drawn import as_svg, style
-from trainer.report.kept import KeptMember
+from trainer.report.saved_run import SavedScenario
 from trainer.timeline.picture import Window, window_figure
 
 EVENTS = 500_000
@@ -46,7 +46,7 @@ class Drawn:
 
 
 def draw_windows(
-    run: KeptMember,
+    run: SavedScenario,
     policies: Mapping[str, PolicyDocument],
     config: ReportTimelineConfig,
     prefix: str,
@@ -93,7 +93,7 @@ def draw_windows(
     ]
 
 
-def _machine_of(run: KeptMember) -> VirtualConfig:
+def _machine_of(run: SavedScenario) -> VirtualConfig:
     """The virtual cores of a run."""
     kept: Any = run.settings.get("machine")
     try:
@@ -111,7 +111,7 @@ def _machine_of(run: KeptMember) -> VirtualConfig:
         raise NoWindowError(f"config.yaml has no virtual machine: {error}") from error
 
 
-def _seed_of(run: KeptMember) -> int:
+def _seed_of(run: SavedScenario) -> int:
     seed = run.settings.get("seed", 1)
     if not isinstance(seed, int) or not 0 <= seed < 2**63:
         raise NoWindowError(f"config.yaml: {shown(seed)} is no seed")

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trainer.report.kept import KeptRun
+from trainer.report.saved_run import SavedRun
 
 NOT_SETTINGS = ("mlflow", "evaluation.backend", "evaluation.address", "report", "runs_dir")
 """Settings of where a run is measured and recorded: they change no result."""
 
 
-def results(run: KeptRun) -> dict[str, str]:
+def results(run: SavedRun) -> dict[str, str]:
     """What a run came to, by name: throughput, the ratio to each baseline, the verdict."""
     found: dict[str, str] = {}
-    for member in run.members:
-        where = f" ({member.label})" if member.label else ""
-        for name, compared in (("", member.comparison), ("validation: ", member.validation)):
+    for scenario in run.scenarios:
+        where = f" ({scenario.label})" if scenario.label else ""
+        for name, compared in (("", scenario.comparison), ("validation: ", scenario.validation)):
             if compared is None:
                 continue
             for row in compared.rows:
@@ -29,7 +29,7 @@ def results(run: KeptRun) -> dict[str, str]:
     return found
 
 
-def settings_of(run: KeptRun) -> dict[str, str]:
+def settings_of(run: SavedRun) -> dict[str, str]:
     """The settings of a run that may change its result, by dotted name."""
     return {
         key: value

@@ -25,7 +25,7 @@ class RunRecord:
             self._run_id = Checkpoint.load(run.path).mlflow_run_id
         except CheckpointError:
             self._run_id = None
-        mlflow = run.kept_settings().get("mlflow")
+        mlflow = run.saved_settings().get("mlflow")
         uri = mlflow.get("uri") if isinstance(mlflow, Mapping) else None
         self._store = MlflowStore(str(uri) if uri else None, runs_dir)
 

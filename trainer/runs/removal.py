@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from policies.errors import why_not_written
+from policies.errors import write_failure_reason
 from trainer.checkpoint import WritingError
 from trainer.lock import held
 from trainer.run_folder import RunFolder
@@ -32,7 +32,7 @@ def remove_run(run: RunFolder) -> None:
         for left in path.parent.glob(f"{REMOVED}*"):
             shutil.rmtree(left)
     except OSError as error:
-        raise WritingError(f"{run.path}: can't be removed: {why_not_written(error)}") from error
+        raise WritingError(f"{run.path}: can't be removed: {write_failure_reason(error)}") from error
 
 
 def size_words(count: int) -> str:

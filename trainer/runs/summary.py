@@ -18,7 +18,7 @@ from trainer.runs.tags import read_tags
 from trainer.sweep_folder import SWEEPS
 
 FINISHED = "finished"
-GOING_ON = "going on"
+RUNNING = "running"
 NOT_FINISHED = "not finished"
 DAMAGED = "damaged"
 
@@ -83,15 +83,15 @@ def is_run(path: Path) -> bool:
 
 def read_summary(run: RunFolder, runs_dir: Path) -> RunSummary:
     """What a list says of a run; files that can't be read make it a damaged one."""
-    settings = run.kept_settings()
+    settings = run.saved_settings()
     provenance, damaged = _provenance(run)
-    comparison, unreadable = _json(run.members(1)[0].comparison)
-    members = settings.get("robust", {}).get("members") if settings else None
-    if members:
-        comparison, unreadable = _json(run.path / "member-1" / "comparison.json")
+    comparison, unreadable = _json(run.scenarios(1)[0].comparison)
+    scenarios = settings.get("robust", {}).get("scenarios") if settings else None
+    if scenarios:
+        comparison, unreadable = _json(run.scenarios(len(scenarios) + 1)[0].comparison)
     scores, on_threads = _best(provenance.get("scores")), _best(provenance.get("scores_on_threads"))
-    if not members:  # of several the score is of all together, and the verdict of the first
-        validation, _ = _json(run.members(1)[0].validation)
+    if not scenarios:  # of several the score is of all together, and the verdict of the first
+        validation, _ = _json(run.scenarios(1)[0].validation)
         scores = _judged(comparison) or scores
         on_threads = _judged(validation) or on_threads
     finished = comparison is not None and not comparison.get("interrupted")
@@ -99,7 +99,7 @@ def read_summary(run: RunFolder, runs_dir: Path) -> RunSummary:
     if damaged or unreadable or not settings:
         state = DAMAGED
     if is_held(run.path):
-        state = GOING_ON
+        state = RUNNING
     workload, search = _part(settings, "workload"), _part(settings, "search")
     seed = settings.get("seed")
     return RunSummary(
@@ -107,7 +107,7 @@ def read_summary(run: RunFolder, runs_dir: Path) -> RunSummary:
         path=str(run.path),
         began=datetime.fromtimestamp(_began(run.path), UTC).isoformat(timespec="seconds"),
         state=state,
-        workload=str(workload.get("name", "–")) + (f" ({len(members)} entries)" if members else ""),
+        workload=str(workload.get("name", "–")) + (f" ({len(scenarios)} entries)" if scenarios else ""),
         machine=_machine(provenance, settings),
         search=str(search.get("name", "–")),
         seed=seed if isinstance(seed, int) else None,

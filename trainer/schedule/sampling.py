@@ -17,7 +17,7 @@ from trainer.schedule.batch import Batch
 from trainer.schedule.errors import ScheduleError
 
 PART = 256
-"""Steps between two looks at whether to go on."""
+"""Steps between two checks whether to continue."""
 
 
 def samples_needed(share: float, confidence: float) -> int:

@@ -1,7 +1,7 @@
 """What a backoff is worth, learned from the tables measured, where there is one type.
 
 A type has seven cells of backoff, ordered ones, and throughput is a smooth function of them: what
-is near a good backoff is good. What a look says of it is off by a twentieth and more. So a Gaussian
+is near a good backoff is good. A measurement is off by a twentieth or more. So a Gaussian
 process (scikit-learn's) is fitted to the logarithm of the fitness of the tables measured: it
 averages over neighbours, and says how sure it is where none was measured. A backoff is proposed by
 Thompson sampling: a function is drawn from the process, and the highest point among the backoffs
@@ -50,7 +50,7 @@ SLICE_ERROR = 0.1
 """Relative standard error of one slice, at least."""
 
 NOISE = (1e-3, 1.0)
-"""Bounds of the variance of a look's luck, of what all fitnesses have."""
+"""Bounds of the variance of a sample's noise, as a share of that of all fitnesses."""
 
 NEAR = 48
 """Backoffs with up to `CHANGES` cells drawn anew, from each of those that a draw begins from …"""
@@ -115,7 +115,7 @@ class BackoffModel:
         return [[list(vector), *known] for vector, known in self._known.items()]
 
     def load_state_dict(self, state: list[Any]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""
         self._fitted = None
         self._proposed.clear()
         self._known = {tuple(vector): (fitness, slices) for vector, fitness, slices in state}

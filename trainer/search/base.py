@@ -34,12 +34,12 @@ class Measured:
     """What is known about a candidate, from every slice it ever ran.
 
     Attributes:
-        fitness: throughput relative to the reference; of several members of a mix, what the
+        fitness: throughput relative to the reference; of several scenarios, what the
             objective makes of it (`trainer.evaluation.objective`). 0 if it can't run.
         error: standard error of the fitness; 0 on a machine without noise.
-        slices: how many it rests on, in each member.
-        scores: throughput relative to the reference, by member; empty if it can't run.
-        results: its last slice in each member that the fitness hangs on: where it waits, where it
+        slices: how many it rests on, in each scenario.
+        scores: throughput relative to the reference, by scenario; empty if it can't run.
+        results: its last slice in each scenario that the fitness hangs on: where it waits, where it
             aborts. Empty if it can't run.
     """
 
@@ -60,7 +60,7 @@ class Search(Protocol):
 
     The loop calls `ask`, measures, and calls `tell` with the same candidates; it does so until
     the budget is spent. All of a search's state is in `state_dict`, as JSON values, random
-    generators included: a search loaded from it goes on as if it had never stopped.
+    generators included: a search loaded from it continues as if it had never stopped.
     """
 
     @property
@@ -68,8 +68,8 @@ class Search(Protocol):
         """How many candidates it wants to propose at a time: its generation."""
 
     @property
-    def goes_on_from(self) -> Sequence[Candidate]:
-        """Tables that it goes on from: the loop keeps their samples, however low they rank."""
+    def parents(self) -> Sequence[Candidate]:
+        """Tables that it may propose again: the loop keeps their samples, however low they rank."""
 
     def ask(self, n: int) -> list[Candidate]:
         """Propose at least one and at most `n` candidates, all different."""
@@ -81,4 +81,4 @@ class Search(Protocol):
         """The whole state, as JSON values."""
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""

@@ -48,7 +48,7 @@ def blame_of(signature: Signature, results: Sequence[Result], even: float) -> Bl
 
     Args:
         signature: of the workload.
-        results: of the table, one a member of the mix that is trained for.
+        results: of the table, one for each scenario.
         even: share of the blame that is spread evenly, 0..1: no access is ever beyond suspicion.
     """
     if not results or even == 1.0:

@@ -1,4 +1,4 @@
-"""Which moves pay: Thompson sampling over moves whose worth changes while a search goes on.
+"""Which moves pay: Thompson sampling over moves whose worth changes during a search.
 
 Adaptive operator selection as a bandit: each move has a Beta distribution over the chance that what
 it makes is better than what it was made from. What was seen long ago counts less, since a move
@@ -60,7 +60,7 @@ class Credit:
         return {"won": dict(self._won), "lost": dict(self._lost)}
 
     def load_state_dict(self, state: dict[str, dict[str, float]]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""
         # Moves may have been left out, or let in again, since it was written.
         for known, before in ((self._won, state["won"]), (self._lost, state["lost"])):
             known.update((name, before[name]) for name in known if name in before)

@@ -27,7 +27,7 @@ def effective(layout: Layout, vector: Sequence[int]) -> tuple[int, ...]:
         for cell, may_be_waited_for in zip(layout.waits(access.state), known, strict=True):
             if not (bound and may_be_waited_for):
                 table[cell] = 0
-    return layout.encoding.settled(table)
+    return layout.encoding.canonical(table)
 
 
 def points(layout: Layout, vector: Sequence[int]) -> frozenset[int]:

@@ -88,7 +88,7 @@ class Evolution:
         _check(config)
         self._config = config
         self._random = Random(seed)
-        self._settled = space.encoding.settled
+        self._settled = space.encoding.canonical
         self._start = fitted(start, space)
         self._population: list[Individual] = []
         self._seen: set[str] = set()
@@ -106,7 +106,7 @@ class Evolution:
         return self._config.parents * (1 + self._config.children)
 
     @property
-    def goes_on_from(self) -> Sequence[Candidate]:
+    def parents(self) -> Sequence[Candidate]:
         """The parents."""
         return [individual.candidate for individual in self._population]
 
@@ -161,7 +161,7 @@ class Evolution:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""
         self._generation = state["generation"]
         self._population = []
         for entry in state["population"]:

@@ -157,7 +157,7 @@ class Guided:
         return self._config.proposals
 
     @property
-    def goes_on_from(self) -> Sequence[Candidate]:
+    def parents(self) -> Sequence[Candidate]:
         """The elites: where schedules are searched for too, some are far behind the best."""
         return [one.candidate for one in self._elites]
 
@@ -185,7 +185,7 @@ class Guided:
         elites = {one.candidate.key: one for one in self._elites}
         for candidate, measured in zip(candidates, results, strict=True):
             blame = blame_of(self._signature, measured.results, self._config.even)
-            # Where the fitness hangs on the worst of several members, paces are of different ones.
+            # Under the worst case of several scenarios, paces would be of different scenarios.
             whole = len(measured.results) == len(measured.scores)
             pace = pace_of(self._signature, measured.results) if whole else None
             elite = Elite(candidate, measured.cautious, measured.slices, blame, pace)
@@ -217,7 +217,7 @@ class Guided:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""
         self._unmeasured = [Candidate(tuple(vector), o) for vector, o in state["unmeasured"]]
         self._elites = [Elite.from_json(one) for one in state["elites"]]
         self._credit.load_state_dict(state["credit"])

@@ -2,8 +2,8 @@
 
 The neighbours of a table are those that differ from it in one cell. They are measured beside it,
 and the best of them is the next table if it is better. Where there are more neighbours than a
-batch holds, a batch is a sample of those not measured yet, and the climb goes on as soon as one of
-it is better. A table without a better neighbour is a summit: the climb begins again at the next
+batch holds, a batch is a sample of those not measured yet, and the climb continues as soon as one
+of it is better. A table without a better neighbour is a summit: the climb begins again at the next
 best seed, and when there is none left, at the best table so far with some cells drawn anew.
 """
 
@@ -68,7 +68,7 @@ class Local:
         return self._config.proposals
 
     @property
-    def goes_on_from(self) -> Sequence[Candidate]:
+    def parents(self) -> Sequence[Candidate]:
         """Where the climb is, and the seeds from which others begin."""
         known = [*self._seeds, *([self._current] if self._current else [])]
         return [one.candidate for one in known]
@@ -119,7 +119,7 @@ class Local:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""
         self._unmeasured = [Candidate(tuple(vector), o) for vector, o in state["unmeasured"]]
         self._seeds = [Known.from_json(known) for known in state["seeds"]]
         self._current = state["current"] and Known.from_json(state["current"])

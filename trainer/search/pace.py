@@ -47,11 +47,11 @@ class Pace:
 
 
 def pace_of(signature: Signature, results: Sequence[Result]) -> Pace | None:
-    """The means over results: of the times the geometric one, as of the members' scores.
+    """The means over results: of the times the geometric one, as of the scenarios' scores.
 
     Args:
         signature: of the workload.
-        results: of one table, one a member of the mix that is trained for.
+        results: of one table, one for each scenario.
 
     Returns:
         None where there is none: without results, and where what commits is not up to the pace of

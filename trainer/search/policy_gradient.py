@@ -71,8 +71,8 @@ class PolicyGradientConfig(SearchConfig):
     device: str = "cpu"
 
 
-def why_no_gradient_from(config: PolicyGradientConfig) -> str:
-    """Why it can't start from a table: it goes on from a distribution, and not from tables."""
+def gradient_no_start_reason(config: PolicyGradientConfig) -> str:
+    """Why it can't start from a table: it changes a distribution, not tables."""
     return (
         f"search={config.name} starts from a seed, not from a table; leave it out "
         "(search.seed_policy names the seed), or take search=guided"
@@ -116,8 +116,8 @@ class PolicyGradient:
         return self._config.proposals
 
     @property
-    def goes_on_from(self) -> Sequence[Candidate]:
-        """No table: it goes on from a distribution."""
+    def parents(self) -> Sequence[Candidate]:
+        """No table: its state is a distribution."""
         return ()
 
     def ask(self, n: int) -> list[Candidate]:
@@ -165,7 +165,7 @@ class PolicyGradient:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""
         with self._torch.no_grad():
             self._logits.copy_(self._tensor(state["logits"], "float64"))
         adam = {name: self._moment(name, value) for name, value in state["adam"].items()}

@@ -34,7 +34,7 @@ class RandomConfig(SearchConfig):
     redrawn: float = 0.05
 
 
-def why_not_random_from(config: RandomConfig) -> str | None:
+def random_no_start_reason(config: RandomConfig) -> str | None:
     """Why it can't start from a table: all are drawn, but for those near what is given."""
     if config.near > 0.0:
         return None
@@ -67,7 +67,7 @@ class RandomSearch:
         return self._config.proposals
 
     @property
-    def goes_on_from(self) -> Sequence[Candidate]:
+    def parents(self) -> Sequence[Candidate]:
         """No table."""
         return ()
 
@@ -92,7 +92,7 @@ class RandomSearch:
         return {"seen": sorted(self._seen), "random": random_state(self._random)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""
         self._seen = set(state["seen"])
         load_random(self._random, state["random"])
 

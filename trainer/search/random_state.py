@@ -13,6 +13,6 @@ def random_state(random: Random) -> list[Any]:
 
 
 def load_random(random: Random, state: list[Any]) -> None:
-    """Go on from a state."""
+    """Resume from a state."""
     version, internal, gauss = state
     random.setstate((version, tuple(internal), gauss))

@@ -106,7 +106,7 @@ class Reduction:
         return self._config.proposals
 
     @property
-    def goes_on_from(self) -> Sequence[Candidate]:
+    def parents(self) -> Sequence[Candidate]:
         """The table from which edges are dropped, or that the estimator holds to be best."""
         return [self._current.candidate] if self._current else []
 
@@ -166,7 +166,7 @@ class Reduction:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""
         self._unmeasured = [Candidate(tuple(vector), o) for vector, o in state["unmeasured"]]
         self._current = state["current"] and Known.from_json(state["current"])
         self._dropped = frozenset((a, b) for a, b in state["dropped"])

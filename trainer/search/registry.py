@@ -17,9 +17,9 @@ from trainer.search.local import Local, LocalConfig
 from trainer.search.policy_gradient import (
     PolicyGradient,
     PolicyGradientConfig,
-    why_no_gradient_from,
+    gradient_no_start_reason,
 )
-from trainer.search.random import RandomConfig, RandomSearch, why_not_random_from
+from trainer.search.random import RandomConfig, RandomSearch, random_no_start_reason
 from trainer.search.reduction import Reduction, ReductionConfig
 from trainer.search.settled import Settled
 from trainer.search.space import Space
@@ -35,21 +35,21 @@ class Entry:
         build: from (space, settings, warm start, seed).
         config: the dataclass of its settings. Its defaults are those of `search=NAME`, unless
             `configs/search/NAME.yaml` has others.
-        why_not_from: why it can't start, with these settings, from a table that is given to it
-            (`search.start`), and what would do; None if it can.
+        no_start_reason: why it can't start from a given table (`search.start`) with these settings,
+            and what would do; None if it can.
     """
 
     build: Build
     config: type[SearchConfig]
-    why_not_from: Callable[[Any], str | None] = lambda config: None
+    no_start_reason: Callable[[Any], str | None] = lambda config: None
 
 
 SEARCHES: dict[str, Entry] = {
     "evolution": Entry(Evolution, EvolutionConfig),
     "guided": Entry(Guided, GuidedConfig),
     "local": Entry(Local, LocalConfig),
-    "policy_gradient": Entry(PolicyGradient, PolicyGradientConfig, why_no_gradient_from),
-    "random": Entry(RandomSearch, RandomConfig, why_not_random_from),
+    "policy_gradient": Entry(PolicyGradient, PolicyGradientConfig, gradient_no_start_reason),
+    "random": Entry(RandomSearch, RandomConfig, random_no_start_reason),
     "reduction": Entry(Reduction, ReductionConfig),
 }
 
@@ -71,9 +71,9 @@ def build_search(
     entry = SEARCHES.get(config.name)
     if entry is None:
         raise ValueError(f"search={config.name}: no such search; there are {', '.join(SEARCHES)}")
-    why_not = entry.why_not_from(config) if config.start else None
-    if why_not is not None:
-        raise ValueError(f"search.start=[{','.join(config.start)}]: {why_not}")
+    reason = entry.no_start_reason(config) if config.start else None
+    if reason is not None:
+        raise ValueError(f"search.start=[{','.join(config.start)}]: {reason}")
     search = entry.build(space, config, start, seed)
     return Settled(search, space.encoding) if space.encoding.scheduled else search
 

@@ -33,9 +33,9 @@ class Settled:
         return self._search.batch
 
     @property
-    def goes_on_from(self) -> Sequence[Candidate]:
+    def parents(self) -> Sequence[Candidate]:
         """Those of the search."""
-        return [self._settled(candidate) for candidate in self._search.goes_on_from]
+        return [self._settled(candidate) for candidate in self._search.parents]
 
     def ask(self, n: int) -> list[Candidate]:
         """What the search proposes, each policy once."""
@@ -62,8 +62,8 @@ class Settled:
         return self._search.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""
         self._search.load_state_dict(state)
 
     def _settled(self, candidate: Candidate) -> Candidate:
-        return Candidate(self._encoding.settled(candidate.vector), candidate.origin)
+        return Candidate(self._encoding.canonical(candidate.vector), candidate.origin)

@@ -90,7 +90,7 @@ class Specialists:
         return [[one.as_json() for one in known] for known in self._of_type]
 
     def load_state_dict(self, state: list[list[Any]]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""
         self._of_type = [[Elite.from_json(one) for one in known] for known in state]
 
 

@@ -31,7 +31,7 @@ def warm_start(
 
     Args:
         encoding: the policy space.
-        tuned_us: the constant backoff found for Silo, µs, in each member of the mix; the nearest of
+        tuned_us: the constant backoff found for Silo, µs, in each scenario; the nearest of
             `INITIAL_US` are used.
         library: further candidates to start from.
     """
@@ -73,7 +73,7 @@ def _nearest(us: float) -> int:
 
 def fitted(start: Sequence[Candidate], space: Space) -> list[Candidate]:
     """A warm start as a space allows it (`Space.fit`), in order, each policy once."""
-    settled = space.encoding.settled
+    settled = space.encoding.canonical
     return _different([Candidate(settled(space.fit(one.vector)), one.origin) for one in start])
 
 

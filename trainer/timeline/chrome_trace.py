@@ -109,7 +109,7 @@ def _attempt(timeline: Timeline, attempt: Attempt) -> Iterator[dict[str, Any]]:
 
 
 def _arrows(timeline: Timeline) -> Iterator[dict[str, Any]]:
-    """From what was published to who depends on it, and from who was waited for to who goes on."""
+    """From what was published to who depends on it, and from who was waited for to who waited."""
     number = 0
     for attempt in timeline.attempts:
         ends: list[tuple[str, int | None, float, float]] = [

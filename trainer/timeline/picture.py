@@ -144,7 +144,7 @@ class _Painter:
         self._label(lane + 0.325, attempt.begin, attempt.end, name, colour=INK, always=True)
 
     def _arrows(self, attempt: Attempt, begin: float, end: float) -> None:
-        """From the one waited for to who goes on."""
+        """From the transaction waited for to the one that continues."""
         for wait in attempt.waits:
             if wait.attempt is None or wait.until == "spin" or not begin <= wait.end <= end:
                 continue

@@ -79,7 +79,7 @@ def accesses_of(row: dict[str, Any]) -> list[tuple[Any, ...]]:
     return [(one["access"], one["table"], one["key"], one["kind"]) for one in row["accesses"]]
 
 
-def test_rows_of_one_id_are_a_transaction(tmp_path: Path) -> None:
+def test_rows_with_one_id_form_a_transaction(tmp_path: Path) -> None:
     log = csv_log(
         tmp_path,
         [
@@ -123,7 +123,7 @@ def test_types_have_their_accesses_by_name(tmp_path: Path) -> None:
         assert [one.kind for one in pay.accesses] == ["read", "update", "insert"]
 
 
-def test_without_ids_the_session_and_the_gap_make_transactions(tmp_path: Path) -> None:
+def test_session_and_gap_form_transactions_without_ids(tmp_path: Path) -> None:
     seconds = [0, 0.4, 0.9, 1.5, 20]
     rows = [access(at, session=session) for at in seconds for session in "ab"]
     found = rows_of(tmp_path, csv_log(tmp_path, rows), transaction=None, gap_ms=500)
@@ -144,14 +144,14 @@ def test_constants_words_users_parameters_and_outcomes(tmp_path: Path) -> None:
         tmp_path,
         log,
         type={"value": "job"},
-        table={"value": "ledger"},
+        table={"value": "journal"},
         kind={"column": "op", "words": {"S": "read", "U": "update"}},
         user=["who", "session"],
         parameters=["amount"],
         outcome={"column": "state", "words": {"ok": "committed", "no": "aborted"}},
     )
     assert row["type"] == "job"
-    assert accesses_of(row) == [(0, "ledger", 5, "read"), (1, "ledger", 5, "update")]
+    assert accesses_of(row) == [(0, "journal", 5, "read"), (1, "journal", 5, "update")]
     assert row["user"] == combined_keys([pa.array(["ann"]), pa.array(["s"])])[0].as_py()
     assert row["parameters"] == [("amount", "7")]
     assert row["outcome"] == "committed"
@@ -262,10 +262,10 @@ def test_a_damaged_or_foreign_parquet_file(tmp_path: Path) -> None:
 
 @settings(max_examples=scaled(10))
 @given(st.integers(0, 2**32), st.integers(1, 40), st.booleans())
-def test_transactions_do_not_depend_on_how_the_log_is_cut(
+def test_transactions_do_not_depend_on_the_split_of_the_log(
     tmp_path_factory: pytest.TempPathFactory, seed: int, pieces: int, by_id: bool
 ) -> None:
-    """The rows in a few pieces, a little out of order, as in one."""
+    """Rows in a few pieces, slightly out of order, give the same transactions as in one file."""
     random = Random(seed)
     folder = tmp_path_factory.mktemp("cut")
     rows = [
@@ -292,10 +292,10 @@ def test_transactions_do_not_depend_on_how_the_log_is_cut(
     assert not left_out.counts
 
 
-def test_rows_that_two_files_have_are_taken_once(tmp_path: Path) -> None:
+def test_rows_of_overlapping_files_are_taken_once(tmp_path: Path) -> None:
     rows = [access(second, row=str(second % 3)) for second in range(8)]
     once = rows_of(tmp_path, csv_log(tmp_path, rows))
-    # The second file has a row more than the first where they overlap: that one is new.
+    # The second file has an additional row in the overlap, which is new.
     second = [*rows[3:6], access(5, session="other"), *rows[6:]]
     paths = csv_log(tmp_path, rows[:6], "1.csv"), csv_log(tmp_path, second, "2.csv")
     left_out = LeftOut()
@@ -327,7 +327,7 @@ def test_equal_rows_of_one_file_are_all_taken(tmp_path: Path) -> None:
     assert not left_out.counts
 
 
-def test_rows_that_come_too_late_are_told(tmp_path: Path) -> None:
+def test_late_rows_are_reported(tmp_path: Path) -> None:
     files = [
         csv_log(tmp_path, [access(100)], "1.csv"),
         csv_log(tmp_path, [access(89, txn="2"), access(91, txn="3")], "2.csv"),
@@ -338,7 +338,7 @@ def test_rows_that_come_too_late_are_told(tmp_path: Path) -> None:
     assert named.startswith("2.csv:2: at is '2026-03-01T12:01:29")
 
 
-def test_transactions_without_an_end_are_told(
+def test_transactions_without_an_end_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(traces.importers.grouping, "OPEN_ROWS_MAX", 10)
@@ -390,7 +390,7 @@ def test_transactions_without_an_end_are_told(
         ({"outcome": {"value": None}}, "outcome.value: must be given a value, or left out"),
     ],
 )
-def test_a_mapping_at_fault_names_the_key(
+def test_errors_of_a_mapping_name_the_key(
     tmp_path: Path, changed: dict[str, Any], words: str
 ) -> None:
     path = mapping_file(tmp_path, **changed)
@@ -409,7 +409,7 @@ def test_a_key_of_an_access_without_a_value(tmp_path: Path, key: str, nothing: s
 
 
 @pytest.mark.parametrize("content", [b"", b"- a", b"a: [", b"\xff", b"a: &x [*x]", b"\x00"])
-def test_a_mapping_that_is_none(tmp_path: Path, content: bytes) -> None:
+def test_files_that_are_not_a_mapping(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "m.yaml"
     path.write_bytes(content)
     with pytest.raises(TraceError, match=r"m.yaml: "):
@@ -424,7 +424,7 @@ def test_a_mapping_that_is_none(tmp_path: Path, content: bytes) -> None:
         load_mapping(Path("/dev/zero"))
 
 
-def test_what_is_missing_is_told_first(tmp_path: Path) -> None:
+def test_missing_options_are_reported_first(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="--mapping: access-log needs the file"):
         AccessLogImporter((), LeftOut())
     with pytest.raises(TraceError, match="SOURCE: missing; name the files of the log"):
@@ -443,7 +443,7 @@ def test_what_is_missing_is_told_first(tmp_path: Path) -> None:
         ({"zone": "Europe/Berlin"}, "2026-03-01 13:00:00", NOON),
         # A clock that is set forward skips an hour.
         ({"zone": "Europe/Berlin"}, "2026-03-29 02:30:00", datetime(2026, 3, 29, 1, 30)),
-        # A clock that is set back shows an hour twice.
+        # A clock that is set back repeats an hour.
         ({"zone": "Europe/Berlin"}, "2026-10-25 02:30:00", datetime(2026, 10, 25, 0, 30)),
         ({"zone": "Europe/Berlin"}, "2026-07-01 13:00:00", datetime(2026, 7, 1, 11)),
         ({"format": "epoch"}, str(int(NOON.timestamp())), NOON),
@@ -480,7 +480,7 @@ def test_times(
 
 
 @given(st.datetimes(datetime(2026, 1, 1), datetime(2026, 12, 31)), st.sampled_from("sm"))
-def test_a_time_is_the_same_whatever_stands_beside_it(time: datetime, unit: str) -> None:
+def test_a_time_does_not_depend_on_other_rows(time: datetime, unit: str) -> None:
     form = TimeForm(zone=ZoneInfo("Europe/Berlin"))
     naive = time.replace(microsecond=0) if unit == "s" else time
 
@@ -494,7 +494,7 @@ def test_a_time_is_the_same_whatever_stands_beside_it(time: datetime, unit: str)
     assert alone == parsed(pa.array([naive, SKIPPED], pa.timestamp("us")))
 
 
-def test_an_empty_text_is_none_in_every_form_of_text_in_parquet(tmp_path: Path) -> None:
+def test_an_empty_text_is_missing_in_all_text_types_of_parquet(tmp_path: Path) -> None:
     path = tmp_path / "log.parquet"
     columns = {name: [access()[name], ""] for name in COLUMNS}
     for kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()):
@@ -507,7 +507,7 @@ def test_an_empty_text_is_none_in_every_form_of_text_in_parquet(tmp_path: Path) 
     assert len(rows_of(tmp_path, path)) == 1
 
 
-def test_times_of_parquet_have_their_own_zone_or_the_mappings() -> None:
+def test_times_of_parquet_use_their_zone_or_the_mapping_s() -> None:
     naive = pa.array([datetime(2026, 3, 1, 12)], pa.timestamp("ns"))
     zoned = pa.array([NOON], pa.timestamp("ms", "Asia/Tokyo"))
     right = [int(NOON.timestamp()) * 10**6]

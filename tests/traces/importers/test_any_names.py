@@ -1,4 +1,4 @@
-"""Types, tables and statements whose names have any characters."""
+"""Types, tables and statements whose names contain any characters."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def row(number: int, name: str) -> dict[str, Any]:
     return {"t": number, "s": "a", "url": name, "table": name, "row": 7, "name": name}
 
 
-def test_names_come_back_as_they_are(tmp_path: Path) -> None:
+def test_names_are_preserved(tmp_path: Path) -> None:
     out = imported(tmp_path, [row(number, name) for number, name in enumerate(NAMES)])
     opened = open_trace(out)
     names = [name.encode(errors="backslashreplace").decode() for name in NAMES]
@@ -69,7 +69,7 @@ def test_names_are_shown_as_text(tmp_path: Path, command: str) -> None:
         assert ":smile:" in shown
 
 
-def test_accesses_without_a_name_and_names_that_are_put_together(tmp_path: Path) -> None:
+def test_unnamed_accesses_and_composed_names(tmp_path: Path) -> None:
     names = ["", "x", "x_update_b_3", "x", "x_update_a_2"]
     tables = ["a", "a", "a", "b", "a"]
     rows = [

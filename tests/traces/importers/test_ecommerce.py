@@ -69,8 +69,8 @@ def test_a_cart_and_a_purchase(tmp_path: Path) -> None:
     ]
 
 
-def test_ids_as_programs_write_them_with_gaps(tmp_path: Path) -> None:
-    """Their numbers get a point, and what is missing a word."""
+def test_ids_of_columns_with_missing_values(tmp_path: Path) -> None:
+    """Programs then write numbers with a point, and a word for a missing one."""
     left_out = LeftOut()
     lines = (event(), event(product="7.0", user="3.0"), event(user="NaN"), event(user="NULL"))
     plain, pointed = rows_of(log(tmp_path, *lines), left_out=left_out)
@@ -80,7 +80,7 @@ def test_ids_as_programs_write_them_with_gaps(tmp_path: Path) -> None:
 
 
 def test_conflicts_are_those_of_the_paper(tmp_path: Path) -> None:
-    """Same product, other user: both write one row. Other products: they share nothing."""
+    """Requests for one product by two users share a row; requests for two products share none."""
 
     def touched(row: dict[str, Any]) -> set[tuple[str, int]]:
         return {(one["table"], one["key"]) for one in row["accesses"] if one["kind"] != "read"}
@@ -98,7 +98,7 @@ def test_conflicts_are_those_of_the_paper(tmp_path: Path) -> None:
                 assert bool(touched(one) & touched(other)) == same
 
 
-def test_views_are_left_out_or_taken(tmp_path: Path) -> None:
+def test_views_are_left_out_or_included(tmp_path: Path) -> None:
     left_out = LeftOut()
     path = log(tmp_path, event("view"), event(), event("remove_from_cart"))
     assert [row["type"] for row in rows_of(path, left_out=left_out)] == ["cart"]
@@ -124,7 +124,7 @@ BAD = [
 
 @pytest.mark.parametrize(("reason", "line", "words"), BAD)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_bad_rows_are_counted_named_and_errors_if_wanted(
+def test_bad_rows_are_counted_and_named_or_errors(
     tmp_path: Path, reason: str, line: str, words: str, end: str
 ) -> None:
     path = log(tmp_path, event(), "x", event("view"), line, event(), end=end)
@@ -143,8 +143,8 @@ def test_only_the_first_few_are_named(tmp_path: Path) -> None:
     assert [one.split(":")[1] for one in left_out.named["no user_id"]] == ["2", "3", "4", "5", "6"]
 
 
-def test_lines_are_right_however_far_on(tmp_path: Path) -> None:
-    """Over blocks, past other bad rows."""
+def test_line_numbers_are_correct_far_into_a_file(tmp_path: Path) -> None:
+    """The rows span several blocks, with other bad rows before them."""
     lines = [event(brand="b" * 100)] * 60_000
     lines[10] = lines[40_000] = "short"
     lines[50_000] = event(user="")
@@ -170,7 +170,7 @@ def test_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
     assert left_out.counts == {"product_id is not UTF-8": 1, "event_time is no time": 1}
 
 
-def test_a_huge_field_is_kept_and_a_huger_one_is_an_error(tmp_path: Path) -> None:
+def test_the_length_of_a_field_is_limited(tmp_path: Path) -> None:
     path = log(tmp_path, event(product="p" * 1_000_000), event())
     assert rows_of(path)[0]["parameters"][0][1] == "p" * 1_000_000
     log(tmp_path, event(brand="b" * 3 * BLOCK_BYTES), *[event()] * 3)
@@ -204,7 +204,7 @@ def test_several_files_packed_or_not(tmp_path: Path) -> None:
         (bytes(range(256)) * 10, "log.csv: "),
     ],
 )
-def test_a_file_that_is_no_such_log(tmp_path: Path, content: bytes, words: str) -> None:
+def test_files_of_another_format(tmp_path: Path, content: bytes, words: str) -> None:
     (tmp_path / "log.csv").write_bytes(content)
     with pytest.raises(TraceError, match=words):
         rows_of(tmp_path / "log.csv")
@@ -214,7 +214,7 @@ def test_a_log_without_a_row_has_no_transaction(tmp_path: Path) -> None:
     assert rows_of(log(tmp_path)) == []
 
 
-def test_sources_are_looked_at_first(tmp_path: Path) -> None:
+def test_sources_are_checked_first(tmp_path: Path) -> None:
     for path, words in (
         (tmp_path / "no.csv", "no.csv: there is no such file"),
         (tmp_path, "is a directory; name the files in it"),
@@ -230,7 +230,7 @@ FIELDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 
 
 @given(st.lists(st.tuples(*[FIELDS] * 9), max_size=5), st.booleans())
-def test_every_row_of_any_text_is_taken_or_counted(
+def test_any_row_is_imported_or_counted(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, ...]], strict: bool
 ) -> None:
     quoted = [",".join('"' + value.replace('"', '""') + '"' for value in row) for row in rows]
@@ -248,7 +248,7 @@ def test_types_name_each_access() -> None:
     assert [one.name for one in CART.accesses] == ["read_product", "reserve_product", "update_cart"]
 
 
-def test_events_of_files_that_overlap_are_counted(tmp_path: Path) -> None:
+def test_events_of_overlapping_files_are_counted(tmp_path: Path) -> None:
     def times(*seconds: int) -> list[str]:
         return [event(time=f"2019-10-01 00:00:{one:02} UTC") for one in seconds]
 

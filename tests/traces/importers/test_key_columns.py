@@ -1,4 +1,4 @@
-"""One row has one key, whatever wrote the log, and no value is no key."""
+"""A row has the same key whichever program wrote the log, and a missing value is no key."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MAPPING: dict[str, Any] = {
 
 
 def keys(log: Path, left_out: LeftOut | None = None, **mapping: Any) -> list[int]:
-    """The keys of a log in which every row is a transaction."""
+    """Return the keys of a log in which each row is a transaction."""
     path = log.with_suffix(".yaml")
     path.write_text(yaml.safe_dump({**MAPPING, **mapping}))
     importer = AccessLogImporter((log,), left_out or LeftOut(), path)
@@ -106,7 +106,7 @@ def test_numbers_of_very_many_digits_of_json(tmp_path: Path) -> None:
     assert left_out.guessed == {TOO_LONG: 1}
 
 
-def test_half_a_character_of_json_is_guessed(tmp_path: Path) -> None:
+def test_lone_surrogates_of_json_are_guessed(tmp_path: Path) -> None:
     left_out = LeftOut()
     values = [r'"\ud800"', r'"\ud801"', '"?"', r'"\ud83d\ude00"']
     assert len(set(keys(jsonl_log(tmp_path, values), left_out))) == 4
@@ -153,7 +153,7 @@ def test_words_for_no_value_can_be_named(tmp_path: Path) -> None:
 
 
 def test_whole_numbers_with_a_point_in_text_are_guessed(tmp_path: Path) -> None:
-    """As pandas writes a column of integers that has a gap."""
+    """pandas writes a column of integers with a missing value like this."""
     log = csv_log(tmp_path, ["7.0", "", "7", "1.10", "1.1", "007"])
     left_out = LeftOut()
     found = keys(log, left_out)
@@ -183,7 +183,7 @@ def test_a_column_of_numbers_can_be_named(tmp_path: Path) -> None:
         ({"no_value": [["a"]]}, "no_value: must be a list of words"),
     ],
 )
-def test_mappings_that_are_wrong(tmp_path: Path, mapping: dict[str, Any], message: str) -> None:
+def test_invalid_mappings(tmp_path: Path, mapping: dict[str, Any], message: str) -> None:
     with pytest.raises(TraceError, match=message):
         keys(csv_log(tmp_path, ["7"]), **mapping)
 

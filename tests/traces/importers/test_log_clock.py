@@ -1,4 +1,4 @@
-"""Local times through the nights when clocks are set back and forward."""
+"""Local times in the nights when clocks are set back or forward."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NIGHTS = {
     "Atlantic/Azores": datetime(2026, 10, 25, 0, 30, tzinfo=UTC),
     "Europe/Moscow": datetime(2014, 10, 25, 21, 30, tzinfo=UTC),
 }
-"""Moments half an hour before an hour begins that comes twice, or not long before."""
+"""Instants half an hour before a repeated hour begins, or shortly before."""
 
 
 def local(moment: datetime, zone: str) -> str:
@@ -46,7 +46,7 @@ def resolved_in_batches(zone: str, moments: list[datetime], size: int) -> list[d
 
 @pytest.mark.parametrize("zone", NIGHTS)
 @pytest.mark.parametrize("size", [7, 1000])
-def test_a_log_goes_forward_through_the_hour_that_comes_twice(zone: str, size: int) -> None:
+def test_a_log_advances_through_the_repeated_hour(zone: str, size: int) -> None:
     moments = [NIGHTS[zone] + timedelta(seconds=20 * step) for step in range(600)]
     assert len({local(moment, zone) for moment in moments}) < len(moments)
     assert resolved_in_batches(zone, moments, size) == moments
@@ -58,7 +58,7 @@ def test_slightly_late_rows_are_resolved() -> None:
     assert resolved_in_batches("Europe/Berlin", swapped, 100) == swapped
 
 
-def test_times_that_are_certain_are_no_guess() -> None:
+def test_unambiguous_times_are_no_guess() -> None:
     times = np.array([5, 3, 9])
     resolved = LogClock(LATE_US).resolve(times, times)
     assert resolved.us.tolist() == [5, 3, 9]
@@ -82,7 +82,7 @@ def imported(folder: Path, name: str, left_out: LeftOut) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.parquet"])
-def test_what_is_guessed_is_counted(tmp_path: Path, name: str) -> None:
+def test_guesses_are_counted(tmp_path: Path, name: str) -> None:
     times = ["2026-10-25 02:10:00", "2026-10-25 02:50:00", "2026-10-25 02:20:00"]
     times.append("2027-03-28 02:30:00")
     if name == "log.csv":
@@ -103,7 +103,7 @@ def test_what_is_guessed_is_counted(tmp_path: Path, name: str) -> None:
     ("form", "zone", "name"),
     [("iso", "Europe/Berlin", ""), ("%Y-%m-%d %H:%M:%S %Z", "Europe/Moscow", " MSK")],
 )
-def test_a_step_back_is_counted_however_late_rows_may_be(
+def test_a_clock_set_back_is_counted_for_any_lateness(
     tmp_path: Path, gap_ms: int, form: str, zone: str, name: str
 ) -> None:
     day = "2026-10-25 02" if zone == "Europe/Berlin" else "2014-10-26 01"

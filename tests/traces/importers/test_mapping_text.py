@@ -1,4 +1,4 @@
-"""Words of a log that YAML takes for something else."""
+"""Words of a log that YAML interprets as other types."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def test_columns_may_be_called_anything(tmp_path: Path) -> None:
     assert (mapping.user, mapping.statement) == ((), None)
 
 
-def test_a_key_that_is_there_twice(tmp_path: Path) -> None:
+def test_a_duplicate_key(tmp_path: Path) -> None:
     path = tmp_path / "mapping.yaml"
     path.write_text(f"{HEAD}session: t\n")
     with pytest.raises(TraceError, match=r"its key session occurs twice.*line 5"):
         load_mapping(path)
-    with pytest.raises(TraceError, match=r"outcome\.words\.NO: must be there once"):
+    with pytest.raises(TraceError, match=r"outcome\.words\.NO: must be unique"):
         outcomes_of(tmp_path, "{no: aborted, NO: committed}", [], LeftOut())
     outcomes_of(tmp_path, "{no: aborted, NO: aborted}", [], LeftOut())
     path.write_text(f"{HEAD}? [a]\n: b\n")
@@ -82,7 +82,7 @@ def test_a_key_that_is_there_twice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "value", ["!!int 10ms", "!!float abc", "!!timestamp foo", "!!bool yes", "!!map x", "!a b"]
 )
-def test_tags_are_refused(tmp_path: Path, value: str) -> None:
+def test_tags_are_rejected(tmp_path: Path, value: str) -> None:
     path = tmp_path / "mapping.yaml"
     path.write_text(f"{HEAD}user: {value}\n")
     with pytest.raises(
@@ -92,7 +92,7 @@ def test_tags_are_refused(tmp_path: Path, value: str) -> None:
 
 
 @pytest.mark.parametrize("word", [r'"\U99999999"', r'"\ud800"'])
-def test_characters_that_are_none(tmp_path: Path, word: str) -> None:
+def test_invalid_characters(tmp_path: Path, word: str) -> None:
     path = tmp_path / "mapping.yaml"
     path.write_text(f"{HEAD}user: {word}\n")
     with pytest.raises(TraceError, match=r"mapping.yaml: is not YAML: "):
@@ -114,5 +114,5 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
 
 @given(st.dictionaries(TEXT, st.lists(TEXT)))
-def test_text_that_is_written_comes_back(document: dict[str, list[str]]) -> None:
+def test_written_text_is_preserved(document: dict[str, list[str]]) -> None:
     assert load_text(yaml.safe_dump(document)) == document

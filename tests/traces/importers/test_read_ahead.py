@@ -1,4 +1,4 @@
-"""Readers with a thread of their own, left before their end."""
+"""Readers with their own thread that are closed early."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BLOCK = b"1,2\n" * 16384
 
 
 class EndlessStream(io.RawIOBase):
-    """Counts how often it is read, and by whom."""
+    """Counts its reads, by thread."""
 
     def __init__(self) -> None:
         self.reads = 0
@@ -32,7 +32,7 @@ class EndlessStream(io.RawIOBase):
         return count
 
 
-def test_nothing_is_read_of_a_log_that_was_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_log_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BLOCK_BYTES", len(BLOCK))
     stream: Any = EndlessStream()
     rows = csv_rows(SourceFile(Path("a.csv"), stream, stream, BLOCK), ["a"], LeftOut(strict=False))

@@ -1,4 +1,4 @@
-"""Logs as programs write them: marks, packings, ends, empty files, files that come twice."""
+"""Forms of log files: byte order marks, compression, line ends, empty and duplicate files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ROWS = [(1, 7), (100, 8)]
 def rows_of(
     *paths: Path, left_out: LeftOut | None = None, mapping: str | bytes = MAPPING
 ) -> list[tuple[int, int]]:
-    """When each transaction began, and its key."""
+    """Return the begin and the key of each transaction."""
     file = paths[0].parent / "mapping.yaml"
     file.write_bytes(mapping.encode() if isinstance(mapping, str) else mapping)
     importer = AccessLogImporter(paths, left_out or LeftOut(strict=True), file)
@@ -55,21 +55,19 @@ def written(folder: Path, content: str | bytes, name: str = "log.csv") -> Path:
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be", "utf-32", "utf-32-be"])
 @pytest.mark.parametrize(("name", "text"), [("log.csv", CSV), ("log.jsonl", JSONL)])
-def test_a_byte_order_mark_is_passed_over(
-    tmp_path: Path, encoding: str, name: str, text: str
-) -> None:
+def test_a_byte_order_mark_is_skipped(tmp_path: Path, encoding: str, name: str, text: str) -> None:
     mark = "\ufeff" if encoding.endswith("be") else ""
     mapping = (mark + MAPPING).encode(encoding)
     log = written(tmp_path, (mark + text).encode(encoding), name)
     assert rows_of(log, mapping=mapping) == ROWS
 
 
-def test_a_mark_within_a_log_that_was_put_together(tmp_path: Path) -> None:
+def test_a_byte_order_mark_within_a_concatenated_log(tmp_path: Path) -> None:
     marked = "\ufeff" + JSONL.replace("\n", "\n\ufeff", 1)
     assert rows_of(written(tmp_path, marked, "log.jsonl")) == ROWS
 
 
-def test_half_a_character_of_utf_16_is_named(tmp_path: Path) -> None:
+def test_a_truncated_utf_16_character_is_reported(tmp_path: Path) -> None:
     log = written(tmp_path, CSV.encode("utf-16")[:-1])
     with pytest.raises(TraceError, match=r"log\.csv: .*UTF-16"):
         rows_of(log)
@@ -112,7 +110,7 @@ def test_packed_files(tmp_path: Path, ending: str) -> None:
     packed = pack(("\ufeff" + CSV).encode())
     assert rows_of(written(tmp_path, packed, f"log.csv.{ending}")) == ROWS
     assert rows_of(written(tmp_path, pack(CSV.encode("utf-16")), f"log.csv.{ending}")) == ROWS
-    if ending != "br":  # its first bytes do not tell
+    if ending != "br":  # Brotli can't be detected by its first bytes
         assert rows_of(written(tmp_path, packed, "log.csv")) == ROWS
     assert rows_of(written(tmp_path, CSV, "plain.csv.gz")) == ROWS
     log = written(tmp_path, packed[:-6], f"cut.csv.{ending}")
@@ -121,7 +119,7 @@ def test_packed_files(tmp_path: Path, ending: str) -> None:
 
 
 @pytest.mark.parametrize("ending", ["gz", "bz2", "xz", "zst", "lz4"])
-def test_packed_files_that_were_put_together(tmp_path: Path, ending: str) -> None:
+def test_concatenated_packed_files(tmp_path: Path, ending: str) -> None:
     pack = PACKINGS[ending]
     head, rest = CSV[:11].encode(), CSV[11:].encode()
     assert rows_of(written(tmp_path, pack(head) + pack(rest), f"log.csv.{ending}")) == ROWS
@@ -164,7 +162,7 @@ def test_empty_files_in_a_rotation_are_counted(tmp_path: Path) -> None:
     assert rows_of(nothing) == []
 
 
-def test_two_columns_of_one_name(tmp_path: Path) -> None:
+def test_two_columns_with_one_name(tmp_path: Path) -> None:
     twice = written(tmp_path, 't,s,"row",row\n1,a,7,8\n')
     with pytest.raises(TraceError, match=r"log\.csv: has 2 columns with the name row; rename"):
         rows_of(twice)
@@ -177,7 +175,7 @@ def test_two_columns_of_one_name(tmp_path: Path) -> None:
         rows_of(tmp_path / "log.parquet")
 
 
-def test_two_members_of_one_name(tmp_path: Path) -> None:
+def test_two_members_with_one_name(tmp_path: Path) -> None:
     lines = [
         '{"t":1,"s":"a","row":7,"row":8}',
         '{"t":100,"s":"a","row":9,"why":{"row":"row"}}',
@@ -202,7 +200,7 @@ def test_two_members_of_one_name(tmp_path: Path) -> None:
         ("a/b", r'"a/b":7,"a\/b":9'),
     ],
 )
-def test_two_members_of_one_name_that_is_escaped(tmp_path: Path, column: str, members: str) -> None:
+def test_two_members_with_one_escaped_name(tmp_path: Path, column: str, members: str) -> None:
     log = written(tmp_path, f'{{"t":1,"s":"a","why":"\\"x\\": ",{members}}}', "log.jsonl")
     left_out = LeftOut()
     mapping = MAPPING.replace("key: row", f"key: {column}")

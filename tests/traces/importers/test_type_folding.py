@@ -1,4 +1,4 @@
-"""One type a URL: a hint, patterns that fold them, and names looked up at once."""
+"""Logs with a type for each URL: a hint, patterns that fold them, and fast look-ups."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ gap_ms: 10
 
 
 def run(folder: Path, urls: list[str], *options: str) -> Result:
-    """Import a log with a request a URL into the folder `trace`."""
+    """Import a log with one request for each URL into the folder `trace`."""
     (folder / "m.yaml").write_text(MAPPING)
     rows = [f"{number},s,{url}" for number, url in enumerate(urls)]
     (folder / "log.csv").write_text("\n".join(["t,s,url", *rows]))
@@ -46,7 +46,7 @@ def run(folder: Path, urls: list[str], *options: str) -> Result:
         (["(?i)ÄÖ"], ["/äö"], ["/*"]),
     ],
 )
-def test_what_patterns_match_is_folded(
+def test_matches_of_patterns_are_folded(
     patterns: list[str], names: list[str | None], folded: list[str | None]
 ) -> None:
     assert TypeFolding(patterns).fold(pa.array(names)).to_pylist() == folded
@@ -62,7 +62,7 @@ def test_folded_types_are_one(tmp_path: Path) -> None:
     assert "hint" not in done.stderr
 
 
-def test_a_pattern_that_is_none(tmp_path: Path) -> None:
+def test_an_invalid_pattern(tmp_path: Path) -> None:
     done = run(tmp_path, ["/a"], "--fold-types", "[0-9")
     assert done.exit_code == 2
     assert "--fold-types [0-9: is not a regular expression: " in done.stderr
@@ -70,7 +70,7 @@ def test_a_pattern_that_is_none(tmp_path: Path) -> None:
         TypeFolding(["a", "*a"])
 
 
-def test_very_many_types_get_a_hint(tmp_path: Path) -> None:
+def test_a_hint_for_very_many_types(tmp_path: Path) -> None:
     done = run(tmp_path, [f"/user/{number}/{number % 2}x" for number in range(MANY_TYPES)])
     assert done.exit_code == 0
     assert f"hint: the log has {MANY_TYPES:,} types, such as '/user/0/0x'" in done.stderr
@@ -78,7 +78,7 @@ def test_very_many_types_get_a_hint(tmp_path: Path) -> None:
     assert many_types_hint([str(number) for number in range(MANY_TYPES - 1)]) is None
 
 
-def test_more_types_than_a_trace_has_room_for(tmp_path: Path) -> None:
+def test_more_types_than_a_trace_can_number(tmp_path: Path) -> None:
     done = run(tmp_path, [str(number) for number in range(WORDS_MAX + 1)])
     assert done.exit_code == 2
     assert "type: the log has more than 32767 different values" in done.stderr
@@ -86,13 +86,13 @@ def test_more_types_than_a_trace_has_room_for(tmp_path: Path) -> None:
 
 
 class _Names(list[str]):
-    """Names of types, in which none is searched one by one."""
+    """Names of types that fail the test if they are searched linearly."""
 
     def __contains__(self, name: object) -> bool:
         raise AssertionError("searched from its beginning for every word")
 
 
-def test_names_are_not_searched_one_by_one() -> None:
+def test_names_are_not_searched_linearly() -> None:
     words = pa.array(["a", "b"]).dictionary_encode()
     batch = pa.record_batch({"type": words.cast(pa.dictionary(pa.int16(), pa.string()))})
     assert first_fault(batch, _Names(["b", "a"])) is None

@@ -1,4 +1,4 @@
-"""A small shop whose trace can be replayed: orders come and go, goods stay."""
+"""A small shop with orders and cancellations, whose trace can be replayed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TYPES = (ORDER, CANCEL, CHAT)
 
 
 def made(type_: TransactionType, *accesses: tuple[int, int]) -> list[dict[str, Any]]:
-    """Accesses of a type, each a number and a key."""
+    """Return accesses of a type, from their numbers and keys."""
     declared = [type_.accesses[number] for number, _ in accesses]
     return [
         {"access": number, "table": one.table, "key": key, "kind": one.kind}
@@ -53,7 +53,7 @@ def cancel(number: int, ordered: int, goods: int, **changed: Any) -> dict[str, A
 def day(
     begin: datetime = NOON, transactions: int = 300, sessions: int = 10
 ) -> list[dict[str, Any]]:
-    """Three orders and a cancellation, over and over, a second each."""
+    """Return three orders and a cancellation, repeatedly, one each second."""
     rows = []
     for number in range(transactions):
         is_order = number % 4 < 3
@@ -67,5 +67,5 @@ def day(
 
 
 def shop(folder: Path, *rows: dict[str, Any]) -> Path:
-    """A trace of the shop; of `day()` if no transactions are named."""
+    """Write a trace of the shop; by default of `day()`."""
     return write(folder, list(rows) or day(), manifest=manifest(types=TYPES))

@@ -32,10 +32,8 @@ def test_a_program_is_made_once(folder: Path) -> None:
     assert prepared_program(folder, hours="12") != first
 
 
-def test_a_home_that_can_not_be_written_to(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nor by root: the cache lies below a file."""
+def test_an_unwritable_home(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache is below a file, so that root can't write to it either."""
     (tmp_path / "file").touch()
     (tmp_path / "temporary").mkdir()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
@@ -48,7 +46,7 @@ def test_a_home_that_can_not_be_written_to(
         prepared_program(folder)
 
 
-def test_another_trace_in_its_place_is_another_program(folder: Path, tmp_path: Path) -> None:
+def test_a_replaced_trace_gets_another_program(folder: Path, tmp_path: Path) -> None:
     first = prepared_program(folder)
     folder.rename(tmp_path / "old")
     shop(folder, order(1, 1))
@@ -83,7 +81,7 @@ def test_the_report_has_the_rate_of_arrivals(tmp_path: Path, folder: Path) -> No
     assert "Arrivals: all at the same time" in at_once
 
 
-def test_a_program_is_written_where_one_wants_it(folder: Path, tmp_path: Path) -> None:
+def test_a_program_is_written_to_the_output(folder: Path, tmp_path: Path) -> None:
     program = tmp_path / "x.program"
     where = ("--day", "2026-03-01", "--hours", "peak", "--output", str(program))
     result = run(str(folder), *where)
@@ -102,7 +100,7 @@ def test_a_program_is_written_where_one_wants_it(folder: Path, tmp_path: Path) -
         (["shop", "--hours", "3"], "choose another day= or hours="),
     ],
 )
-def test_mistakes_are_one_message(
+def test_errors_are_one_message(
     arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -112,7 +110,7 @@ def test_mistakes_are_one_message(
     assert len(result.output.splitlines()) == 1
 
 
-def test_a_cache_that_cannot_be_made_is_told(
+def test_a_cache_that_cannot_be_created_is_reported(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()

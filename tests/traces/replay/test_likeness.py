@@ -27,7 +27,7 @@ def both(folder: Path, hours: str | None = None) -> tuple[Likeness, Likeness]:
 
 
 def some_rows(seed: int, transactions: int = 120) -> list[dict[str, Any]]:
-    """Orders and cancellations of few goods and sessions, over four windows, one of them empty."""
+    """Draw orders of few goods and sessions over four windows, one of which is empty."""
     draw = random.Random(seed)
     seconds = sorted(draw.choice([0, 300, 900]) + draw.randrange(300) for _ in range(transactions))
     rows = []
@@ -46,7 +46,7 @@ def some_rows(seed: int, transactions: int = 120) -> list[dict[str, Any]]:
 
 
 def conflict_rate(rows: list[dict[str, Any]]) -> float:
-    """Every pair of transactions is looked at."""
+    """Return the conflict rate by comparing all pairs of transactions."""
     windows: dict[int, list[dict[str, Any]]] = {}
     for one in rows:
         windows.setdefault((one["begin"] - NOON) // WINDOW, []).append(one)
@@ -68,10 +68,10 @@ def conflict_rate(rows: list[dict[str, Any]]) -> float:
 @pytest.mark.parametrize(
     ("seed", "hours"), [(0, "12"), (1, "12"), (2, "11-13"), (3, "11:55-12:30"), (4, None)]
 )
-def test_conflict_rates_are_those_of_every_pair(
+def test_conflict_rates_match_the_comparison_of_all_pairs(
     seed: int, hours: str | None, tmp_path: Path
 ) -> None:
-    """Where nothing was done before the first transaction, nothing counts."""
+    """Windows before the first transaction do not count."""
     rows = some_rows(seed)
     trace, replay = both(shop(tmp_path / "shop", *rows), hours)
     expected = conflict_rate(rows)
@@ -80,7 +80,7 @@ def test_conflict_rates_are_those_of_every_pair(
     assert replay.conflict_rate == pytest.approx(expected)
 
 
-def test_what_is_left_out_is_in_no_conflict(tmp_path: Path) -> None:
+def test_transactions_left_out_do_not_conflict(tmp_path: Path) -> None:
     chats = [row(5000 + n, NOON + timedelta(seconds=n), type="chat") for n in range(100)]
     alone = both(shop(tmp_path / "alone", *day()), "12")
     mixed = both(shop(tmp_path / "mixed", *day(), *chats), "12")

@@ -29,7 +29,7 @@ def values(program: Program, array: str) -> list[int]:
     return [int(one) for one in program.arrays[array]]
 
 
-def test_every_input_is_taken_over_in_order(tmp_path: Path) -> None:
+def test_all_inputs_are_copied_in_order(tmp_path: Path) -> None:
     rows = [
         order(1, 70, session=9),
         order(2, -5, session=4, outcome="rolled_back"),
@@ -57,19 +57,19 @@ def test_every_input_is_taken_over_in_order(tmp_path: Path) -> None:
     assert values(program, "born") == [0, 0, 0, 1, 1, 0]
 
 
-def test_what_is_only_the_start_of_a_scan_is_no_row(tmp_path: Path) -> None:
+def test_the_start_of_a_scan_alone_is_no_row(tmp_path: Path) -> None:
     rows = [row(1, type="cancel", accesses=made(CANCEL, (0, 5), (1, 6)))]
     assert values(program_of(shop(tmp_path / "trace", *rows)), "born") == [1, 0]
 
 
-def test_what_cannot_be_replayed_is_counted(tmp_path: Path) -> None:
+def test_excluded_transactions_are_counted(tmp_path: Path) -> None:
     rows = [order(1, 1), row(2, type="chat", accesses=None), row(3, type="order", accesses=None)]
     program = program_of(shop(tmp_path / "trace", *rows))
     assert program.header["transactions"] == 1
     assert sum(program.header["left_out"].values()) == 2
 
 
-def test_days_and_hours_come_together(tmp_path: Path) -> None:
+def test_days_and_hours_combined(tmp_path: Path) -> None:
     days = [NOON.replace(day=1 + number % 3, hour=number % 24) for number in range(72)]
     rows = [order(number, number, begin=begin) for number, begin in enumerate(sorted(days))]
     folder = shop(tmp_path / "trace", *rows)
@@ -87,7 +87,7 @@ def test_days_and_hours_come_together(tmp_path: Path) -> None:
         ([row(1, type="other", accesses=None)], (OTHER,), "declares its accesses"),
     ],
 )
-def test_nothing_to_replay_is_told(
+def test_nothing_to_replay_is_reported(
     tmp_path: Path, rows: list[dict[str, Any]], types: Any, words: str
 ) -> None:
     folder = write(tmp_path / "trace", rows, manifest=manifest(types=types))
@@ -105,7 +105,7 @@ def test_a_damaged_trace_leaves_no_program(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["trace"]
 
 
-def test_a_place_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
+def test_an_unwritable_path_is_reported(tmp_path: Path) -> None:
     trace = open_trace(shop(tmp_path / "trace"))
     with pytest.raises(TraceError, match="can't be written"):
         make_program(trace, choose_part(trace), tmp_path / "none" / "program")
@@ -115,9 +115,7 @@ KEYS = st.lists(st.integers(-3, 3), min_size=1)
 
 
 @given(st.lists(KEYS, max_size=5), st.data())
-def test_rows_are_the_same_however_they_are_cut(
-    pieces: list[list[int]], data: st.DataObject
-) -> None:
+def test_rows_do_not_depend_on_batches(pieces: list[list[int]], data: st.DataObject) -> None:
     keys = np.array([key for piece in pieces for key in piece], np.int64)
     kinds = np.array(
         data.draw(st.lists(st.integers(0, 2), min_size=len(keys), max_size=len(keys))), np.int64
@@ -144,7 +142,7 @@ def test_sessions_are_numbered_as_they_appear(pieces: list[list[int]]) -> None:
     assert sessions.numbers(np.array(order_, np.int64)).tolist() == list(range(len(order_)))
 
 
-def test_types_are_those_of_the_trace(tmp_path: Path) -> None:
-    """A policy for one day fits the next, whatever came to pass on it."""
+def test_types_match_the_trace(tmp_path: Path) -> None:
+    """A policy for one day therefore fits the next, whatever that day contains."""
     program = program_of(shop(tmp_path / "trace", order(1, 1)))
     assert [one["name"] for one in program.header["types"]] == [ORDER.name, CANCEL.name]

@@ -16,7 +16,7 @@ from traces.trace_files import start_of
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Trace:
-    """Two days; on the second, two transactions in hour 15 and one in the others from 12 to 17."""
+    """Write two days; the second has two transactions in hour 15, and one from 12 to 17 each."""
     begins = [NOON, *(NOON + timedelta(days=1, hours=hour) for hour in (0, 1, 2, 3, 3, 4, 5))]
     rows = [order(number, 1, begin=begin) for number, begin in enumerate(begins)]
     return open_trace(shop(tmp_path / "trace", *rows))
@@ -53,7 +53,9 @@ def test_parts(
     )
 
 
-def test_of_a_large_trace_it_is_the_peak(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_of_a_large_trace_is_the_peak(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(part, "WHOLE_MAX", 7)
     assert choose_part(trace).words == "2026-03-02, its peak hour 15"
 
@@ -74,9 +76,7 @@ def test_of_a_large_trace_it_is_the_peak(trace: Trace, monkeypatch: pytest.Monke
         ("all", "peak", "hours=peak: requires a single day"),
     ],
 )
-def test_parts_that_there_are_not(
-    trace: Trace, day: str | None, hours: str | None, words: str
-) -> None:
+def test_invalid_parts(trace: Trace, day: str | None, hours: str | None, words: str) -> None:
     with pytest.raises(TraceError) as caught:
         choose_part(trace, day, hours)
     assert words in str(caught.value)

@@ -1,4 +1,4 @@
-"""The conflict rate by its definition: every pair of requests is looked at."""
+"""The conflict rate by its definition: all pairs of requests are compared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Request:
     session: int
     user: int | None
     kind: str = "cart"
-    # (table, key, kind); None: not known
+    # (table, key, kind); None: unknown
     accesses: list[tuple[str, int, str]] | None = field(default_factory=list)
 
     @property
@@ -27,7 +27,7 @@ class Request:
 
 
 def in_conflict(one: Request, other: Request) -> bool:
-    """Different users, the same row, and at least one of them writes it."""
+    """Whether the users differ, and both access a row that one of them writes."""
     if one.identity == other.identity:
         return False
     return any(
@@ -39,7 +39,7 @@ def in_conflict(one: Request, other: Request) -> bool:
 
 
 def conflict_rate(requests: Sequence[Request], hour: int, window_minutes: int) -> float | None:
-    """Of an hour: the mean of its windows' rates; None if no accesses are known."""
+    """Return the mean of an hour's window rates; None if no accesses are known."""
     known = [r for r in requests if r.accesses is not None and r.begin // HOUR_US == hour]
     if not known:
         return None

@@ -20,19 +20,19 @@ SYNTH = ["--days", f"{DAYS}", "--requests-per-day", "3000", "--sales", "1", "--i
 
 
 def heddle(*arguments: str | Path) -> Result:
-    """`heddle trace …`."""
+    """Run `heddle trace …`."""
     return CliRunner().invoke(trace, [str(argument) for argument in arguments])
 
 
 def fine(*arguments: str | Path) -> str:
-    """What a command printed."""
+    """Return the output of a successful command."""
     done = heddle(*arguments)
     assert done.exit_code == 0, done.output
     return done.stdout
 
 
 def refused(*arguments: str | Path) -> str:
-    """What a command said was wrong."""
+    """Return the message of a rejected command."""
     done = heddle(*arguments)
     assert done.exit_code == 2, done.output
     assert done.stderr
@@ -46,7 +46,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_synth_marks_what_it_made(shop: Path) -> None:
+def test_synth_marks_its_trace(shop: Path) -> None:
     manifest = read_manifest(shop)
     assert manifest.synthetic
     assert manifest.name == "shop"
@@ -65,7 +65,7 @@ def test_the_command_in_the_manifest_makes_the_same_files(shop: Path, tmp_path: 
     assert (again / "trace.json").read_text() == (shop / "trace.json").read_text()
 
 
-def test_synth_refuses_an_existing_folder(shop: Path, tmp_path: Path) -> None:
+def test_synth_rejects_an_existing_folder(shop: Path, tmp_path: Path) -> None:
     assert "already exists" in refused("synth", shop, *SYNTH)
     there = tmp_path / "there"
     fine("synth", there, "--days", "1", "--requests-per-day", "100")
@@ -83,13 +83,13 @@ def test_synth_refuses_an_existing_folder(shop: Path, tmp_path: Path) -> None:
         (["--requests-per-day", "1e9"], "--requests-per-day"),
     ],
 )
-def test_synth_refuses_bad_values(bad: list[str], told: str, tmp_path: Path) -> None:
+def test_synth_rejects_invalid_values(bad: list[str], told: str, tmp_path: Path) -> None:
     assert told in refused("synth", tmp_path / "out", *bad)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("options", [[], ["--peaks"], ["--predict"]])
-def test_every_table_says_that_the_trace_is_synthetic(options: list[str], shop: Path) -> None:
+def test_tables_mark_a_synthetic_trace(options: list[str], shop: Path) -> None:
     assert "shop (synthetic)" in fine("stats", shop, *options)
 
 
@@ -110,7 +110,7 @@ def test_stats_as_a_table_and_as_json(shop: Path, tmp_path: Path) -> None:
     assert 0 < first["conflict_rate"] < 1
 
 
-def test_one_way_to_have_results(shop: Path, tmp_path: Path) -> None:
+def test_output_options(shop: Path, tmp_path: Path) -> None:
     whole = json.loads(fine("stats", shop, "--format", "json"))
     fine("stats", shop, "--output", tmp_path / "stats.json")
     assert json.loads((tmp_path / "stats.json").read_text()) == whole
@@ -185,7 +185,12 @@ def test_predict_as_json(shop: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "ending"), [([], ".png"), (["--predict"], ".svg"), (["--predict"], ".pdf")]
+    ("options", "ending"),
+    [
+        ([], ".png"),
+        (["--predict"], ".svg"),
+        pytest.param(["--predict"], ".pdf", marks=pytest.mark.full),
+    ],
 )
 def test_pictures(options: list[str], ending: str, shop: Path, tmp_path: Path) -> None:
     picture = tmp_path / f"picture{ending}"
@@ -212,7 +217,7 @@ def test_pictures(options: list[str], ending: str, shop: Path, tmp_path: Path) -
         (["--peaks", "--plot", "a.png"], "--plot a.png: --peaks has no picture; leave --peaks out"),
     ],
 )
-def test_bad_options_are_told(
+def test_invalid_options(
     bad: list[str], told: str, shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -220,7 +225,7 @@ def test_bad_options_are_told(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_bad_traces_are_told(shop: Path, tmp_path: Path) -> None:
+def test_invalid_traces(shop: Path, tmp_path: Path) -> None:
     assert "no such folder" in refused("stats", tmp_path / "nowhere")
     assert "trace.json" in refused("stats", tmp_path)
     copy = tmp_path / "copy"
@@ -232,7 +237,7 @@ def test_bad_traces_are_told(shop: Path, tmp_path: Path) -> None:
     assert "transactions that are not of 2019-10-09" in refused("stats", copy)
 
 
-def test_pages_that_are_damaged_are_told(shop: Path, tmp_path: Path) -> None:
+def test_damaged_pages_are_reported(shop: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(shop, copy)
     damaged = copy / "day=2019-10-09" / "part-0.parquet"
@@ -257,7 +262,7 @@ def test_predict_needs_two_valid_days_with_accesses(tmp_path: Path) -> None:
     assert " - " in fine("stats", days, "--peaks")
 
 
-def test_predict_refuses_a_trace_without_conflicts(tmp_path: Path) -> None:
+def test_predict_rejects_a_trace_without_conflicts(tmp_path: Path) -> None:
     days = tmp_path / "days"
     fine("synth", days, "--days", "3", "--requests-per-day", "3000")
     for file in days.rglob("*.parquet"):

@@ -11,7 +11,7 @@ USUAL = 100
 
 
 def day(number: int, requests: Callable[[int], int] = lambda hour: USUAL) -> Day:
-    """A day with so many requests in each hour."""
+    """Return a day with this number of requests in each hour."""
     when = FIRST + timedelta(days=number)
     midnight = datetime(when.year, when.month, when.day, tzinfo=UTC)
     return Day(
@@ -28,7 +28,7 @@ def test_usual_days_are_valid() -> None:
     assert valid(days) == days
 
 
-def test_invalid_days_are_told_by_their_reason() -> None:
+def test_reasons_of_invalid_days() -> None:
     days = [day(number) for number in range(30)]
     days[3] = day(3, lambda hour: 0)
     days[8] = day(8, lambda hour: 0 if hour in (2, 3, 9) else USUAL)
@@ -42,19 +42,19 @@ def test_invalid_days_are_told_by_their_reason() -> None:
 
 
 def test_quiet_hours_may_be_empty() -> None:
-    """Where an hour usually has few requests, none may be chance."""
+    """An hour with few usual requests may be empty by chance."""
     days = [day(number, lambda hour: 5 if hour < 6 else USUAL) for number in range(30)]
     days[10] = day(10, lambda hour: 0 if hour < 6 else USUAL)
     assert len(valid(validated(days))) == 30
 
 
-def test_what_is_usual_may_grow() -> None:
-    """A hundredfold in four months: no day is invalid for the last ones' sake."""
+def test_the_usual_number_may_grow() -> None:
+    """The load grows a hundredfold in four months, and all days stay valid."""
     growing = [day(n, lambda hour, n=n: round(USUAL * 1.04**n)) for n in range(120)]
     assert len(valid(validated(growing))) == 120
 
 
-def test_half_of_the_usual_is_enough() -> None:
+def test_half_of_the_usual_number_is_valid() -> None:
     days = [day(number) for number in range(30)]
     days[20] = day(20, lambda hour: USUAL // 2)
     assert len(valid(validated(days))) == 30

@@ -23,7 +23,7 @@ MIDNIGHT_US = int(datetime(2026, 11, 21, tzinfo=UTC).timestamp()) * 1_000_000
 
 
 def write_day(requests: Sequence[Request], path: Path, first_id: int = 0) -> Path:
-    """Requests as a file of a trace."""
+    """Write requests as a file of a trace."""
     ordered = sorted(requests, key=lambda request: request.begin)
     rows = [
         {
@@ -59,7 +59,7 @@ def rate(requests: Sequence[Request], tmp_path: Path, hour: int = 0, minutes: in
     return value
 
 
-# Few users, rows and windows: most examples have conflicts, and near misses.
+# With few users, rows and windows, most examples have conflicts and near misses.
 accesses = st.tuples(
     st.sampled_from(["product", "cart"]), st.integers(-1, 2), st.sampled_from(ACCESS_KINDS)
 )
@@ -76,7 +76,7 @@ requests = st.builds(
 
 @pytest.fixture(scope="module")
 def counters() -> Iterator[dict[int, HourCounter]]:
-    """By their windows' minutes."""
+    """Yield counters, by their windows' minutes."""
     with ExitStack() as stack:
         yield {
             minutes: stack.enter_context(HourCounter(minutes, threads=1)) for minutes in (5, 30, 60)
@@ -85,7 +85,9 @@ def counters() -> Iterator[dict[int, HourCounter]]:
 
 @settings(max_examples=scaled(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(requests, max_size=30), st.sampled_from([5, 30, 60]))
-def test_as_every_pair_of_requests_says(tmp_path: Path, drawn: list[Request], minutes: int) -> None:
+def test_rates_match_the_comparison_of_all_pairs(
+    tmp_path: Path, drawn: list[Request], minutes: int
+) -> None:
     path = write_day(drawn, tmp_path / "part-0.parquet")
     with HourCounter(minutes, threads=1) as counter:
         found = counter.count(DAY, [path])
@@ -100,27 +102,27 @@ def test_as_every_pair_of_requests_says(tmp_path: Path, drawn: list[Request], mi
 
 
 def test_the_rate_of_the_paper(tmp_path: Path) -> None:
-    """Two of three requests of one window of twelve meet on a product."""
+    """In one of twelve windows, two of three requests are for the same product."""
     found = rate([cart(0, 1, 7), cart(1, 2, 7), cart(2, 3, 8)], tmp_path)
     assert found == pytest.approx(2 / 3 / 12)
 
 
-def test_a_user_is_in_no_conflict_with_itself(tmp_path: Path) -> None:
+def test_requests_of_one_user_do_not_conflict(tmp_path: Path) -> None:
     assert rate([cart(0, 1, 7, session=1), cart(1, 1, 7, session=2)], tmp_path) == 0
 
 
-def test_the_session_stands_for_a_user_who_is_not_known(tmp_path: Path) -> None:
+def test_the_session_replaces_an_unknown_user(tmp_path: Path) -> None:
     same = [cart(0, None, 7, session=4), cart(1, None, 7, session=4)]
     assert rate(same, tmp_path) == 0
     assert rate([*same, cart(2, None, 7, session=5)], tmp_path) == pytest.approx(1 / 12)
 
 
-def test_a_session_is_not_taken_for_the_user_of_its_number(tmp_path: Path) -> None:
+def test_a_session_differs_from_the_user_with_its_number(tmp_path: Path) -> None:
     both = [cart(0, 4, 7, session=1), cart(1, None, 7, session=4)]
     assert rate(both, tmp_path) == pytest.approx(1 / 12)
 
 
-def test_reads_of_one_row_are_in_no_conflict(tmp_path: Path) -> None:
+def test_reads_do_not_conflict(tmp_path: Path) -> None:
     reads = [cart(0, 1, 7, "read"), cart(1, 2, 7, "scan")]
     assert rate(reads, tmp_path) == 0
     assert rate([*reads, cart(2, 1, 7, "delete")], tmp_path) == pytest.approx(2 / 3 / 12)
@@ -131,7 +133,7 @@ def test_the_same_key_of_another_table_is_another_row(tmp_path: Path) -> None:
     assert rate([cart(0, 1, 7), other], tmp_path) == 0
 
 
-def test_the_edge_of_a_window_parts(tmp_path: Path) -> None:
+def test_requests_of_two_windows_do_not_conflict(tmp_path: Path) -> None:
     edge = 5 * MINUTE_US
     assert rate([cart(edge - 1, 1, 7), cart(edge, 2, 7)], tmp_path) == 0
     assert rate([cart(edge - 1, 1, 7), cart(edge, 2, 7)], tmp_path, minutes=10) > 0
@@ -148,7 +150,7 @@ def test_parts_of_a_day_are_one_day(tmp_path: Path) -> None:
     assert found[0].conflict_rate == pytest.approx(1 / 12)
 
 
-def test_only_the_types_asked_for_count(tmp_path: Path) -> None:
+def test_only_the_selected_types_count(tmp_path: Path) -> None:
     view = Request(1, 1, 2, "view", [("product", 7, "read")])
     path = write_day([cart(0, 1, 7), view], tmp_path / "part-0.parquet")
     with HourCounter(types=["cart"], threads=1) as counter:
@@ -167,7 +169,7 @@ def test_a_day_without_files_has_hours_without_requests() -> None:
     assert found[0].conflict_rate is None
 
 
-def test_a_transaction_of_another_day_is_told(tmp_path: Path) -> None:
+def test_a_transaction_of_another_day_is_reported(tmp_path: Path) -> None:
     path = write_day([cart(24 * HOUR_US, 1, 7)], tmp_path / "part-0.parquet")
     with HourCounter(threads=1) as counter, pytest.raises(OtherDayError, match="2026-11-21"):
         counter.count(DAY, [path])

@@ -22,7 +22,7 @@ FIRST = date(2019, 10, 7)
 
 
 def found(days: int, rate: float | None = 0.4, synthetic: bool = True) -> TraceStatistics:
-    """So many days, of which the third is empty."""
+    """Return statistics of a number of days, the third of which is empty."""
     measured = []
     for number in range(days):
         when = FIRST + timedelta(days=number)
@@ -40,12 +40,12 @@ def found(days: int, rate: float | None = 0.4, synthetic: bool = True) -> TraceS
 
 
 def texts(figure: Figure) -> Iterator[str]:
-    """What stands in a picture."""
+    """Yield the texts of a picture."""
     return (text.get_text() for text in figure.findobj(Text))
 
 
 def with_peak_rates(rates: list[float]) -> TraceStatistics:
-    """Days whose conflict rates are given."""
+    """Return statistics of days with these conflict rates."""
     some = found(len(rates) + 1)
     days = [day for day in some.days if day.invalid is None]
     return replace(
@@ -57,7 +57,9 @@ def with_peak_rates(rates: list[float]) -> TraceStatistics:
     )
 
 
-@pytest.mark.parametrize("days", [1, 2, 10, 40, 203])
+@pytest.mark.parametrize(
+    "days", [1, 2, *(pytest.param(days, marks=pytest.mark.full) for days in (10, 40)), 203]
+)
 def test_any_number_of_days_can_be_drawn(days: int, tmp_path: Path) -> None:
     statistics = found(days)
     figures = [draw_calendar(statistics)]
@@ -65,12 +67,12 @@ def test_any_number_of_days_can_be_drawn(days: int, tmp_path: Path) -> None:
         figures.append(draw_forecast(statistics, predictions_of(statistics.valid_days), 0.15))
     for figure in figures:
         write_figure(figure, tmp_path / "picture.png")  # warnings are errors
-        # Maps and curves fill the picture: the layout has not collapsed under its labels.
+        # Maps and curves fill the picture, so the layout did not collapse under its labels.
         assert sum(axes.get_position().height for axes in figure.axes) > 0.6
 
 
 @pytest.mark.parametrize("synthetic", [True, False])
-def test_pictures_say_what_is_synthetic(synthetic: bool) -> None:
+def test_pictures_mark_a_synthetic_trace(synthetic: bool) -> None:
     statistics = found(5, synthetic=synthetic)
     for figure in (
         draw_calendar(statistics),
@@ -90,6 +92,6 @@ def test_an_infinite_error_is_drawn(tmp_path: Path) -> None:
     assert any("above 20% on 1 day" in text for text in texts(figure))
 
 
-def test_a_picture_that_can_not_be_written_is_told(tmp_path: Path) -> None:
+def test_an_unwritable_picture_is_reported(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="nowhere"):
         write_figure(draw_calendar(found(1)), tmp_path / "nowhere" / "picture.png")

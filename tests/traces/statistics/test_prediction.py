@@ -26,14 +26,14 @@ def days_of(rates: list[float | None]) -> list[Day]:
     return days
 
 
-def test_the_error_is_the_papers() -> None:
+def test_the_error_matches_the_paper() -> None:
     found = predictions_of(days_of([0.4, 0.5, 0.25]))
     assert [one.error for one in found] == pytest.approx([0.25, 0.5])
     assert [one.date.day for one in found] == [8, 9]
 
 
 def test_retraining_is_deferred_until_the_threshold() -> None:
-    """It goes by what is predicted, today's, and by what the policy in use was trained for."""
+    """The prediction is compared with the rate that the current policy was trained for."""
     found = predictions_of(days_of([1.00, 1.10, 1.14, 1.20, 1.10, 0.90, 0.90]), 0.15)
     assert [one.retrained for one in found] == [False, False, False, True, False, True]
     assert [one.trained_for for one in found] == [1.0, 1.0, 1.0, 1.2, 1.2, 0.9]
@@ -55,7 +55,7 @@ def test_one_day_predicts_nothing() -> None:
     assert predictions_of([]) == ()
 
 
-def test_an_unknown_rate_is_no_rate() -> None:
+def test_an_unknown_rate_is_rejected() -> None:
     with pytest.raises(ValueError, match="2019-10-08"):
         predictions_of(days_of([0.4, None]))
 
@@ -64,7 +64,7 @@ rates = st.lists(st.integers(1, 1000).map(lambda n: n / 1000), min_size=2, max_s
 
 
 @given(rates, st.floats(0.01, 1.0))
-def test_a_policy_is_never_used_for_a_prediction_that_is_further_off(
+def test_no_policy_serves_a_prediction_beyond_the_threshold(
     drawn: list[float], threshold: float
 ) -> None:
     found = predictions_of(days_of(list(drawn)), threshold)
@@ -75,7 +75,7 @@ def test_a_policy_is_never_used_for_a_prediction_that_is_further_off(
 
 
 @given(rates)
-def test_a_threshold_of_almost_nothing_retrains_whenever_something_changed(
+def test_a_tiny_threshold_retrains_at_each_change(
     drawn: list[float],
 ) -> None:
     found = predictions_of(days_of(list(drawn)), 1e-15)

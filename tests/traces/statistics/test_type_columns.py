@@ -1,4 +1,4 @@
-"""Tables of traces with many types, and with types of odd names."""
+"""Tables of traces with many types, and with unusual names of types."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_few_types_have_a_column_each() -> None:
     assert columns.cells(Hour(BEGIN, {"pay": 5}, None)) == ["0", "5", "5"]
 
 
-def test_many_types_share_a_column_and_none_is_lost() -> None:
+def test_many_types_share_a_column() -> None:
     requests = {f"type {number:03}": number for number in range(1, 301)}
     found = of_types(requests)
     columns = TypeColumns.of(found)

@@ -1,4 +1,4 @@
-"""A small made-up shop whose requests can be served."""
+"""A small synthetic shop whose requests can be executed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from traces.writer import TraceWriter
 
 
 def made_up_shop(folder: Path, days: int = 1, requests_per_day: int = 2000) -> Path:
-    """A trace of it; a dozen products, wanted by many."""
+    """Write its trace, with a dozen popular products."""
     settings = Settings(
         days=days,
         requests_per_day=requests_per_day,

@@ -1,8 +1,8 @@
-"""The defaults of `heddle trace synth` give the figures of Wang et al., OSDI 2021, section 7.6.1.
+"""The defaults of `heddle trace synth` reproduce Wang et al., OSDI 2021, section 7.6.1.
 
-Conflict rates are counted here from the requests themselves, in the peak hours only: ten million
-requests in some seconds. docs/trace-statistics.md has the same figures by the commands. Bounds
-leave room for another seed: they fail if the model changes, not if numpy's stream does.
+Conflict rates are counted from the requests themselves, and only in the peak hours, because the
+trace has ten million requests. docs/trace-statistics.md has the figures of the commands. The bounds
+permit another seed: they fail if the model changes, but not if numpy's random stream does.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from traces.synthesis.shop import requests_of_days
 
 
 def conflict_rate(requests: Requests, hour: int) -> float:
-    """Of an hour, as the paper has it: different users, one product, five minutes."""
+    """Return an hour's rate as in the paper: different users, one product, five minutes."""
     minutes = requests.begin // MINUTE_US
     first, end = np.searchsorted(minutes, [60 * hour, 60 * (hour + 1)])
     window = (minutes[first:end] - 60 * hour) // 5
@@ -37,7 +37,7 @@ def conflict_rate(requests: Requests, hour: int) -> float:
 
 
 def measured(day: date, requests: Requests) -> Day:
-    """A day whose peak hour alone has a conflict rate."""
+    """Return a day whose peak hour has a conflict rate."""
     counts = np.bincount(requests.begin // (60 * MINUTE_US), minlength=24)
     peak = int(counts.argmax())
     midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
@@ -52,7 +52,7 @@ def measured(day: date, requests: Requests) -> Day:
     return Day(day, tuple(hours))
 
 
-def test_the_papers_figures() -> None:
+def test_the_figures_of_the_paper() -> None:
     days = validated([measured(*of_day) for of_day in requests_of_days(Settings())])
     assert (len(days), len(valid(days))) == (203, 197)
     predictions = predictions_of(valid(days))

@@ -28,13 +28,13 @@ from traces.synthesis.settings import Settings
         ({"products_per_request": 900.0, "requests_per_day": 10**6}, "--products-per-request 900"),
     ],
 )
-def test_bad_settings_are_told_by_their_option(bad: dict[str, Any], told: str) -> None:
+def test_messages_name_the_option(bad: dict[str, Any], told: str) -> None:
     with pytest.raises(TraceError) as error:
         Settings(**bad)
     assert told in str(error.value)
 
 
-def test_the_defaults_are_the_papers_days() -> None:
+def test_the_default_days_match_the_paper() -> None:
     settings = Settings()
     assert (settings.date(0), settings.date(settings.days - 1)) == (
         date(2019, 10, 7),
@@ -44,11 +44,11 @@ def test_the_defaults_are_the_papers_days() -> None:
 
 
 @pytest.mark.parametrize("days", range(1, 60))
-def test_the_defaults_go_with_any_number_of_days(days: int) -> None:
+def test_the_defaults_fit_any_number_of_days(days: int) -> None:
     assert len(plan(Settings(days=days))) == days
 
 
-def test_the_plan_has_what_was_asked_for() -> None:
+def test_the_plan_matches_the_settings() -> None:
     planned = plan(Settings(days=60, sales=2, invalid_days=7))
     assert [day.sale_begins for day in planned].count(True) == 2
     damages = [day.damage for day in planned if day.damage is not None]
@@ -59,7 +59,7 @@ def test_the_plan_has_what_was_asked_for() -> None:
     assert planned[-1].damage is None
 
 
-def test_a_sale_fades() -> None:
+def test_a_sale_decays() -> None:
     settings = Settings(days=40, sales=1, invalid_days=0, sale_load=2.0, sale_decay=0.5)
     sales = [day.sale for day in plan(settings)]
     begin = next(at for at, sale in enumerate(sales) if sale)
@@ -68,7 +68,7 @@ def test_a_sale_fades() -> None:
     assert sales[-1] == 0
 
 
-def test_the_load_is_about_one_whatever_the_drift() -> None:
+def test_the_mean_load_is_about_one() -> None:
     loads = [day.load for day in plan(Settings(days=200, sales=0, drift=0.4))]
     assert sum(loads) / len(loads) == pytest.approx(1.05, abs=0.1)
     assert max(loads) / min(loads) > 1.5

@@ -19,7 +19,7 @@ SMALL = Settings(days=12, requests_per_day=1000, sales=1, invalid_days=3, seed=5
 
 
 def tables_of(settings: Settings) -> dict[date, pa.Table]:
-    """The transactions of each day."""
+    """Return the transactions of each day."""
     return {
         day: pa.concat_tables([TRANSACTION.empty_table(), *tables])
         for day, tables in days_of(settings)
@@ -43,11 +43,11 @@ def test_transactions_are_in_order_and_on_their_day(shop: dict[date, pa.Table]) 
         assert {begin.date() for begin in begins} <= {day}
 
 
-def test_ids_count_up(rows: list[dict]) -> None:
+def test_ids_are_consecutive(rows: list[dict]) -> None:
     assert [row["transaction"] for row in rows] == list(range(len(rows)))
 
 
-def test_a_session_is_of_one_customer(rows: list[dict]) -> None:
+def test_a_session_belongs_to_one_customer(rows: list[dict]) -> None:
     customers: dict[int, set[int]] = {}
     for row in rows:
         customers.setdefault(row["session"], set()).add(row["user"])
@@ -55,8 +55,8 @@ def test_a_session_is_of_one_customer(rows: list[dict]) -> None:
     assert max(Counter(row["session"] for row in rows).values()) > 3
 
 
-def test_what_is_bought_was_in_the_cart(rows: list[dict]) -> None:
-    """But for what a damaged log lost."""
+def test_purchases_follow_carts(rows: list[dict]) -> None:
+    """Damaged logs, which lack requests, are excepted."""
     carts: Counter[tuple] = Counter()
     orphans = 0
     for row in rows:
@@ -72,7 +72,7 @@ def test_what_is_bought_was_in_the_cart(rows: list[dict]) -> None:
     assert orphans < 0.02 * purchases
 
 
-def test_transactions_are_those_of_the_importer(rows: list[dict], tmp_path: Path) -> None:
+def test_transactions_match_the_importer(rows: list[dict], tmp_path: Path) -> None:
     log = tmp_path / "log.csv"
     log.write_text(
         "event_time,event_type,product_id,price,user_id,user_session\n"
@@ -93,7 +93,7 @@ def test_the_same_settings_give_the_same_transactions(shop: dict[date, pa.Table]
     assert all(again[day].equals(shop[day]) for day in shop)
 
 
-def test_another_seed_gives_others(shop: dict[date, pa.Table]) -> None:
+def test_another_seed_gives_other_transactions(shop: dict[date, pa.Table]) -> None:
     other = tables_of(Settings(days=12, requests_per_day=1000, sales=1, invalid_days=3, seed=6))
     for column in ("begin", "user", "parameters"):
         assert not other[SMALL.begin][column].equals(shop[SMALL.begin][column])
@@ -107,7 +107,7 @@ def test_damaged_days_are_damaged(shop: dict[date, pa.Table]) -> None:
     assert Counter(hours)[24 - 5] == 1
 
 
-def test_there_are_as_many_requests_as_asked_for_in_the_shape_of_the_hours() -> None:
+def test_the_number_of_requests_and_their_hours() -> None:
     settings = Settings(
         days=7, requests_per_day=20_000, sales=0, invalid_days=0, drift=0, noise=0, weekend=1
     )
@@ -119,7 +119,7 @@ def test_there_are_as_many_requests_as_asked_for_in_the_shape_of_the_hours() -> 
     assert np.corrcoef(by_hour, HOURLY)[0, 1] > 0.99
 
 
-def test_popularity_moves() -> None:
+def test_popularity_changes() -> None:
     settings = Settings(days=50, requests_per_day=5000, moving_share=0.05)
     busiest = [
         {product for product, _ in Counter(_products(table)).most_common(20)}
@@ -129,7 +129,7 @@ def test_popularity_moves() -> None:
     assert len(busiest[0] & busiest[-1]) < 10
 
 
-def test_a_day_comes_in_tables_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_have_a_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("traces.synthesis.shop.TABLE_ROWS", 300)
     _, tables = next(days_of(SMALL))
     sizes = [table.num_rows for table in tables]

@@ -118,9 +118,9 @@ def test_what_cant_be_written_is_shown_all_the_same(monkeypatch: pytest.MonkeyPa
         raise WritingError("tried/backtest.md: can't be written: No space left on device")
 
     monkeypatch.setattr("trainer.command.backtest.write_atomically", full)
-    done = run("--days", "2")
+    done = run("--days", "1")
     assert done.exit_code != 0
-    assert "median over 2 days" in done.stdout
+    assert "median over 1 day" in done.stdout
     assert "error: tried/backtest.md: can't be written" in done.stderr
 
 

@@ -11,7 +11,7 @@ from trainer.backtest.next_day import NextDay
 from trainer.backtest.page import page_of
 from trainer.backtest.picture import plot_days
 from trainer.backtest.step import Step
-from trainer.backtest.verdict import verdict_of, why_no_gain
+from trainer.backtest.verdict import no_gain_reasons, verdict_of
 from trainer.nightly.errors import StateError
 from trainer.nightly.nights import Night, keep
 from trainer.nightly.outcome import Outcome
@@ -68,7 +68,7 @@ def step(number: int, ratio: float, trained: bool = True, **changed: Any) -> Ste
 
 def test_the_verdict_is_the_median_and_counts_what_is_sure() -> None:
     steps = [step(0, 1.2), step(1, 1.005, trained=False), step(2, 0.9)]
-    found = verdict_of([*steps, replace(steps[0], next_day=None, why="2026-03-05: damaged")])
+    found = verdict_of([*steps, replace(steps[0], next_day=None, reason="2026-03-05: damaged")])
     assert found is not None
     assert (found.days, found.ratio, found.better, found.worse) == (3, 1.005, 1, 1)
     assert (found.trained, found.promoted) == (3, 3)
@@ -78,16 +78,16 @@ def test_the_verdict_is_the_median_and_counts_what_is_sure() -> None:
 def test_nothing_measured_is_no_verdict() -> None:
     steps = [Step(step(0, 1.0).night, None, "2026-03-02: has no requests")]
     assert verdict_of(steps) is None
-    assert why_no_gain(steps) == []
+    assert no_gain_reasons(steps) == []
     assert "2026-03-02: has no requests" in page_of(steps, 0.95)
 
 
 def test_a_gain_is_not_explained_away() -> None:
-    assert why_no_gain([step(0, 1.1), step(1, 1.2), step(2, 0.5)]) == []
+    assert no_gain_reasons([step(0, 1.1), step(1, 1.2), step(2, 0.5)]) == []
 
 
 def test_no_gain_is_explained_by_what_was_measured() -> None:
-    words = " ".join(why_no_gain([step(0, 0.98), step(1, 0.99, trained=False)]))
+    words = " ".join(no_gain_reasons([step(0, 0.98), step(1, 0.99, trained=False)]))
     assert "aborts 25.0% of its attempts" in words
     assert "loses 80% of the cores' time" in words
     # Half of 1000 transactions a second write the row: one every 2000 µs.
@@ -97,7 +97,7 @@ def test_no_gain_is_explained_by_what_was_measured() -> None:
 
 
 def test_a_row_that_is_seldom_written_is_not_blamed() -> None:
-    words = " ".join(why_no_gain([step(0, 0.98, busiest_share=0.01)]))
+    words = " ".join(no_gain_reasons([step(0, 0.98, busiest_share=0.01)]))
     assert "of goods, is written by 1.0%" in words
     assert "one after the other" not in words
 
@@ -112,15 +112,19 @@ def test_page_and_picture(tmp_path: Path) -> None:
     assert (tmp_path / "days.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("kept", [step(0, 0.98), replace(step(0, 1.0), next_day=None, why="no")])
+@pytest.mark.parametrize("kept", [step(0, 0.98), replace(step(0, 1.0), next_day=None, reason="no")])
 def test_a_step_is_kept_and_found_again(tmp_path: Path, kept: Step) -> None:
     state = StateFolder(tmp_path)
     folder = state.night(kept.night.day)
-    assert Step.kept(folder) is None
+    assert Step.load(folder) is None
     folder.path.mkdir(parents=True)
     keep(state, kept.night)
-    kept.keep(folder)
-    assert Step.kept(folder) == kept
+    kept.save(folder)
+    assert Step.load(folder) == kept
+    file = folder.path / "next_day.json"
+    earlier = file.read_text().replace('"reason"', '"why_not_measured"')  # its name before
+    file.write_text(earlier)
+    assert Step.load(folder) == kept
     (folder.path / "next_day.json").write_text("{")
     with pytest.raises(StateError, match=r"next_day\.json: is damaged"):
-        Step.kept(folder)
+        Step.load(folder)

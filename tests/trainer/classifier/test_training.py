@@ -208,7 +208,7 @@ def test_few_clusters_foretell_less(observed: Observations) -> None:
 def test_what_is_foretold_wrong_is_counted(observed: Observations) -> None:
     trained = train(observed, WORKLOAD, PLAN, quiet)
     hot_keys = find_hot_keys(observed, PLAN.hot)
-    payments = observed.kept(observed.types == 1)
+    payments = observed.filtered(observed.types == 1)
     cold = {**trained.classifier, "types": []}
     nothing = measure_accuracy(json.dumps(cold), WORKLOAD, payments, hot_keys)["payment"]
     assert (nothing.precision, nothing.recall) == (1.0, 0.0)

@@ -54,7 +54,7 @@ class Nights:
         served: after each.
         left: by the process that was killed: what was served then.
         undisturbed: how the nights end in which one was killed, had it not been.
-        generations: that the killed training left, and those of the one that went on.
+        generations: that the killed training left, and those of the one that resumed it.
     """
 
     calendar: Calendar

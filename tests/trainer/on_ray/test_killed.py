@@ -42,7 +42,7 @@ def test_a_worker_killed_in_the_search_costs_nothing(undisturbed: Path, tmp_path
 
 
 def test_a_driver_killed_leaves_no_process_behind(undisturbed: Path, tmp_path: Path) -> None:
-    """Workers and whatever else works end with it, and the run goes on at once."""
+    """Workers and whatever else works end with it, and the run resumes at once."""
     process = start_training(tmp_path, *RAY)
     try:
         wait_until(lambda: generations(tmp_path) >= 2)

@@ -60,17 +60,17 @@ class Pools:
     def __init__(self) -> None:
         self._open: dict[str, tuple[tuple[MachineSpec, ...], Backend]] = {}
 
-    def of(self, *members: MachineSpec) -> Backend:
-        """The pool that measures these members, started unless it is there with all its workers."""
-        kind = members[0].machine["kind"]
+    def of(self, *scenarios: MachineSpec) -> Backend:
+        """Return the pool of these scenarios, started unless it is there with all its workers."""
+        kind = scenarios[0].machine["kind"]
         if kind in self._open:
             known, pool = self._open.pop(kind)
-            if known == members and workers_of(pool) == (1 if kind == "threads" else CORES):
+            if known == scenarios and workers_of(pool) == (1 if kind == "threads" else CORES):
                 self._open[kind] = known, pool
                 return pool
             pool.close()
-        pool = build_backend(EvaluationConfig(), *members)
-        self._open[kind] = members, pool
+        pool = build_backend(EvaluationConfig(), *scenarios)
+        self._open[kind] = scenarios, pool
         return pool
 
     def close(self) -> None:
@@ -156,7 +156,7 @@ def test_a_lost_worker_costs_its_candidate_one_retry(pool: Backend, encoding: En
     assert [len(one.ratios) for one in found] == [1, 0, 0, 1]
     assert found[1].error == "die: its worker was lost twice"
     assert found[2].error == "explode: worker 0 is stuck"
-    # The pool goes on with a new worker.
+    # The pool continues with a new worker.
     assert pool.evaluate(candidates[:1], [REFERENCE], slices=1, seed=1)[0][0].ratios == [1.0]
 
 
@@ -236,10 +236,10 @@ def test_a_lost_worker_costs_the_others_nothing_on_virtual_cores(
 @pytest.mark.parametrize(
     "spec", [pytest.param(SPEC, marks=pytest.mark.full), VIRTUAL], ids=["real", "virtual"]
 )
-def test_several_members_are_measured_as_in_process(
+def test_several_scenarios_are_measured_as_in_process(
     pools: Pools, spec: MachineSpec, encoding: Encoding
 ) -> None:
-    """Each in its own member's unit; whoever is lost in one member is measured in the others."""
+    """Each in its scenario's unit; what is lost in one scenario is measured in the others."""
     more = replace(spec, cores=3)
     pool = pools.of(spec, more)
     here = build_backend(EvaluationConfig(backend="in_process"), spec, more)
@@ -257,7 +257,7 @@ def test_several_members_are_measured_as_in_process(
     lost = of_policy("die", table("die", encoding))
     ((one, other), _) = pool.evaluate([lost, candidates[0]], references, slices=1, seed=1)
     assert one.error == other.error == "die: its worker was lost twice"
-    for member, cores in enumerate((spec.cores, 3)):
-        round_ = pool.run_round(candidates[:1], 0.1, warmup=0.0, seed=1, member=member)
+    for scenario, cores in enumerate((spec.cores, 3)):
+        round_ = pool.run_round(candidates[:1], 0.1, warmup=0.0, seed=1, scenario=scenario)
         ((_, outcome),) = list(round_)
         assert finished(outcome).machine.cores == cores

@@ -55,7 +55,7 @@ def _key(arguments: list[exp.Expr]) -> tuple[KeyPart, ...] | None:
         node, _ = without_casts(argument)
         if isinstance(node, exp.Anonymous) and node.expressions:
             parts.append(KeyPart(None, node.name.lower()))
-            made = [constant(one) for one in node.expressions]
+            made = [constant(child) for child in node.expressions]
         else:
             made = [_number(constant(argument))]
         for part in made:

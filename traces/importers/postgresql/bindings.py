@@ -59,53 +59,65 @@ class Bindings:
         """Return the number of a new list of rows."""
         return next(self._numbers)
 
-    def condition(self, one: exp.Expr, frame: Frame, scope: Scope) -> None:
+    def condition(self, condition: exp.Expr, frame: Frame, scope: Scope) -> None:
         """Add a condition that each row of a scope fulfils."""
-        if isinstance(one, exp.Null) or (isinstance(one, exp.Boolean) and not one.this):
-            scope.never = True
-        elif isinstance(one, exp.EQ):
-            self._equality(one.this, one.expression, frame, scope)
-        elif isinstance(one, exp.In):
-            self._one_of(one, frame, scope)
-        elif isinstance(one, exp.Not):
-            self._negated(one.this.unnest(), frame, scope)
-        elif isinstance(one, exp.Between) and not one.args.get("symmetric"):
-            for operator, side in ((">=", one.args["low"]), ("<=", one.args["high"])):
-                self._not_null(scope, one.this, side)
-                self._compare(one.this, operator, side, frame, scope)
-        elif isinstance(one, COMPARISONS):
-            if not _is_all(one.expression):
-                self._not_null(scope, one.this, one.expression)
-            self._compare(one.this, _OPERATORS[type(one)], one.expression, frame, scope)
-        elif not isinstance(one, exp.Boolean) and not _is_there(one):
-            self._unread(one, frame, scope)
-
-    def _negated(self, one: exp.Expr, frame: Frame, scope: Scope) -> None:
-        """Add the negation of a condition."""
-        if isinstance(one, exp.Null) or (isinstance(one, exp.Boolean) and one.this):
-            scope.never = True
-        elif isinstance(one, exp.Not):
-            self.condition(one.this.unnest(), frame, scope)
-        elif isinstance(one, COMPARISONS) and not any(
-            isinstance(side, (exp.Any, exp.Tuple)) or _is_all(side)
-            for side in (one.this.unnest(), one.expression.unnest())
+        if isinstance(condition, exp.Null) or (
+            isinstance(condition, exp.Boolean) and not condition.this
         ):
-            other = _INVERSE[type(one)]
-            self.condition(other(this=one.this, expression=one.expression), frame, scope)
-        elif isinstance(one, exp.In) and len(one.expressions) == 1 and not one.args.get("query"):
-            self._none_of(one, frame, scope)
-        else:
-            self._unread(one, frame, scope)
+            scope.never = True
+        elif isinstance(condition, exp.EQ):
+            self._equality(condition.this, condition.expression, frame, scope)
+        elif isinstance(condition, exp.In):
+            self._one_of(condition, frame, scope)
+        elif isinstance(condition, exp.Not):
+            self._negated(condition.this.unnest(), frame, scope)
+        elif isinstance(condition, exp.Between) and not condition.args.get("symmetric"):
+            for operator, side in ((">=", condition.args["low"]), ("<=", condition.args["high"])):
+                self._not_null(scope, condition.this, side)
+                self._compare(condition.this, operator, side, frame, scope)
+        elif isinstance(condition, COMPARISONS):
+            if not _is_all(condition.expression):
+                self._not_null(scope, condition.this, condition.expression)
+            self._compare(
+                condition.this, _OPERATORS[type(condition)], condition.expression, frame, scope
+            )
+        elif not isinstance(condition, exp.Boolean) and not _is_not_null(condition):
+            self._unread(condition, frame, scope)
 
-    def _none_of(self, one: exp.In, frame: Frame, scope: Scope) -> None:
+    def _negated(self, condition: exp.Expr, frame: Frame, scope: Scope) -> None:
+        """Add the negation of a condition."""
+        if isinstance(condition, exp.Null) or (
+            isinstance(condition, exp.Boolean) and condition.this
+        ):
+            scope.never = True
+        elif isinstance(condition, exp.Not):
+            self.condition(condition.this.unnest(), frame, scope)
+        elif isinstance(condition, COMPARISONS) and not any(
+            isinstance(side, (exp.Any, exp.Tuple)) or _is_all(side)
+            for side in (condition.this.unnest(), condition.expression.unnest())
+        ):
+            other = _INVERSE[type(condition)]
+            self.condition(
+                other(this=condition.this, expression=condition.expression), frame, scope
+            )
+        elif (
+            isinstance(condition, exp.In)
+            and len(condition.expressions) == 1
+            and not condition.args.get("query")
+        ):
+            self._none_of(condition, frame, scope)
+        else:
+            self._unread(condition, frame, scope)
+
+    def _none_of(self, condition: exp.In, frame: Frame, scope: Scope) -> None:
         """Add `NOT IN (…)`."""
-        column = self.column(one.this, frame, scope)
+        column = self.column(condition.this, frame, scope)
         table = column[0].table if column is not None else None
         kind = self._keys.column_type(table, column[1]) if column and table else None
         if kind is not None and kind.family == "real":  # see `KeyPart.in_list`
-            self._unread(one, frame, scope)
+            self._unread(condition, frame, scope)
         else:
-            self._compare(one.this, "<>", one.expressions[0], frame, scope)
+            self._compare(condition.this, "<>", condition.expressions[0], frame, scope)
 
     def _compare(
         self, left: exp.Expr, operator: str, right: exp.Expr, frame: Frame, scope: Scope
@@ -125,16 +137,16 @@ class Bindings:
         elif first is None or second is None:
             self._unread(exp.EQ(this=left.copy(), expression=right.copy()), frame, scope)
 
-    def _unread(self, one: exp.Expr, frame: Frame, scope: Scope) -> None:
+    def _unread(self, condition: exp.Expr, frame: Frame, scope: Scope) -> None:
         """Record the columns of a condition that can't be interpreted."""
-        if one.find(*QUERIES):
+        if condition.find(*QUERIES):
             return
-        nodes = list(one.find_all(exp.Column))
+        nodes = list(condition.find_all(exp.Column))
         columns = [self.column(node, frame, scope) for node in nodes]
         known = tuple(column for column in columns if column is not None)
         # A function that stands alone is usually called for its effects, not as a condition.
-        is_asked = nodes or not isinstance(one, (exp.Func, exp.Anonymous, exp.Dot))
-        is_asked = is_asked or isinstance(one, exp.Connector)
+        is_asked = nodes or not isinstance(condition, (exp.Func, exp.Anonymous, exp.Dot))
+        is_asked = is_asked or isinstance(condition, exp.Connector)
         if len(known) == len(nodes) and is_asked:
             scope.unread.append(known)
 
@@ -167,11 +179,11 @@ class Bindings:
         else:
             self._compare(left, "=", right, frame, scope)
 
-    def _one_of(self, one: exp.In, frame: Frame, scope: Scope) -> None:
-        if len(one.expressions) == 1:  # otherwise the items differ in more than their values
-            self.rows(one.this, one.expressions, frame, scope, in_list=True)
+    def _one_of(self, condition: exp.In, frame: Frame, scope: Scope) -> None:
+        if len(condition.expressions) == 1:  # otherwise the items differ in more than their values
+            self.rows(condition.this, condition.expressions, frame, scope, in_list=True)
         else:
-            self._unread(one, frame, scope)
+            self._unread(condition, frame, scope)
 
     def rows(
         self,
@@ -303,6 +315,6 @@ def _is_all(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.lower() == "all"
 
 
-def _is_there(one: exp.Expr) -> bool:
+def _is_not_null(condition: exp.Expr) -> bool:
     """Whether the node is `IS NOT NULL`, which holds for anything equal to a constant."""
-    return isinstance(one, exp.Is) and bool(one.args.get("negate"))
+    return isinstance(condition, exp.Is) and bool(condition.args.get("negate"))

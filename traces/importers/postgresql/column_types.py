@@ -68,7 +68,9 @@ def sql_type(kind: str) -> SqlType:
     if found is None or found["array"]:
         return SqlType("")
     name = found["name"].lower()
-    size = tuple(int(one) for one in (found["size"] or "").split(",") if one.strip().isdecimal())
+    size = tuple(
+        int(digits) for digits in (found["size"] or "").split(",") if digits.strip().isdecimal()
+    )
     if name == "float":
         return SqlType("real" if size and size[0] <= 24 else "double")
     if name in ("char", "character") and not size:
@@ -150,7 +152,7 @@ def _bytes(text: str) -> str:
         return "\\x" + bytes.fromhex(text[2:]).hex()
     if _ESCAPED_BYTE.sub("", text):
         raise ValueError(f"{text!r} is not a bytea")
-    return "\\x" + b"".join(_byte(one) for one in _ESCAPED_BYTE.finditer(text)).hex()
+    return "\\x" + b"".join(_byte(match) for match in _ESCAPED_BYTE.finditer(text)).hex()
 
 
 def _byte(found: re.Match[str]) -> bytes:

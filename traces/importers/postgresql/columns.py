@@ -47,12 +47,12 @@ class Columns:
         self._codes: list[int] = []
         self._keys: list[str] = []
 
-    def add(self, session: Session, transaction: Transaction, one: TypeOf, outcome: int) -> None:
+    def add(self, session: Session, transaction: Transaction, type_: TypeOf, outcome: int) -> None:
         """Add a transaction that has ended."""
-        ids = one.ids
+        ids = type_.ids
         self._begins.append(transaction.begin_us)
         self._sessions.append(session.number)
-        self._type_numbers.append(one.number)
+        self._type_numbers.append(type_.number)
         self._outcomes.append(outcome)
         failed = transaction.failed
         self._parameters.append([("sqlstate", failed)] if failed else None)

@@ -73,7 +73,9 @@ def _of_one_type(left: Value, right: Value) -> tuple[Value, Value]:
     left, right = of_type(left, right.family), of_type(right, left.family)
     families = {left.family, right.family}
     if families == {"date", "timestamp"}:
-        left, right = (Value("timestamp", times_as_text.moment(one.text)) for one in (left, right))
+        left, right = (
+            Value("timestamp", times_as_text.moment(value.text)) for value in (left, right)
+        )
     return left, right
 
 
@@ -90,7 +92,7 @@ def _order(left: Value, right: Value) -> int | None:
         return 0 if left.text == right.text else None
     if len(families) > 1 or not families <= _ORDERED_AS_TEXT:
         raise IncomparableError(f"{left.family}, {right.family}")
-    plain = all(_OF_FOUR_DIGITS.match(one.text) for one in (left, right))
+    plain = all(_OF_FOUR_DIGITS.match(value.text) for value in (left, right))
     if left.family in ("date", "timestamp", "timestamptz") and not plain:
         return 0 if left.text == right.text else None
     return _sign(left.text, right.text)

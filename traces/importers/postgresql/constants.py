@@ -171,12 +171,16 @@ class Constants:
             yield None if item is None else literals.quoted(item)
 
     def _casts(self, part: KeyPart) -> list[SqlType]:
-        return [self._type(one) for one in part.casts]
+        return [self._type(cast) for cast in part.casts]
 
     def _type(self, cast: Cast) -> SqlType:
         if cast.is_array:
             return SqlType("")
-        size = [literals.value(one or "") for part in cast.size for one in self.literals_of(part)]
+        size = [
+            literals.value(literal or "")
+            for part in cast.size
+            for literal in self.literals_of(part)
+        ]
         return sql_type(f"{cast.kind}({', '.join(size)})" if size else cast.kind)
 
 

@@ -184,7 +184,8 @@ class _Script:
         columns: dict[str, str] = {}
         if isinstance(statement, exp.Create):
             columns = {
-                folded(one.this): self._type(one) for one in statement.find_all(exp.ColumnDef)
+                folded(column.this): self._type(column)
+                for column in statement.find_all(exp.ColumnDef)
             }
             for parent in _parents(statement):
                 self._parents.setdefault(name, table_name(parent))
@@ -210,7 +211,7 @@ class _Script:
         if reference is None:
             return
         actions = [*(key.args.get("options") or ()), *(reference.args.get("options") or ())]
-        actions += [f"on {one} {key.args.get(one)}" for one in ("delete", "update")]
+        actions += [f"on {event} {key.args.get(event)}" for event in ("delete", "update")]
         table = reference.find(exp.Table)
         if table is None:
             return
@@ -260,7 +261,7 @@ class _Script:
             return
         name = table_name(table)
         columns = target.expressions if isinstance(target, exp.Schema) else ()
-        names = tuple(folded(one.find(exp.Identifier) or one) for one in columns)
+        names = tuple(folded(column.find(exp.Identifier) or column) for column in columns)
         self._views[name] = View(mark_values(statement.expression), names, _called(plain))
 
     def _index(self, sql: str) -> None:
@@ -271,10 +272,13 @@ class _Script:
             return
         name = table_name(index.args["table"])
         columns = index.args["params"].args.get("columns") or ()
-        plain = [one.this.this for one in columns if isinstance(one.this, exp.Column)]
+        plain = [column.this.this for column in columns if isinstance(column.this, exp.Column)]
         if name in self.tables and len(plain) == len(columns):
             known = self.tables[name]
-            unique = {**known.unique, folded(index.this): tuple(folded(one) for one in plain)}
+            unique = {
+                **known.unique,
+                folded(index.this): tuple(folded(expression) for expression in plain),
+            }
             self.tables[name] = replace(known, unique=unique)
 
     def _enumeration(self, sql: str) -> None:
@@ -366,8 +370,8 @@ def _kept_parenthesis(found: re.Match[str]) -> str:
 
 
 def _parents(statement: exp.Create) -> Iterator[exp.Table]:
-    for one in statement.find_all(exp.InheritsProperty):
-        yield from one.expressions
+    for property_ in statement.find_all(exp.InheritsProperty):
+        yield from property_.expressions
     for part in statement.find_all(exp.PartitionedOfProperty):
         parent = part.this.this if isinstance(part.this, exp.Schema) else part.this
         if isinstance(parent, exp.Table):
@@ -387,15 +391,15 @@ def _primary_key(statement: exp.Expr) -> tuple[str, ...]:
 
 def _unique_constraints(statement: exp.Expr, table: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     _, bare = split_name(table)
-    for one in statement.find_all(exp.Constraint):
+    for constraint in statement.find_all(exp.Constraint):
         columns: list[exp.Expr] = []
-        for kind in one.find_all(exp.UniqueColumnConstraint):
+        for kind in constraint.find_all(exp.UniqueColumnConstraint):
             if isinstance(kind.this, exp.Schema):
                 columns = kind.this.expressions
-        for key in one.find_all(exp.PrimaryKey):
+        for key in constraint.find_all(exp.PrimaryKey):
             columns = [part.find(exp.Identifier) or part for part in key.expressions]
         if columns:
-            yield folded(one.this), tuple(folded(column) for column in columns)
+            yield folded(constraint.this), tuple(folded(column) for column in columns)
     primary = _primary_key(statement)
     if primary:
         yield f"{bare}_pkey", primary

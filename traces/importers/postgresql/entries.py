@@ -83,7 +83,7 @@ def _parameters(detail: str) -> list[str] | None:
         return None
     found = _PARAMETER.findall(detail)
     if _CUT_PARAMETER in detail:
-        return [CUT if one.endswith(_CUT_PARAMETER) else one for one in found]
+        return [CUT if value.endswith(_CUT_PARAMETER) else value for value in found]
     return found
 
 

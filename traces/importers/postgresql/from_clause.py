@@ -75,9 +75,9 @@ class FromClause:
         for common in with_.expressions:
             name = alias_of(common)
             named = [
-                one
-                for one in tree.find_all(exp.Table)
-                if isinstance(one.this, exp.Identifier) and folded(one.this) == name
+                table
+                for table in tree.find_all(exp.Table)
+                if isinstance(table.this, exp.Identifier) and folded(table.this) == name
             ]
             kept = recursive or common.args.get("materialized") or is_sealed(common.this)
             if len(named) == 1 and not kept:
@@ -170,7 +170,10 @@ class FromClause:
         keeps_left, keeps_right = join.side in ("LEFT", "FULL"), join.side in ("RIGHT", "FULL")
         if alias_of(join.this) in frame.required:
             keeps_left = False
-        if any(alias_of(one) in frame.required for one in (first, *(one.this for one in before))):
+        if any(
+            alias_of(joined) in frame.required
+            for joined in (first, *(joined.this for joined in before))
+        ):
             keeps_right = False
         on = scope.within() if keeps_left or keeps_right else scope
         kept = scope.within() if keeps_left and keeps_right else scope
@@ -223,7 +226,7 @@ def is_simple(view: View) -> bool:
     from_ = query.args.get("from_")
     return (
         isinstance(query, exp.Select)
-        and not any(query.args.get(one) for one in others)
+        and not any(query.args.get(argument) for argument in others)
         and from_ is not None
         and isinstance(from_.this, exp.Table)
         and not from_.this.args.get("joins")
@@ -237,4 +240,4 @@ def columns_of(view: View) -> dict[str, exp.Expr]:
 
 def _is_comma(join: exp.Join) -> bool:
     """Whether an item of FROM follows a comma."""
-    return not any(join.args.get(one) for one in ("on", "using", "side", "kind", "method"))
+    return not any(join.args.get(key) for key in ("on", "using", "side", "kind", "method"))

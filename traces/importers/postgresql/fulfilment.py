@@ -26,10 +26,14 @@ def may_hold(test: Test, statement: Constants, unsure: Unsure) -> bool:
         values = list(_typed(test.equal[0], statement, test, doubts))
         for other in test.equal[1:]:
             among = {text for text, _ in _typed(other, statement, test, doubts)}
-            values = [one for one in values if one[0] in among]
-        for one in test.compared:
-            others = list(statement.typed(one.part))
-            values = [value for value in values if _is_so(value[1], one.operator, others, doubts)]
+            values = [candidate for candidate in values if candidate[0] in among]
+        for comparison in test.compared:
+            others = list(statement.typed(comparison.part))
+            values = [
+                value
+                for value in values
+                if _compares(value[1], comparison.operator, others, doubts)
+            ]
     except UnknownValueError:
         return True
     except (ValueError, OverflowError) as error:
@@ -41,16 +45,16 @@ def may_hold(test: Test, statement: Constants, unsure: Unsure) -> bool:
     return bool(values)
 
 
-def fulfilling(part: KeyPart, one: Filter, statement: Constants) -> set[str] | None:
+def fulfilling(part: KeyPart, filter_: Filter, statement: Constants) -> set[str] | None:
     """Return the values of a part of a key that may fulfil a condition; None: unknown."""
-    test = Test((part,), (one.comparison,), one.column)
+    test = Test((part,), (filter_.comparison,), filter_.column)
     doubts: list[str] = []
     try:
-        others = list(statement.typed(one.comparison.part))
+        others = list(statement.typed(filter_.comparison.part))
         return {
             text
             for text, value in _typed(part, statement, test, doubts)
-            if _is_so(value, one.comparison.operator, others, doubts)
+            if _compares(value, filter_.comparison.operator, others, doubts)
         }
     except (UnknownValueError, ValueError, OverflowError):
         return None  # `may_hold` reports it
@@ -94,7 +98,7 @@ def _typed(
     return ((text, value) for text, value in pairs if text is not None and value is not None)
 
 
-def _is_so(value: Value, operator: str, others: list[Value | None], doubts: list[str]) -> bool:
+def _compares(value: Value, operator: str, others: list[Value | None], doubts: list[str]) -> bool:
     """Whether a comparison with all other values holds; true if that is unknown."""
     try:
         return all(other is not None and fulfils(value, operator, other) for other in others)
@@ -106,11 +110,11 @@ def _is_so(value: Value, operator: str, others: list[Value | None], doubts: list
 def _is_range(test: Test, statement: Constants) -> bool:
     """Whether no lower bound is above an upper one."""
     bounds: list[tuple[str, Value]] = []
-    for one in test.compared:
-        for value in statement.typed(one.part):
+    for comparison in test.compared:
+        for value in statement.typed(comparison.part):
             if value is not None:
                 typed = value if test.column is None else of_type(value, test.column.family)
-                bounds.append((one.operator, typed))
+                bounds.append((comparison.operator, typed))
     for low, least in bounds:
         for high, most in bounds:
             if low[0] != ">" or high not in ("<", "<="):

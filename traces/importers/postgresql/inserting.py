@@ -107,7 +107,7 @@ class Inserting:
             # The key of a table without a definition is a guess in any case.
             name = folded(constraint)
             return self._definition.unique.get(name) if self._definition is not None else ()
-        nodes = [one.this for one in conflict.args.get("conflict_keys") or ()]
+        nodes = [column.this for column in conflict.args.get("conflict_keys") or ()]
         if not all(isinstance(node, exp.Column) for node in nodes):
             return tuple(node.sql() for node in nodes)
         names = [folded(node.this) for node in nodes]
@@ -131,8 +131,8 @@ class Inserting:
             conflict: `ON CONFLICT`.
             key: the columns in which the new row equals it.
         """
-        for one in conflict.args.get("expressions") or ():
-            for name, value in assignments(one):
+        for item in conflict.args.get("expressions") or ():
+            for name, value in assignments(item):
                 column = self._called.get(name, name)
                 same = isinstance(value, exp.Column) and folded(value.this) == name
                 new = isinstance(value, exp.Column) and table_of(value) == "excluded"

@@ -65,7 +65,7 @@ def _fields(text: str) -> list[str] | None:
         return None
     fields = [""] * COLUMNS[-1]
     for place, names in _MEMBERS.items():
-        fields[place] = _text(next((document[one] for one in names if one in document), None))
+        fields[place] = _text(next((document[name] for name in names if name in document), None))
     return fields if fields[0] and fields[entries.SESSION] else None
 
 

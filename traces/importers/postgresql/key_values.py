@@ -85,14 +85,16 @@ def keys_of(
         return _first_of_range(access, statement, unsure)
     columns = [statement.values(part, unsure) for part in access.key or ()]
     if access.kind == "insert":
-        columns = [[_NULL_STORED if one is None else one for one in values] for values in columns]
+        columns = [
+            [_NULL_STORED if value is None else value for value in values] for values in columns
+        ]
     rows: Iterator[_Row] = _rows(access.key or (), columns)
     for narrowing in access.only:
         rows = _narrowed(rows, narrowing, statement, unsure)
-    for one in access.filters:
-        among = fulfilling((access.key or ())[one.place], one, statement)
+    for filter_ in access.filters:
+        among = fulfilling((access.key or ())[filter_.place], filter_, statement)
         if among is not None:
-            rows = _at(rows, one.place, among)
+            rows = _at(rows, filter_.place, among)
     found = list(islice((row for row in rows if None not in row), KEYS_OF_ONE_STATEMENT_MAX))
     if access.limits:
         passes = all(_passes(limit, len(found), statement) for limit in access.limits)
@@ -105,7 +107,7 @@ def keys_of(
         before = {row[: len(moved)] for row in found}
         after = dict.fromkeys(tuple(row[place] for place in moved) for row in found)
         found = [row for row in after if row not in before]
-    return [BETWEEN_COLUMNS.join(one or "" for one in row) for row in found]
+    return [BETWEEN_COLUMNS.join(value or "" for value in row) for row in found]
 
 
 def holds(
@@ -148,7 +150,7 @@ def _first_of_range(access: Access, statement: Constants, unsure: Unsure) -> lis
     first = [values[0] for values in known]
     if access.filters and access.key:
         place = access.filters[0].place
-        parts = [access.key[place], *(one.comparison.part for one in access.filters)]
+        parts = [access.key[place], *(filter_.comparison.part for filter_ in access.filters)]
         first[place] = greatest(parts, access.filters[0].column, statement, unsure)
     return [BETWEEN_COLUMNS.join(first)]
 
@@ -164,8 +166,8 @@ def _rows(key: Sequence[KeyPart], columns: Sequence[list[str | None]]) -> Iterat
     places: dict[int, list[int]] = {}
     for place, part in enumerate(key):
         places.setdefault(part.rows or -place - 1, []).append(place)
-    lists = [list(zip_longest(*(columns[place] for place in one))) for one in places.values()]
-    order = [place for one in places.values() for place in one]
+    lists = [list(zip_longest(*(columns[place] for place in column))) for column in places.values()]
+    order = [place for column in places.values() for place in column]
     at = sorted(range(len(order)), key=order.__getitem__)
     for chosen in product(*lists):
         row = [value for values in chosen for value in values]

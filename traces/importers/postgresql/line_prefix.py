@@ -108,6 +108,8 @@ class LinePrefix:
 
 def known_prefix(lines: list[str]) -> LinePrefix | None:
     """Return the well-known prefix that fits most lines; None: none fits."""
-    counts = [(sum(one.fits(line) for line in lines), one) for one in map(LinePrefix, KNOWN)]
-    most, found = max(counts, key=lambda one: one[0])
+    counts = [
+        (sum(prefix.fits(line) for line in lines), prefix) for prefix in map(LinePrefix, KNOWN)
+    ]
+    most, found = max(counts, key=lambda pair: pair[0])
     return found if most else None

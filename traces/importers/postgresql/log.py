@@ -184,8 +184,8 @@ class LogReader:
             return
         self._judge_database(fields[DATABASE], message)
         self.statements += 1
-        if not session.is_told:
-            session.is_told = True
+        if not session.whole_is_known:
+            session.whole_is_known = True
             self._guessed(NO_FIRST_ENTRY, statement.sql)
         if is_cut(statement.sql):
             self._unread(CUT_STATEMENT, statement.sql)
@@ -260,7 +260,7 @@ class LogReader:
             session = self._sessions[place] = new_session(name, role, path)
             is_coming = fields[TAG] == _COMING
             session.whole = line <= 1 or is_coming
-            session.is_told = line > 0 or is_coming
+            session.whole_is_known = line > 0 or is_coming
         elif line and line != session.line + 1:
             self._unread(MISSING, f"entry {line} of session {name} follows entry {session.line}")
         return session

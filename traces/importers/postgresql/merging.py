@@ -60,7 +60,7 @@ def inserted_values(insert: exp.Insert, columns: tuple[str, ...]) -> dict[str, e
         columns: the columns of the table, used if the action names none.
     """
     named = insert.this
-    names = [folded(one.this) for one in named.expressions] if named is not None else columns
+    names = [folded(column.this) for column in named.expressions] if named is not None else columns
     values = insert.expression
     given = values.expressions if isinstance(values, exp.Tuple) else []
     return dict(zip(names, given, strict=False))

@@ -96,11 +96,11 @@ class _Reading:
 
     def whole(self, tree: exp.Expr) -> None:
         """Read a statement, including the effects of its functions."""
-        for one in advisory_locks(tree):
-            if isinstance(one, Access):
-                self._locks.append(one)
+        for lock in advisory_locks(tree):
+            if isinstance(lock, Access):
+                self._locks.append(lock)
             else:
-                self.say(one)
+                self.say(lock)
         functions = self._keys.catalog.functions_of_tables
         for function in tree.find_all(exp.Anonymous):
             if function.name.lower() in functions:
@@ -176,14 +176,14 @@ class _Reading:
         """Return the limits of the number of rows; if none passes, none is accessed."""
         limits = limits_of(tree)
         none = Comparison(AT_MOST, KeyPart(None))
-        scope.tests += [(one.rows, none) for one in limits if one.rows is not None]
+        scope.tests += [(limit.rows, none) for limit in limits if limit.rows is not None]
         return limits
 
     def _lock(self, lock: exp.Lock, frame: Frame) -> None:
         """Add a lock: `FOR UPDATE` excludes others as a write does, `FOR SHARE` as a read does."""
         if not lock.args.get("update"):
             return
-        named = [alias_of(one) for one in lock.expressions]
+        named = [alias_of(table) for table in lock.expressions]
         locked = [
             (source, frame.limits)
             for alias, source in frame.sources.items()
@@ -194,7 +194,7 @@ class _Reading:
             source.locked, source.limits = True, limits
             if source.inner is not None:
                 further = (*limits, *source.inner.limits)
-                locked += [(one, further) for one in source.inner.sources.values()]
+                locked += [(inner, further) for inner in source.inner.sources.values()]
         if lock.args.get("wait") is False:
             self.say(SKIPPED_ROWS)
 
@@ -207,14 +207,14 @@ class _Reading:
         """Add conditions that the rows of a scope fulfil, with the queries in them."""
         if condition is None:
             return
-        for one in flattened(condition):
-            if isinstance(one, exp.Exists) and _may_be_empty(one.this):
-                self.statement(one.this, frame, scope)
-            elif isinstance(one, exp.In) and (query := query_of_in(one)) is not None:
-                self._in_query(one.this, query, frame, scope)
+        for part in flattened(condition):
+            if isinstance(part, exp.Exists) and _may_be_empty(part.this):
+                self.statement(part.this, frame, scope)
+            elif isinstance(part, exp.In) and (query := query_of_in(part)) is not None:
+                self._in_query(part.this, query, frame, scope)
             else:
-                self._bindings.condition(one, frame, scope)
-                for query in outermost_queries(one):
+                self._bindings.condition(part, frame, scope)
+                for query in outermost_queries(part):
                     self.statement(query, frame, scope.within())
 
     def _in_query(self, left: exp.Expr, query: exp.Expr, frame: Frame, scope: Scope) -> None:
@@ -384,7 +384,7 @@ class _Reading:
     def _assign(self, tree: exp.Expr, frame: Frame, target: Source) -> None:
         """Add the assignments of an update."""
         if isinstance(tree, exp.Update):
-            pairs = [pair for one in tree.expressions for pair in assignments(one)]
+            pairs = [pair for item in tree.expressions for pair in assignments(item)]
             target.assigned += self._assigned(pairs, frame, target, target.scope)
 
     def _merge(self, tree: exp.Merge, frame: Frame, scope: Scope) -> None:

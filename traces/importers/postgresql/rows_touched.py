@@ -95,8 +95,8 @@ class RowsTouched:
             yield replace(access, tests=tests, filters=starts)
             if kind != "read":
                 self.reasons.append(LOCK_NOT_NAMED if source.locked else KEY_NOT_NAMED)
-        for one in self._moved(source, wanted, found, facts):
-            yield replace(one, tests=tests, filters=tuple(self._filters(source, found, facts)))
+        for moved in self._moved(source, wanted, found, facts):
+            yield replace(moved, tests=tests, filters=tuple(self._filters(source, found, facts)))
         yield from added
 
     def _tests(self, facts: Facts) -> tuple[Test, ...]:
@@ -131,19 +131,19 @@ class RowsTouched:
         definition = self._keys.definition(table)
         columns = definition.key if definition is not None else ()
         for row in source.added if columns else ():
-            given = {one.column: one for one in row.given}
+            given = {assignment.column: assignment for assignment in row.given}
             values = [given[column] for column in columns if column in given]
-            if len(values) < len(columns) or any(is_new_value(one.value) for one in values):
+            if len(values) < len(columns) or any(is_new_value(value.value) for value in values):
                 if source.made_as == "insert":
                     yield Access(table, "insert", None)
                 continue
             origin = facts_of(row.scope, self._solved)
-            found = {one.column: _constants(one, origin) for one in values}
+            found = {value.column: _constants(value, origin) for value in values}
             asked = all(
-                one.other is not None
-                and facts.are_same(one.other, (source, one.column))
-                and found[one.column] == facts.constants((source, one.column))
-                for one in values
+                value.other is not None
+                and facts.are_same(value.other, (source, value.column))
+                and found[value.column] == facts.constants((source, value.column))
+                for value in values
             )
             if not all(found.values()):
                 self.reasons.append(KEY_NOT_NAMED)
@@ -166,10 +166,13 @@ class RowsTouched:
         if definition is None:
             return
         given = {
-            one.column: _constants(one, facts)
-            for one in source.assigned
-            if one.column in definition.key
-            and not (one.other is not None and facts.are_same(one.other, (source, one.column)))
+            assigned.column: _constants(assigned, facts)
+            for assigned in source.assigned
+            if assigned.column in definition.key
+            and not (
+                assigned.other is not None
+                and facts.are_same(assigned.other, (source, assigned.column))
+            )
         }
         if not all(given.values()):
             self.reasons.append(KEY_NOT_NAMED)
@@ -220,9 +223,13 @@ class RowsTouched:
         table, column = source.table or "", wanted[known - 1]
         if facts.constants((source, column)):
             return
-        lower = [one for one in facts.compared((source, column)) if one.operator[0] == ">"]
-        for one in lower[1:]:
-            formed = replace(one, part=self._keys.formed(table, column, one.part))
+        lower = [
+            comparison
+            for comparison in facts.compared((source, column))
+            if comparison.operator[0] == ">"
+        ]
+        for part in lower[1:]:
+            formed = replace(part, part=self._keys.formed(table, column, part.part))
             yield Filter(known - 1, formed, self._keys.column_type(table, column))
 
     def _follow(self, source: Source, kind: str) -> None:
@@ -233,14 +240,20 @@ class RowsTouched:
         if (kind == "delete" or source.deletes) and table in catalog.cascades:
             self.reasons.append(CASCADE)
         followed = catalog.followed.get(table, frozenset())
-        set_ = {one.column for one in source.assigned if one.other != (source, one.column)}
+        set_ = {
+            assigned.column
+            for assigned in source.assigned
+            if assigned.other != (source, assigned.column)
+        }
         if not followed.isdisjoint(set_ | {*source.sets}):
             self.reasons.append(KEY_FOLLOWED)
 
 
 def _is_two_sided(compared: Sequence[Comparison]) -> bool:
     """Whether there are both a lower and an upper bound."""
-    return {">", "<"} <= {one.operator[0] for one in compared if one.operator != "<>"}
+    return {">", "<"} <= {
+        comparison.operator[0] for comparison in compared if comparison.operator != "<>"
+    }
 
 
 def _constants(given: Assigned, facts: Facts) -> tuple[KeyPart, ...]:
@@ -265,10 +278,10 @@ def _joined(found: _Candidates) -> tuple[tuple[KeyPart, ...], tuple[Narrowing, .
             if part is key[place]:
                 continue
             together = [
-                (other, one)
+                (other, candidate)
                 for other, candidates in places
-                for one in candidates
-                if part.rows and one.rows == part.rows
+                for candidate in candidates
+                if part.rows and candidate.rows == part.rows
             ]
             narrowings[tuple(together) or ((place, part),)] = None
     return key, tuple(narrowings)

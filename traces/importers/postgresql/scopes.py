@@ -204,22 +204,22 @@ class Facts:
         self._equal: dict[Column, list[KeyPart]] = {}
         self._compared: dict[Column, list[Comparison]] = {}
         self._columns: set[Column] = set()
-        self.never = any(one.never for one in scopes)
-        self.tests = tuple(dict.fromkeys(pair for one in scopes for pair in one.tests))
-        self._unread = [columns for one in scopes for columns in one.unread]
-        self.not_null = tuple(dict.fromkeys(part for one in scopes for part in one.not_null))
-        for one in scopes:
-            for pair in one.same:
+        self.never = any(outer.never for outer in scopes)
+        self.tests = tuple(dict.fromkeys(pair for outer in scopes for pair in outer.tests))
+        self._unread = [columns for outer in scopes for columns in outer.unread]
+        self.not_null = tuple(dict.fromkeys(part for outer in scopes for part in outer.not_null))
+        for outer in scopes:
+            for pair in outer.same:
                 self._unite(*pair)
-        for one in scopes:
-            for column, part in one.equal:
+        for outer in scopes:
+            for column, part in outer.equal:
                 self._bind(column, part)
-            for column, comparison in one.compared:
+            for column, comparison in outer.compared:
                 self._columns.add(column)
                 self._compared.setdefault(self._root(column), []).append(comparison)
-        for one in scopes[: scopes.index(below) if below in scopes else None]:
-            for column, of, origin, partial in one.derived:
-                for part in facts_of(origin, solved, one).constants(of):
+        for outer in scopes[: scopes.index(below) if below in scopes else None]:
+            for column, of, origin, partial in outer.derived:
+                for part in facts_of(origin, solved, outer).constants(of):
                     if not (partial and part.rows):
                         self._bind(column, part)
 
@@ -248,7 +248,11 @@ class Facts:
 
     def lowest(self, column: Column) -> KeyPart | None:
         """Return a lower bound of a column."""
-        parts = (one.part for one in self.compared(column) if one.operator in (">", ">="))
+        parts = (
+            comparison.part
+            for comparison in self.compared(column)
+            if comparison.operator in (">", ">=")
+        )
         return next(parts, None)
 
     def lowest_of(self, source: Source) -> Iterator[KeyPart]:
@@ -261,7 +265,7 @@ class Facts:
     def has_unread(self, key: Collection[Column]) -> bool:
         """Whether a condition on only these columns, or on none, can't be interpreted."""
         roots = {self._root(column) for column in key}
-        return any(all(self._root(one) in roots for one in columns) for columns in self._unread)
+        return any(all(self._root(other) in roots for other in columns) for columns in self._unread)
 
     def are_same(self, one: Column, other: Column) -> bool:
         """Whether two columns are equal."""

@@ -122,7 +122,7 @@ def listed(text: str) -> SearchPath:
     """Return the schemas of a list, in which names are quoted as in SQL."""
     found = _LISTED.finditer(text)
     return tuple(
-        one[1].replace('""', '"') if one[1] is not None else one[2].lower() for one in found
+        item[1].replace('""', '"') if item[1] is not None else item[2].lower() for item in found
     )
 
 

@@ -93,7 +93,7 @@ class Session:
         number: the id as an integer: its start and its process.
         line: the number of its last entry.
         whole: whether the log covers it from a point between two transactions.
-        is_told: whether the log determines `whole`, or the guess was counted.
+        whole_is_known: whether the log determines `whole`, or the guess was counted.
         begun_us: the start of its last transaction.
         transaction: its current transaction.
         role: its role.
@@ -106,7 +106,7 @@ class Session:
     number: int
     line: int = 0
     whole: bool = True
-    is_told: bool = True
+    whole_is_known: bool = True
     begun_us: int = 0
     transaction: Transaction | None = None
     role: str = ""
@@ -433,7 +433,7 @@ class Grouping:
     def _is_temporary(self, session: Session, template: Template) -> bool:
         """Whether a statement accesses only temporary tables of its session."""
         made = template.accesses.made
-        return all(_bare(one.table) in session.temporary for one in made)
+        return all(_bare(access.table) in session.temporary for access in made)
 
     def _set_path(
         self,

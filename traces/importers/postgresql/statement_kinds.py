@@ -194,4 +194,4 @@ def prepared(sql: str) -> Prepared | None:
     if match is None:
         return None
     types = _BETWEEN_TYPES.split(match["types"] or "")
-    return Prepared(sql[match.end() :], [one.strip() for one in types])
+    return Prepared(sql[match.end() :], [type_.strip() for type_ in types])

@@ -61,7 +61,7 @@ class Sessions:
     def name(self, found: dict[str, str], message: str) -> str:
         """Return a session's id: two hexadecimal numbers, of which the second is the process."""
         process = found["process"]
-        marks = tuple(found.get(one, "") for one in ("remote", "host", "start"))
+        marks = tuple(found.get(mark, "") for mark in ("remote", "host", "start"))
         known = self._known.get(process)
         if known is None or known[1] != marks or message.startswith("connection received"):
             self._count += 1
@@ -168,10 +168,10 @@ class _Reader:
             return
         yield Record(current.line, self._fields(current), current.exact, current.lines, not ended)
 
-    def _fields(self, one: _Open) -> list[str]:
-        found = {name: value or "" for name, value in one.match.groupdict().items()}
+    def _fields(self, entry: _Open) -> list[str]:
+        found = {name: value or "" for name, value in entry.match.groupdict().items()}
         fields = [""] * COLUMNS[-1]
-        message = "\n".join(one.message)
+        message = "\n".join(entry.message)
         fields[0] = _time(found)
         fields[entries.USER] = found.get("user", "")
         fields[entries.DATABASE] = found.get("database", "")
@@ -180,13 +180,13 @@ class _Reader:
         coming = message.startswith(_COMING)
         fields[entries.TAG] = found.get("tag", "authentication" if coming else "")
         fields[entries.VIRTUAL_ID] = self._virtual(found, fields[entries.SESSION], message)
-        fields[entries.SEVERITY] = one.match["kind"]
+        fields[entries.SEVERITY] = entry.match["kind"]
         fields[entries.MESSAGE] = message
         fields[entries.STATE] = found.get("state", "")
-        if not fields[entries.STATE] and one.match["kind"] in _ERRORS:
+        if not fields[entries.STATE] and entry.match["kind"] in _ERRORS:
             fields[entries.STATE] = state_of(message)
         fields[entries.BACKEND] = found.get("backend", entries.CLIENT)
-        for kind, texts in one.parts.items():
+        for kind, texts in entry.parts.items():
             if kind in _PLACES:
                 fields[_PLACES[kind]] = "\n".join(texts)
         return fields

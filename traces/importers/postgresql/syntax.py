@@ -53,7 +53,7 @@ def flattened(condition: exp.Expr) -> Iterator[exp.Expr]:
         if isinstance(node, exp.And):
             stack += (node.expression, node.this)
         elif isinstance(either, exp.Or):
-            stack += (exp.Not(this=one.copy()) for one in (either.expression, either.this))
+            stack += (exp.Not(this=side.copy()) for side in (either.expression, either.this))
         else:
             yield node
 
@@ -64,11 +64,11 @@ def row_of(node: exp.Expr) -> list[exp.Expr]:
     return list(node.expressions) if isinstance(node, exp.Tuple) else [node]
 
 
-def query_of_in(one: exp.In) -> exp.Expr | None:
+def query_of_in(condition: exp.In) -> exp.Expr | None:
     """Return the query of `IN (SELECT …)`; None for a list of values."""
-    listed: list[exp.Expr] = one.expressions
+    listed: list[exp.Expr] = condition.expressions
     inside = listed[0] if len(listed) == 1 and isinstance(listed[0], QUERIES) else None
-    query: exp.Expr | None = one.args.get("query") or inside
+    query: exp.Expr | None = condition.args.get("query") or inside
     return query
 
 
@@ -79,12 +79,14 @@ def required_by(tree: exp.Expr) -> frozenset[str]:
         return frozenset()
     sides = [
         side
-        for one in flattened(where.this)
-        if isinstance(one, (*COMPARISONS, exp.In, exp.Between))
-        for side in (one.this, one.expression)
+        for part in flattened(where.this)
+        if isinstance(part, (*COMPARISONS, exp.In, exp.Between))
+        for side in (part.this, part.expression)
     ]
     columns = [bare(side) for side in sides if isinstance(side, exp.Expr)]
-    return frozenset(table_of(one) for one in columns if isinstance(one, exp.Column)) - {""}
+    return frozenset(table_of(column) for column in columns if isinstance(column, exp.Column)) - {
+        ""
+    }
 
 
 def queries_in_expressions(tree: exp.Expr) -> list[exp.Expr]:
@@ -165,7 +167,7 @@ def _all_values(query: exp.Expr) -> exp.Values | None:
         from_ = query.args.get("from_")
         others = ("joins", "where", "limit", "offset", "group", "having", "distinct")
         plain = isinstance(query.expressions[0], exp.Star)
-        plain = plain and not any(query.args.get(one) for one in others)
+        plain = plain and not any(query.args.get(clause) for clause in others)
         query = from_.this if from_ is not None and plain else query
     return query if isinstance(query, exp.Values) else None
 
@@ -186,7 +188,7 @@ def unnested(node: exp.Unnest) -> dict[str, exp.Expr]:
         names = [alias_of(node) or "unnest"]
     # Columns without a name can't be referred to, but `*` includes them.
     names += [f" {place}" for place in range(len(names), len(node.expressions))]
-    made = [exp.Explode(this=one) for one in node.expressions]
+    made = [exp.Explode(this=item) for item in node.expressions]
     return dict(zip(names, made, strict=False))
 
 
@@ -199,9 +201,9 @@ def row_of_constants(query: exp.Expr) -> list[exp.Expr] | None:
         row = query.expressions[0] if len(query.expressions) == 1 else None
         return row_of(row) if row is not None else None
     elsewhere = ("from_", "joins", "laterals", "group", "having")
-    if not isinstance(query, exp.Select) or any(query.args.get(one) for one in elsewhere):
+    if not isinstance(query, exp.Select) or any(query.args.get(clause) for clause in elsewhere):
         return None
-    return [one.unalias() for one in query.expressions]
+    return [node.unalias() for node in query.expressions]
 
 
 def first_row(values: exp.Values, names: list[str]) -> dict[str, exp.Expr]:
@@ -243,7 +245,7 @@ def is_sealed(query: exp.Expr) -> bool:
         or _limited(query)
         or bool(query.args.get("locks"))
         or (isinstance(query, exp.Select) and always_has_rows(query))
-        or any(one.find(exp.Window) for one in query.expressions)
+        or any(node.find(exp.Window) for node in query.expressions)
     )
 
 
@@ -252,12 +254,12 @@ def always_has_rows(query: exp.Select) -> bool:
     group = query.args.get("group")
     if group is not None:
         sets = ("grouping_sets", "cube", "rollup", "totals")
-        return not group.expressions or any(group.args.get(one) for one in sets)
+        return not group.expressions or any(group.args.get(clause) for clause in sets)
     if query.args.get("having"):
         return True
-    plain = any(isinstance(one.unalias(), (exp.Column, exp.Star)) for one in query.expressions)
+    plain = any(isinstance(node.unalias(), (exp.Column, exp.Star)) for node in query.expressions)
     # Only PostgreSQL's own functions are known to be no aggregates.
-    return not plain and any(_has_function(one) for one in query.expressions)
+    return not plain and any(_has_function(node) for node in query.expressions)
 
 
 def _has_function(node: exp.Expr) -> bool:
@@ -271,7 +273,7 @@ def _has_function(node: exp.Expr) -> bool:
 def _limited(query: exp.Expr) -> bool:
     distinct = query.args.get("distinct")
     by_some = isinstance(distinct, exp.Distinct) and distinct.args.get("on") is not None
-    return by_some or any(query.args.get(one) for one in ("limit", "offset"))
+    return by_some or any(query.args.get(key) for key in ("limit", "offset"))
 
 
 _NEW_VALUES = frozenset({"nextval", "gen_random_uuid", "uuidv4", "uuidv7"})
@@ -312,7 +314,9 @@ def array(node: exp.Expr) -> KeyPart | None:
         node.expressions[0] if isinstance(node, exp.Anonymous) else node.this
     )
     # A text that is cast to an array is parsed as one.
-    of_items = [replace(one, is_array=False) for one in casts if one.is_array or not _is_text(one)]
+    of_items = [
+        replace(cast, is_array=False) for cast in casts if cast.is_array or not _is_text(cast)
+    ]
     if isinstance(inner, exp.Array):
         part = constant(inner.expressions[0]) if len(inner.expressions) == 1 else None
     else:
@@ -349,12 +353,12 @@ def cast_to(kind: exp.DataType) -> Cast:
     plain = kind.copy()
     plain.set("expressions", None)
     name = plain.sql(DIALECT)
-    numbers = [_plain_constant(one.this, is_cast=False) for one in kind.expressions]
+    numbers = [_plain_constant(parameter.this, is_cast=False) for parameter in kind.expressions]
     if '"' not in name:
         name = literals.folded(name)
     if name.startswith("_"):  # PostgreSQL's internal names of array types
         name, is_array = name[1:], True
-    return Cast(name, tuple(one for one in numbers if one is not None), is_array)
+    return Cast(name, tuple(number for number in numbers if number is not None), is_array)
 
 
 def _is_text(cast: Cast) -> bool:
@@ -371,7 +375,7 @@ def limits_of(query: exp.Expr) -> tuple[Limit, ...]:
         node = limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression
         options = limit.args.get("limit_options")
         unclear = options is not None and any(
-            options.args.get(one) for one in ("percent", "with_ties")
+            options.args.get(key) for key in ("percent", "with_ties")
         )
         rows = constant(node) if node is not None else None
         all_of_them = isinstance(node, exp.Null) or (

@@ -61,7 +61,7 @@ class TableKeys:
         """
         if part.casts:
             named = self.catalog.types
-            casts = tuple(replace(one, kind=resolved(one.kind, named)) for one in part.casts)
+            casts = tuple(replace(cast, kind=resolved(cast.kind, named)) for cast in part.casts)
             return replace(part, casts=casts, column=self.column_type(table, column), stored=stored)
         form = self._form(table, column, stored)
         kind = self.column_type(table, column)
@@ -72,7 +72,7 @@ class TableKeys:
     def resolved(self, part: KeyPart) -> KeyPart:
         """Return a constant outside of keys, with casts to PostgreSQL's own types."""
         named = self.catalog.types
-        casts = tuple(replace(one, kind=resolved(one.kind, named)) for one in part.casts)
+        casts = tuple(replace(cast, kind=resolved(cast.kind, named)) for cast in part.casts)
         return replace(part, casts=casts)
 
     def column_type(self, table: str, column: str) -> SqlType | None:

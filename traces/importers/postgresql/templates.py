@@ -242,7 +242,7 @@ class Templates:
             for code, access in zip(earlier.codes, earlier.accesses.made, strict=True):
                 self.coded[code] = replace(self.coded[code], access=access)
             self._forget()
-        self._guessing = [one for one in self._guessing if one[0].accesses.guessed]
+        self._guessing = [template for template in self._guessing if template[0].accesses.guessed]
 
 
 def _step(code: int, access: Access, shape: Shape) -> Step:

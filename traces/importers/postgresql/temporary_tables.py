@@ -28,7 +28,7 @@ def dropped(text: str) -> frozenset[str] | None:
     found = _DROP.fullmatch(text)
     if found is None:
         return frozenset()
-    return frozenset(_unquoted(one.rpartition(" . ")[2]) for one in found["names"].split(" , "))
+    return frozenset(_unquoted(name.rpartition(" . ")[2]) for name in found["names"].split(" , "))
 
 
 def _unquoted(name: str) -> str:

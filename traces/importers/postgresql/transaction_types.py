@@ -74,12 +74,13 @@ class Types:
     def described(self) -> tuple[TransactionType, ...]:
         """Return the types for a manifest."""
         return tuple(
-            TransactionType(one.name, tuple(self._accesses(one))) for one in self._by_name.values()
+            TransactionType(type_.name, tuple(self._accesses(type_)))
+            for type_ in self._by_name.values()
         )
 
     def _new(self, signature: tuple[int, ...]) -> TypeOf | None:
         accesses = [self._templates.coded[code] for code in signature]
-        given = f"{_readable(one.access for one in accesses)}.{_digest(accesses)}"
+        given = f"{_readable(access.access for access in accesses)}.{_digest(accesses)}"
         name = self._names.get(given, given)
         if name != given:
             self.renamed.add(given)
@@ -88,9 +89,9 @@ class Types:
             one.ids.setdefault(code, len(one.ids))
         return one if len(one.ids) <= ACCESSES_MAX else None
 
-    def _accesses(self, one: TypeOf) -> Iterable[NamedAccess]:
+    def _accesses(self, type_: TypeOf) -> Iterable[NamedAccess]:
         used: set[str] = set()
-        for code, number in one.ids.items():
+        for code, number in type_.ids.items():
             access = self._templates.coded[code].access
             name = _name(access)
             if name in used:
@@ -116,11 +117,13 @@ def _readable(accesses: Iterable[Access]) -> str:
 
 
 def _digest(accesses: Iterable[CodedAccess]) -> str:
-    whole = "\n".join(f"{one.template.text}|{one.place}{_schema(one)}" for one in accesses)
+    whole = "\n".join(
+        f"{access.template.text}|{access.place}{_schema(access)}" for access in accesses
+    )
     return blake2b(whole.encode("utf-8", "replace"), digest_size=8).hexdigest()[:_DIGITS]
 
 
-def _schema(one: CodedAccess) -> str:
+def _schema(coded: CodedAccess) -> str:
     """Return the schema of a name that the search path resolved."""
-    schema, _ = split_name(one.access.table)
-    return f"|{schema}" if schema and schema.lower() not in one.template.text.lower() else ""
+    schema, _ = split_name(coded.access.table)
+    return f"|{schema}" if schema and schema.lower() not in coded.template.text.lower() else ""

@@ -70,7 +70,7 @@ def draw_calendar(found: TraceStatistics) -> Figure:
     _mark_invalid(upper, days)
     upper.set_title("Requests", loc="left", fontsize=11, pad=20)
     lower.set_title(
-        "Conflict rate: the share of requests that access a row of another user's in the same "
+        "Conflict rate: the share of requests that conflict with another user's in the same "
         f"{found.window_minutes} minutes",
         loc="left",
         fontsize=11,

@@ -47,7 +47,7 @@ def draw_forecast(
     days = days_between(found.valid_days[0].date, found.valid_days[-1].date)
     _draw_rates(above, predictions, days, threshold)
     _draw_errors(left, predictions, days)
-    _draw_distribution(right, [one.error for one in predictions])
+    _draw_distribution(right, [prediction.error for prediction in predictions])
     label_days(above, days)
     label_days(left, days)
     for axes in (above, left, right):
@@ -72,7 +72,7 @@ def _draw_rates(
     at = _positions(predictions, days)
     axes.plot(
         at,
-        [one.actual for one in predictions],
+        [prediction.actual for prediction in predictions],
         color=MUTED,
         marker=".",
         markersize=4,
@@ -81,23 +81,23 @@ def _draw_rates(
     )
     axes.step(
         at,
-        [one.trained_for for one in predictions],
+        [prediction.trained_for for prediction in predictions],
         where="mid",
         color=INK,
         linewidth=1.6,
         label="conflict rate that the day's policy is trained for",
     )
-    retrained = [one for one in predictions if one.retrained]
+    retrained = [prediction for prediction in predictions if prediction.retrained]
     axes.plot(
         _positions(retrained, days),
-        [one.trained_for for one in retrained],
+        [prediction.trained_for for prediction in retrained],
         linestyle="none",
         marker="D",
         markersize=5,
         color=INK,
         label=f"retrained: {len(retrained)} times",
     )
-    highest = max(max(one.actual, one.trained_for) for one in predictions)
+    highest = max(max(prediction.actual, prediction.trained_for) for prediction in predictions)
     axes.set_ylim(0, HEADROOM * highest or 1.0)
     axes.yaxis.set_major_formatter(FuncFormatter(percent_text))
     axes.set_ylabel("conflict rate")
@@ -112,7 +112,7 @@ def _draw_rates(
 def _draw_errors(axes: Axes, predictions: Sequence[Prediction], days: Sequence[date]) -> None:
     from matplotlib.ticker import FuncFormatter
 
-    errors = [one.error for one in predictions]
+    errors = [prediction.error for prediction in predictions]
     top = HEADROOM * max([error for error in errors if math.isfinite(error)] + [LARGE_ERROR])
     large = sum(error > LARGE_ERROR for error in errors)
     axes.bar(
@@ -154,4 +154,4 @@ def _draw_distribution(axes: Axes, errors: Sequence[float]) -> None:
 
 
 def _positions(predictions: Sequence[Prediction], days: Sequence[date]) -> list[int]:
-    return [(one.date - days[0]).days for one in predictions]
+    return [(prediction.date - days[0]).days for prediction in predictions]

@@ -15,7 +15,7 @@ HOT_SHARE = 0.01
 """A key is hot if at least this share of the transactions uses it."""
 
 
-def go_on(done: float) -> bool:
+def always_proceed(done: float) -> bool:
     """Never stop."""
     return True
 
@@ -29,7 +29,7 @@ class Task:
         protocol: whose rules they run under.
         seed: of whatever the policy draws.
         evaluations: how many schedules a policy that searches may evaluate; at least 1.
-        proceed: asked now and then with the share that is done, whether to go on; if not, the
+        proceed: asked now and then with the share that is done, whether to continue; if not, the
             policy answers with what it has.
     """
 
@@ -37,7 +37,7 @@ class Task:
     protocol: str = "mvtso"
     seed: int = 1
     evaluations: int = 5000
-    proceed: Callable[[float], bool] = field(default=go_on)
+    proceed: Callable[[float], bool] = field(default=always_proceed)
 
     def __len__(self) -> int:
         return len(self.batch)

@@ -24,7 +24,7 @@ STYLES = {"statement": STATEMENT, "duration": DURATION, "both": BOTH}
 
 @dataclass(frozen=True)
 class Recorded:
-    """A log of pgbench, what pgbench said of each of its runs, and the log imported."""
+    """A log of pgbench, the reports of its runs, and the imported log."""
 
     log: Path
     runs: tuple[Pgbench, ...]
@@ -41,7 +41,7 @@ def postgresql() -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def schema(postgresql: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The definitions of pgbench's tables, as pg_dump writes them."""
+    """Return the definitions of pgbench's tables, as pg_dump writes them."""
     with postgresql.logging("fill"):
         postgresql.fill()
         return postgresql.dump_schema(tmp_path_factory.mktemp("schema") / "schema.sql")
@@ -49,7 +49,7 @@ def schema(postgresql: Server, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.fixture(scope="session", params=STYLES)
 def recorded(request: pytest.FixtureRequest, postgresql: Server, schema: Path) -> Recorded:
-    """The built-in transaction of pgbench, over each protocol; in each style of logging."""
+    """Record pgbench's built-in transaction over each protocol, in each style of logging."""
     with postgresql.logging(f"pgbench-{request.param}", **STYLES[request.param]) as log:
         runs = tuple(
             postgresql.pgbench("-M", mode, "-c", str(CLIENTS), "-t", "100") for mode in MODES

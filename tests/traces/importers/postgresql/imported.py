@@ -1,4 +1,4 @@
-"""A log imported, as plain values."""
+"""Imported logs as plain values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Access = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of a log."""
+    """The result of an import."""
 
     table: pa.Table
     types: tuple[TransactionType, ...]
@@ -31,7 +31,7 @@ class Imported:
         return self.table.to_pylist()
 
     def accesses(self) -> list[tuple[str, list[Access]]]:
-        """The outcome and the accesses of every transaction, in the order of their begins."""
+        """Return the outcome and the accesses of each transaction, in the order of begin."""
         rows = sorted(self.rows, key=lambda row: (row["begin"], row["transaction"]))
         return [
             (row["outcome"], [(one["kind"], one["table"], one["key"]) for one in row["accesses"]])
@@ -40,7 +40,7 @@ class Imported:
 
 
 def imported(*sources: Path, strict: bool = False, **options: Any) -> Imported:
-    """Import logs; the tables are of the schema and valid."""
+    """Import logs, and check that the tables are valid."""
     left_out = LeftOut(strict)
     importer = PostgresqlImporter(sources, left_out, **options)
     tables = list(importer.tables())
@@ -53,5 +53,5 @@ def imported(*sources: Path, strict: bool = False, **options: Any) -> Imported:
 
 
 def key(*values: object) -> int:
-    """The key that these values make."""
+    """Return the key of these values."""
     return int(keys_of(pa.array(["\x1f".join(str(value) for value in values)]))[0].as_py())

@@ -1,4 +1,4 @@
-"""Logs by hand: the entries that a server would write."""
+"""Logs written by hand, with the entries of a server."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 Said = tuple[int, str]
-"""The session, from 1, and the statement that it sends alone."""
+"""The number of the session, from 1, and its statement."""
 
 
 def write_log(path: Path, said: Iterable[Said], **columns: str) -> Path:
-    """A csvlog in which every statement is a transaction of its own, but for blocks.
+    """Write a csvlog in which each statement outside a block is a transaction.
 
     Args:
-        path: of the file.
-        said: in the order of time.
-        columns: others than usual: `user`, `database`.
+        path: the file.
+        said: the statements in the order of time.
+        columns: values other than the defaults: `user`, `database`.
     """
     lines: dict[int, int] = {}
     virtual: dict[int, int] = {}

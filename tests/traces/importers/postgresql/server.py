@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own, which logs statements."""
+"""A PostgreSQL server for the tests, which logs statements."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ STATEMENT = {"log_statement": "all"}
 """Entries are written before a statement runs."""
 
 DURATION = {"log_statement": "none", "log_min_duration_statement": "0"}
-"""Entries are written after it, with how long it took, and for each step of the protocol."""
+"""Entries are written after it, with its duration, and for each phase of the protocol."""
 
 BOTH = {"log_statement": "all", "log_min_duration_statement": "0", "log_duration": "on"}
-"""Entries before, and a bare duration after."""
+"""Entries are written before it, and a bare duration after it."""
 
 
 def binaries() -> Path | None:
-    """Where the server's programs are; None: there are none."""
+    """Return the folder of the server's programs; None: not installed."""
     found = shutil.which("initdb")
     if found:
         return Path(found).resolve().parent
@@ -39,7 +39,7 @@ def binaries() -> Path | None:
 
 
 def account() -> str | None:
-    """Whom the server runs as: PostgreSQL refuses root. None: as the user of the tests."""
+    """Return the account of the server, because PostgreSQL rejects root; None: the tests' own."""
     if os.geteuid() != 0:
         return None
     known = {one.pw_name for one in pwd.getpwall()}
@@ -48,7 +48,7 @@ def account() -> str | None:
 
 @dataclass(frozen=True)
 class Pgbench:
-    """What pgbench says it did."""
+    """The report of pgbench."""
 
     processed: int
     failed: int
@@ -68,7 +68,7 @@ class Server:
 
     @contextmanager
     def running(self, **settings: str) -> Iterator[None]:
-        """Run with these settings until the block is left."""
+        """Run with these settings during the block."""
         wanted = {
             "listen_addresses": "",
             "unix_socket_directories": str(self._folder),
@@ -84,7 +84,7 @@ class Server:
 
     @contextmanager
     def logging(self, name: str, **settings: str) -> Iterator[Path]:
-        """Run with these settings; the log is whole when the block is left."""
+        """Run with these settings; the log is complete after the block."""
         wanted = {
             "logging_collector": "on",
             "log_destination": "csvlog",
@@ -98,15 +98,15 @@ class Server:
             yield self._folder / "log" / f"{name}.csv"
 
     def restart(self) -> None:
-        """Start anew, or after a crash, with the settings that were in force."""
+        """Restart the server, also after a crash, with the current settings."""
         self._control("restart", "-o", self._options, "-l", str(self._folder / "start.log"))
 
     def crash(self) -> None:
-        """Stop as a power cut would."""
+        """Stop the server as a power failure would."""
         self._control("stop", "-m", "immediate")
 
     def psql(self, script: str, **environment: str) -> str:
-        """Send statements one by one, as psql does; errors go by."""
+        """Send statements one by one with psql, ignoring errors."""
         return self._client("psql", "-X", "-q", "-A", "-t", stdin=script, **environment).stdout
 
     def pgbench(self, *arguments: str, **environment: str) -> Pgbench:
@@ -124,16 +124,16 @@ class Server:
         )
 
     def dump_schema(self, path: Path) -> Path:
-        """The definitions of all tables."""
+        """Write the definitions of all tables."""
         path.write_text(self._client("pg_dump", "--schema-only").stdout)
         return path
 
     def fill(self) -> None:
-        """Make pgbench's tables."""
+        """Create pgbench's tables."""
         self._client("pgbench", "-i", "-q", "-s", str(SCALE))
 
     def start_client(self, script: str) -> subprocess.Popen[str]:
-        """A psql that stays; what it is sent is up to the caller."""
+        """Start a psql that reads statements from the caller."""
         client = subprocess.Popen(
             [self._programs / "psql", "-X", "-q", "-A", "-t"],
             env=self.environment(),
@@ -148,7 +148,7 @@ class Server:
         return client
 
     def environment(self, **more: str) -> dict[str, str]:
-        """Of a client: the variables that lead it here."""
+        """Return a client's variables, which select this server."""
         own = {"PGHOST": str(self._folder), "PGUSER": USER, "PGDATABASE": "postgres"}
         path = f"{self._programs}{os.pathsep}{os.environ['PATH']}"
         return {"PATH": path, "LC_ALL": "C.UTF-8", **own, **more}
@@ -181,7 +181,7 @@ class Server:
             env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": str(self._folder)},
             cwd=self._folder,
             extra_groups=[] if ids else None,
-            # A server that holds these open would make us wait for its end.
+            # With these open, the test would wait for the end of the server.
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -195,10 +195,10 @@ class Server:
 
 @contextmanager
 def server() -> Iterator[Server]:
-    """A new server, which is gone at the end; `binaries` must have found its programs."""
+    """Yield a new server, which is removed at the end; `binaries` must have found its programs."""
     programs = binaries()
     assert programs is not None
-    # The tests' own folders are closed to the account that the server runs as.
+    # The server's account can't access the folders of the tests.
     folder = Path(tempfile.mkdtemp(prefix="heddle-postgresql-"))
     try:
         name = account()

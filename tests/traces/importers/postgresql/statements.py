@@ -1,4 +1,4 @@
-"""Statements read by their text alone, as plain values."""
+"""The accesses of statements, from their text alone, as plain values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Made = tuple[str, str, list[str]]
 def touched(
     sql: str, parameters: list[str] | None = None, templates: Templates | None = None
 ) -> tuple[list[Made], set[str]]:
-    """The accesses of a statement, and what could not be read of it or is guessed."""
+    """Return the accesses of a statement, and the reasons of omissions and guesses."""
     made: list[Made] = []
     reasons: set[str] = set()
 

@@ -1,4 +1,4 @@
-"""Statements by hand, sent by psql to a server: what each becomes in the trace."""
+"""Unusual statements, sent to a server by psql, and their accesses in the trace."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from traces.importers.postgresql.statement_kinds import COPIED
 
 TABLES = """
 DROP SCHEMA IF EXISTS shop CASCADE;
-DROP TABLE IF EXISTS item, stock, "Cart", ledger;
+DROP TABLE IF EXISTS item, stock, "Cart", journal;
 CREATE SCHEMA shop;
 CREATE TABLE item (id int PRIMARY KEY, name text, price numeric DEFAULT 1);
 CREATE TABLE stock (warehouse int, item int, quantity int, PRIMARY KEY (warehouse, item));
 CREATE TABLE "Cart" ("Owner" text PRIMARY KEY, total int);
 CREATE TABLE shop.orders (id bigserial PRIMARY KEY, item int, note text);
-CREATE TABLE ledger (at timestamptz, amount int);
+CREATE TABLE journal (at timestamptz, amount int);
 INSERT INTO item SELECT n, 'item ' || n FROM generate_series(1, 20) n;
 INSERT INTO stock SELECT w, i, 10 FROM generate_series(1, 2) w, generate_series(1, 20) i;
 """
@@ -175,7 +175,7 @@ def definitions(postgresql: Server, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="module", params=["statement", "duration", "both"])
 def recorded(request: pytest.FixtureRequest, postgresql: Server) -> Path:
-    """All cases, a session each, in each style of logging."""
+    """Record all cases, each in its own session, in each style of logging."""
     settings = {"statement": STATEMENT, "duration": DURATION, "both": BOTH}[request.param]
     with postgresql.logging(f"setup-cases-{request.param}"):
         postgresql.psql(TABLES)
@@ -206,20 +206,20 @@ def _second(pair: tuple[int, object]) -> object:
 @pytest.mark.parametrize("name", CASES)
 def test_case(name: str, by_case: dict[str, list[tuple[str, list[Access]]]]) -> None:
     expected = CASES[name][1]
-    if name == "error at the commit":  # a table that was gone when definitions were written
+    if name == "error at the commit":  # its table was dropped before the definitions were written
         assert [outcome for outcome, _ in by_case[name]] == ["aborted"]
         return
     assert by_case[name] == expected
 
 
-def test_what_can_not_be_read_is_counted_and_named(postgresql: Server, definitions: Path) -> None:
+def test_unreadable_statements_are_counted_and_named(postgresql: Server, definitions: Path) -> None:
     script = """
 CREATE FUNCTION sell(int) RETURNS void LANGUAGE sql AS $$ DELETE FROM item WHERE id = $1 $$;
 SELECT sell(20);
 DO $$ BEGIN PERFORM 1; END $$;
 UPDATE item SET price = 5 WHERE name = 'item 3';
-INSERT INTO ledger SELECT now(), quantity FROM stock;
-COPY ledger FROM STDIN;
+INSERT INTO journal SELECT now(), quantity FROM stock;
+COPY journal FROM STDIN;
 2026-11-21\t5
 \\.
 SELECT * FROM no_such_table;
@@ -244,18 +244,16 @@ DROP FUNCTION sell;
     assert "update item set price" in first
 
 
-def test_rows_with_keys_of_the_database_are_all_different(
-    postgresql: Server, definitions: Path
-) -> None:
+def test_rows_with_generated_keys_are_distinct(postgresql: Server, definitions: Path) -> None:
     script = (
         "INSERT INTO shop.orders (item) VALUES (1), (1);" * 3
-        + "INSERT INTO ledger VALUES (now(), 1);"
+        + "INSERT INTO journal VALUES (now(), 1);"
     )
     log = record(postgresql, "sequence", script, **STATEMENT)
     accesses = [one for _, made in imported(log, schema=definitions).accesses() for one in made]
     assert [(kind, table) for kind, table, _ in accesses] == [
         *[("insert", "shop.orders")] * 6,
-        ("insert", "ledger"),
+        ("insert", "journal"),
     ]
     assert len({found for _, _, found in accesses}) == 7
     assert (
@@ -264,7 +262,7 @@ def test_rows_with_keys_of_the_database_are_all_different(
 
 
 def test_transactions_at_the_edges_of_a_log(postgresql: Server, definitions: Path) -> None:
-    """One that began before the log, and one that goes on after it."""
+    """A transaction begins before the log, and another continues after it."""
     with postgresql.logging("edges", **STATEMENT) as log:
         client = postgresql.start_client(
             "\\o /dev/null\nBEGIN; UPDATE item SET price = 1 WHERE id = 1;\n\\echo a\n"
@@ -322,5 +320,5 @@ def test_a_session_that_ends_takes_its_transaction_with_it(
 
 
 def _wait_for(log: Path, text: str) -> None:
-    """The collector writes behind the server."""
+    """Wait for the log collector, which writes after the server."""
     wait_until(lambda: text in log.read_text())

@@ -1,4 +1,4 @@
-"""Casts of constants and of columns, as the server works them out."""
+"""Casts of constants and columns have the results of the server."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_casts_of_constants(kind: str, constant: str, key: str) -> None:
     assert touched(sql, None, of_type(kind)) == ([("update", "t", [key])], set())
 
 
-def test_casts_are_those_of_the_server(postgresql: Server) -> None:
+def test_casts_match_the_server(postgresql: Server) -> None:
     asked = [
         f"SELECT CAST({quoted(key)} AS {kind}) = {constant};" for kind, constant, key in WORKED_OUT
     ]
@@ -137,7 +137,7 @@ NO_ROW = [
     ("date", "'2026-11-26 09:00'::timestamp", "'2026-11-26'"),
     ("char(3)", "'a '::text", "'a'"),
 ]
-"""The type of a key, a constant that no value of it is equal to, and one that looks like it."""
+"""The type of a key, a constant that no value equals, and one that looks like it."""
 
 STORED = [
     ("text", "7.10", "7.10"),
@@ -158,13 +158,13 @@ STORED = [
 
 
 @pytest.mark.parametrize(("kind", "constant", "like"), NO_ROW)
-def test_constants_that_no_row_is_equal_to(kind: str, constant: str, like: str) -> None:
+def test_constants_that_equal_no_row(kind: str, constant: str, like: str) -> None:
     sql = f"UPDATE t SET v = 1 WHERE id = {constant}"
     assert touched(sql, None, of_type(kind)) == ([("update", "t", [])], set())
     sql = f"UPDATE t SET v = 1 WHERE id = {like}"
     ((_, _, keys),), reasons = touched(sql, None, of_type(kind))
     assert (len(keys), reasons) == (1, set())
-    # In a range they count.
+    # In a range they are bounds.
     made, reasons = touched(f"SELECT * FROM t WHERE id >= {constant}", None, of_type(kind))
     assert (len(made), reasons) == (1, set())
 
@@ -179,7 +179,7 @@ def test_constants_that_are_inserted(kind: str, constant: str, key: str) -> None
         assert (set(keys), reasons) == ({key}, set())
 
 
-def test_the_server_finds_and_stores_the_same(postgresql: Server) -> None:
+def test_found_and_stored_values_match_the_server(postgresql: Server) -> None:
     asked = [f"SELECT CAST({like} AS {kind}) = {constant};" for kind, constant, like in NO_ROW]
     asked += [
         f"CREATE TEMP TABLE t{n} (id {kind}); INSERT INTO t{n} VALUES ({constant});"
@@ -199,7 +199,7 @@ def test_parameters_of_a_log_may_be_of_either_type() -> None:
     assert inserted == ([("insert", "t", [kept])], set())
 
 
-def test_parameters_of_execute_are_no_texts() -> None:
+def test_parameters_of_execute_are_not_text() -> None:
     for kind, keys in (("float8", []), ("numeric", []), ("real", [numbers_as_text.real("0.1")])):
         statement = statement_of(
             "statement: EXECUTE p(0.1)", f"prepare: PREPARE p ({kind}) AS DELETE FROM t WHERE id=$1"
@@ -258,7 +258,7 @@ def test_casts_of_parameters(kind: str, value: str, constant: str, key: str) -> 
     assert touched(sql, [value], of_type(kind)) == ([("read", "t", [key])], set())
 
 
-def test_what_is_stored_is_cast_to_the_type_of_its_column() -> None:
+def test_stored_values_are_cast_to_the_column_type() -> None:
     for kind, constant, key in (
         ("integer", "7.6::numeric", "8"),
         ("text", "7.10::numeric", "7.10"),
@@ -286,7 +286,7 @@ def test_what_is_stored_is_cast_to_the_type_of_its_column() -> None:
         ("integer", "(id::text, v) IN (('7', 1), ('8', 2))"),
     ],
 )
-def test_a_cast_of_a_column_makes_many_rows_equal(kind: str, condition: str) -> None:
+def test_a_cast_of_a_column_may_equate_rows(kind: str, condition: str) -> None:
     made, reasons = touched(f"DELETE FROM t WHERE {condition}", None, of_type(kind))
     assert (made, reasons) == ([("scan", "t", [""])], {KEY_NOT_NAMED})
 
@@ -309,7 +309,7 @@ def test_a_cast_of_a_column_that_keeps_its_values(kind: str, condition: str, key
 @pytest.mark.parametrize(
     "source", ["(VALUES ('007'), ('8')) AS x(id)", "unnest('{007,8}'::text[]) AS x(id)"]
 )
-def test_a_cast_of_a_column_that_is_made_up(source: str) -> None:
+def test_a_cast_of_a_derived_column(source: str) -> None:
     sql = f"UPDATE t SET v = 1 FROM {source} WHERE t.id = x.id::int"
     assert touched(sql, None, of_type("integer")) == ([("update", "t", ["7", "8"])], set())
 

@@ -1,4 +1,4 @@
-"""Values are compared in the form of their column's type, as the server compares them."""
+"""Values are compared in the canonical form of their type, as the server compares them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ EQUAL = {
     '"char"': ["a", "ab"],
     "macaddr": ["08:00:2B:01:02:03", "08002b-010203", "0800.2b01.0203"],
 }
-"""By type, ways to write one value."""
+"""By type, several notations of one value."""
 
 UNEQUAL = {
     "text": ["7", "007", "7 ", "NULL"],
@@ -64,14 +64,14 @@ UNEQUAL = {
     "inet": ["10.0.0.1/24", "10.0.0.1"],
     "bytea": [r"\x00", r"\x0000", ""],
 }
-"""By type, ways to write unlike values."""
+"""By type, notations of different values."""
 
 SAME_INSTANTS = [
     ("2026-10-25 02:30 Europe/Berlin", "2026-10-25 01:30+00"),
     ("2026-03-29 02:30 Europe/Berlin", "2026-03-29 01:30+00"),
     ("2026-04-05 02:30 Australia/Sydney", "2026-04-04 16:30+00"),
 ]
-"""Local times that a zone has twice or not at all, and the instant that is meant."""
+"""Local times that a zone has twice or not at all, and the instants that PostgreSQL uses."""
 
 STORED = {
     "numeric(10,2)": ["7.004", "7.005", "-7.005", "6.999"],
@@ -80,7 +80,7 @@ STORED = {
     "timestamp(3) with time zone": ["2026-11-26 09:00:00.0005+00", "2026-11-26 09:00:00.001+00"],
     "time(0)": ["23:59:59.6", "24:00:00"],
 }
-"""By type, values that are cut to its size when they are stored."""
+"""By type, values that are truncated when they are stored."""
 
 
 def form(kind: str, text: str, *, stored: bool = False) -> str:
@@ -89,7 +89,7 @@ def form(kind: str, text: str, *, stored: bool = False) -> str:
 
 
 def _as_parsed(kind: str) -> str:
-    """A type as the parser of definitions writes it."""
+    """Return a type as the parser of definitions writes it."""
     kind = kind.removesuffix(" without time zone")
     zoned = kind.removesuffix(" with time zone")
     name, bracket, size = zoned.partition("(")
@@ -102,7 +102,7 @@ def test_one_value_has_one_form(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", UNEQUAL)
-def test_unlike_values_have_unlike_forms(kind: str) -> None:
+def test_different_values_have_different_forms(kind: str) -> None:
     assert len({form(kind, text) for text in UNEQUAL[kind]}) == len(UNEQUAL[kind])
 
 
@@ -111,7 +111,7 @@ def test_local_times_when_clocks_change(local: str, instant: str) -> None:
     assert form("timestamptz", local) == form("timestamptz", instant)
 
 
-def test_forms_are_equal_where_the_server_says_so(postgresql: Server) -> None:
+def test_equal_forms_match_the_server(postgresql: Server) -> None:
     asked, expected = [], []
     for values, stored in ((EQUAL, False), (UNEQUAL, False), (STORED, True)):
         for kind, texts in values.items():
@@ -161,12 +161,12 @@ def test_forms_are_equal_where_the_server_says_so(postgresql: Server) -> None:
         ("integer[]", "{1}"),
     ],
 )
-def test_values_in_no_known_form_are_told(kind: str, text: str) -> None:
+def test_values_of_unknown_forms_are_reported(kind: str, text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
         form(kind, text)
 
 
-def test_types_that_were_given_names() -> None:
+def test_user_defined_types() -> None:
     named = {"email": "shop.address", "shop.address": "CITEXT", "mood": "enum", "a": "b", "b": "a"}
     by_type = form_of("public.email", named, stored=False)
     assert by_type is not None

@@ -1,4 +1,4 @@
-"""Conditions on one column or on constants, of which all have to hold."""
+"""Several conditions on one column, or on constants."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ LISTED = [
     ("text", "a,b", "id <> 'a'", "b"),
     ("char(3)", "a,b", "id <> 'a '", "b"),
 ]
-"""The type of a key, the keys that a list names, another condition, and those that are left."""
+"""The type of a key, listed keys, a further condition, and the remaining keys."""
 
 
 def asked(kind: str, listed: str, condition: str) -> str:
@@ -71,9 +71,7 @@ def asked(kind: str, listed: str, condition: str) -> str:
 
 
 @pytest.mark.parametrize(("kind", "listed", "condition", "left"), LISTED)
-def test_conditions_take_keys_away(
-    kind: str, listed: str, condition: str, left: str | None
-) -> None:
+def test_conditions_exclude_keys(kind: str, listed: str, condition: str, left: str | None) -> None:
     left = listed if left is None else left
     sql = f"UPDATE t SET v = 1 WHERE {asked(kind, listed, condition)}"
     made, reasons = touched(sql, None, of_type(kind))
@@ -85,7 +83,7 @@ def test_conditions_take_keys_away(
     assert reasons == set()
 
 
-def test_the_server_takes_the_same_keys_away(postgresql: Server) -> None:
+def test_the_server_excludes_the_same_keys(postgresql: Server) -> None:
     queries = [
         f"SELECT count(*) FROM (SELECT unnest('{{{listed}}}'::{kind}[]) AS id) t"
         f" WHERE {asked(kind, listed, condition)};"
@@ -112,7 +110,7 @@ def test_conditions_that_no_row_fulfils(where: str) -> None:
         assert ([keys for _, _, keys in made if keys], reasons) == ([], set())
 
 
-def test_what_a_write_starts_counts_only_where_a_row_is_written() -> None:
+def test_effects_of_a_write_count_only_if_a_row_is_written() -> None:
     definition = TableDefinition(("id", "v"), ("id",), {"id": "integer"})
     catalog = Catalog({"t": definition}, triggers=frozenset({"t"}))
     sql = "UPDATE t SET v = 1 WHERE v = $1 AND {}"
@@ -139,7 +137,7 @@ def test_ranges_with_rows_are_scans(where: str) -> None:
         ("date", "id > '2026-01-02' AND id > '2026-01-10'", "2026-01-10"),
     ],
 )
-def test_a_range_begins_at_the_greatest_of_its_bounds(kind: str, where: str, start: str) -> None:
+def test_a_range_begins_at_its_greatest_bound(kind: str, where: str, start: str) -> None:
     found = touched(f"SELECT * FROM t WHERE {where}", None, of_type(kind))
     assert found == ([("scan", "t", [start])], set())
     unknown = touched("SELECT * FROM t WHERE id > 'b' AND id > 'a'", None, of_type("text"))
@@ -162,7 +160,7 @@ def test_a_range_begins_at_the_greatest_of_its_bounds(kind: str, where: str, sta
         ("text", "id = 'a' AND id LIKE 'a%'"),
     ],
 )
-def test_conditions_that_cannot_be_worked_out_are_counted(kind: str, where: str) -> None:
+def test_conditions_that_cannot_be_evaluated_are_counted(kind: str, where: str) -> None:
     made, reasons = touched(f"UPDATE t SET v = 1 WHERE {where}", None, of_type(kind))
     assert all(keys for _, _, keys in made)
     assert NOT_EVALUATED in reasons
@@ -188,12 +186,12 @@ def test_conditions_of_a_table_without_a_definition() -> None:
     assert (made, reasons) == ([("update", "x", ["7"])], {NO_DEFINITION, NOT_EVALUATED})
 
 
-def test_a_parameter_that_is_not_in_the_log_is_taken_to_fit() -> None:
+def test_an_unknown_parameter_is_assumed_to_match() -> None:
     sql = "SELECT * FROM t WHERE id = 5 AND id > $1"
     assert touched(sql, None, of_type("integer")) == ([("read", "t", ["5"])], set())
 
 
-def test_places_of_a_list_of_rows_are_narrowed_together() -> None:
+def test_a_list_of_rows_is_restricted_by_row() -> None:
     catalog = Catalog({"p": TableDefinition(("a", "b"), ("a", "b"), {"a": "int", "b": "int"})})
     sql = "DELETE FROM p WHERE (a, b) IN ((1, 5), (2, 6), (3, 7)) AND a > 1 AND b < 7"
     made, reasons = touched(sql, None, Templates(TableKeys(catalog)))
@@ -226,7 +224,7 @@ def test_which_rows_a_limit_locks(query: str, locked: str, read: str) -> None:
     assert reasons == ({LOCK_NOT_NAMED} if read else set())
 
 
-def test_rows_of_a_query_inside_are_locked_as_it_limits_them() -> None:
+def test_limits_of_a_subquery_apply_to_its_locks() -> None:
     inner = "SELECT * FROM t WHERE id IN (1,2) ORDER BY v LIMIT 1"
     made, reasons = touched(f"SELECT * FROM ({inner}) s FOR UPDATE", None, of_type("integer"))
     assert [one for one in made if one[2]] == [("read", "t", ["1", "2"])]
@@ -260,7 +258,7 @@ def test_a_merge_inserts_where_no_row_fulfils_its_condition(on: str) -> None:
     assert ("insert", "t", ["1", "2"]) in made
 
 
-def test_what_is_guessed_or_left_out_is_named_and_refused(tmp_path: Path) -> None:
+def test_omissions_and_guesses_are_named_and_rejected(tmp_path: Path) -> None:
     schema = tmp_path / "schema.sql"
     schema.write_text("CREATE TABLE t (id integer PRIMARY KEY, name text);")
     said = {
@@ -277,7 +275,7 @@ def test_what_is_guessed_or_left_out_is_named_and_refused(tmp_path: Path) -> Non
             imported(log, schema=schema, strict=True)
 
 
-def test_a_write_of_no_row_is_no_access_and_no_fault(tmp_path: Path) -> None:
+def test_a_write_of_no_row_is_neither_access_nor_fault(tmp_path: Path) -> None:
     schema = tmp_path / "schema.sql"
     schema.write_text("CREATE TABLE t (id integer PRIMARY KEY, name text);")
     said = ["UPDATE t SET name = 'a' WHERE name = 'b' AND 1 = 0", "DELETE FROM t WHERE id = 1"]
@@ -307,7 +305,7 @@ DRAWN = {
     "char(3)": ("a", "b"),
     "boolean": ("t", "f"),
 }
-"""Keys by their types."""
+"""Keys by type."""
 COLUMNLESS = ("1 = 0", "1 < 2", "'a' = 'b'", "2.0 = 2", "id IS NOT NULL", "NOT false")
 
 
@@ -335,7 +333,7 @@ def drawn_condition(random: Random, kind: str, depth: int = 0) -> str:
     return random.choice(found)
 
 
-def test_conditions_that_are_drawn_mean_what_they_mean_to_the_server(postgresql: Server) -> None:
+def test_random_conditions_match_the_server(postgresql: Server) -> None:
     random = Random(7)
     cases = []
     for _ in range(scaled(300)):

@@ -1,4 +1,4 @@
-"""Which rows the conditions of a statement name, and which they do not."""
+"""The rows that the conditions of a statement name."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def touched(sql: str, *parameters: str) -> tuple[list[Made], set[str]]:
 
 
 def of_table(sql: str, table: str, *parameters: str) -> tuple[list[Made], set[str]]:
-    """What a statement does to one table."""
+    """Return the accesses of a statement to one table."""
     made, reasons = touched(sql, *parameters)
     return [one for one in made if one[1] == table], reasons
 
 
 def keys(sql: str, *parameters: str) -> list[str]:
-    """The keys that a statement writes; nothing else may be said of it."""
+    """Return the keys that a statement writes, without any reasons."""
     made, reasons = touched(sql, *parameters)
     assert not reasons
     return [key.replace("\x1f", ",") for kind, _, found in made if kind != "read" for key in found]
@@ -54,7 +54,7 @@ INSIDE = "SELECT 1 FROM src WHERE src.id = acct.id AND src.id = 7"
         (f"SELECT ({INSIDE}) FROM acct FOR UPDATE", ALL_LOCKED),
         (f"SELECT * FROM acct ORDER BY ({INSIDE}) FOR UPDATE", ALL_LOCKED),
         ("DELETE FROM acct WHERE id NOT IN (SELECT id FROM src WHERE id = 7)", ALL_WRITTEN),
-        # A query without groups has a row in any case.
+        # A query without groups always has a row.
         (f"DELETE FROM acct WHERE EXISTS ({INSIDE.replace('1', 'count(*)')})", ALL_WRITTEN),
         (f"DELETE FROM acct WHERE EXISTS ({INSIDE} UNION SELECT 1)", ALL_WRITTEN),
         (
@@ -63,7 +63,7 @@ INSIDE = "SELECT 1 FROM src WHERE src.id = acct.id AND src.id = 7"
         ),
     ],
 )
-def test_a_query_inside_says_nothing_of_the_rows_around_it(
+def test_a_subquery_does_not_restrict_the_outer_rows(
     sql: str, expected: tuple[list[Made], set[str]]
 ) -> None:
     assert of_table(sql, "acct") == expected
@@ -80,11 +80,11 @@ def test_a_query_inside_says_nothing_of_the_rows_around_it(
         "(v, id) IN (SELECT max(v), id FROM src WHERE id = 7 GROUP BY id)",
     ],
 )
-def test_a_query_that_has_to_have_a_row_names_keys(where: str) -> None:
+def test_a_query_that_must_have_a_row_names_keys(where: str) -> None:
     assert keys(f"UPDATE acct SET v = 1 WHERE {where}") == ["7"]
 
 
-def test_what_is_known_around_a_query_is_known_in_it() -> None:
+def test_outer_facts_hold_in_a_subquery() -> None:
     (_, made) = touched("SELECT (SELECT v FROM src WHERE src.id = acct.id) FROM acct WHERE id = 7")[
         0
     ]
@@ -214,7 +214,7 @@ def test_every_condition_narrows(where: str, expected: list[str]) -> None:
         "id IN (SELECT k FROM (SELECT unnest($1) AS k OFFSET 1) s)",
     ],
 )
-def test_a_limit_leaves_open_which_rows(where: str) -> None:
+def test_a_limit_leaves_the_rows_open(where: str) -> None:
     sql = f"UPDATE acct SET v = 1 WHERE {where}"
     assert of_table(sql, "acct", "'{1,2,3}'") == ALL_WRITTEN
 
@@ -223,7 +223,7 @@ def test_a_range_below_null_is_empty() -> None:
     assert touched("SELECT * FROM acct WHERE id < $1", "NULL") == ([], set())
 
 
-def test_two_uses_of_a_query_of_with_are_two() -> None:
+def test_two_uses_of_a_query_of_with_are_distinct() -> None:
     sql = "WITH w AS (SELECT * FROM acct) SELECT * FROM w a, w b WHERE a.id = 7 AND b.id = 8"
     assert touched(sql) == ([("scan", "acct", [""])], set())
     later = "WITH a AS (SELECT * FROM src), src AS (SELECT * FROM usr WHERE id = 1) SELECT * FROM a"
@@ -239,7 +239,7 @@ def test_a_lock_of_a_query_in_parentheses() -> None:
         assert touched(f"{query} FOR UPDATE") == ([("update", "acct", ["7"])], set())
 
 
-def test_aliases_are_as_they_are_quoted() -> None:
+def test_aliases_respect_quotes() -> None:
     sql = 'UPDATE acct AS "A" SET v = 1 FROM src AS a WHERE "A".id = 1 AND A.id = 2'
     assert touched(sql) == ([("read", "src", ["2"]), ("update", "acct", ["1"])], set())
 
@@ -259,11 +259,11 @@ def test_aliases_are_as_they_are_quoted() -> None:
         ("pair SET a = 3 WHERE a IN (1, 2) AND a = 2 AND b = 7", ["2,7", "3,7"]),
     ],
 )  # fmt: skip
-def test_a_key_that_is_set_is_another_row(sql: str, expected: list[str]) -> None:
+def test_setting_a_key_writes_another_row(sql: str, expected: list[str]) -> None:
     assert keys(f"UPDATE {sql}", "'5'", "NULL") == expected
 
 
 @pytest.mark.parametrize("value", ["id + 1", "DEFAULT", "src.aid", "(SELECT 5)", "src.v"])
-def test_a_key_that_is_set_to_what_is_not_known(value: str) -> None:
+def test_setting_a_key_to_an_unknown_value(value: str) -> None:
     sql = f"UPDATE acct SET id = {value} FROM src WHERE src.id = 9 AND acct.id = 3"
     assert of_table(sql, "acct") == ([("update", "acct", ["3"])], {KEY_NOT_NAMED})

@@ -1,4 +1,4 @@
-"""Parameters and statements that are cut short, and prepared statements of any names."""
+"""Truncated parameters and statements, and prepared statements with any name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SQL = "UPDATE item SET v = 1 WHERE id = $1"
 
 
 def log(folder: Path, *entries: tuple[str, str]) -> Path:
-    """A csvlog of one session: messages and details, each a transaction of its own."""
+    """Write a csvlog of one session; each message with its detail is a transaction."""
     path = folder / "log.csv"
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -45,7 +45,7 @@ def keys_of(found: Imported) -> list[int]:
         ("", NO_VALUE),
     ],
 )
-def test_a_parameter_that_is_cut_short_is_no_key(tmp_path: Path, detail: str, reason: str) -> None:
+def test_a_truncated_parameter_is_no_key(tmp_path: Path, detail: str, reason: str) -> None:
     whole = "parameters: $1 = 'a...b'"
     path = log(tmp_path, (f"execute s: {SQL}", detail), (f"execute s: {SQL}", whole))
     found = imported(path)
@@ -53,7 +53,7 @@ def test_a_parameter_that_is_cut_short_is_no_key(tmp_path: Path, detail: str, re
     assert found.left_out.counts[reason] == 1
 
 
-def test_a_cut_parameter_that_is_no_key_costs_nothing(tmp_path: Path) -> None:
+def test_a_truncated_parameter_outside_keys_does_not_matter(tmp_path: Path) -> None:
     sql = "UPDATE item SET note = $1 WHERE id = $2"
     path = log(tmp_path, (f"execute <unnamed>: {sql}", "parameters: $1 = 'a...', $2 = 'b'"))
     found = imported(path)
@@ -62,7 +62,7 @@ def test_a_cut_parameter_that_is_no_key_costs_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", ["...", "…", " [truncated]", "<truncated 512 bytes>", "... "])
-def test_a_statement_that_is_cut_short(tmp_path: Path, end: str) -> None:
+def test_a_truncated_statement(tmp_path: Path, end: str) -> None:
     path = log(
         tmp_path,
         (f"statement: UPDATE item SET v = 1 WHERE id = 12{end}", ""),

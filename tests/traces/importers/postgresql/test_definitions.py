@@ -47,7 +47,7 @@ def test_tables_of_a_dump(tmp_path: Path) -> None:
     }
 
 
-def test_a_definition_that_can_not_be_read_is_named(tmp_path: Path) -> None:
+def test_an_unreadable_definition_is_named(tmp_path: Path) -> None:
     path = tmp_path / "schema.sql"
     path.write_text("CREATE TABLE good (id int PRIMARY KEY);\n\nCREATE TABLE bad (id int;\n")
     left_out = LeftOut()

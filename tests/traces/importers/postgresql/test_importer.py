@@ -1,4 +1,4 @@
-"""The options of the format, and what is wrong with a log or a file that is named."""
+"""The options of the format, and errors of logs and option files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SELECT taken FROM seat WHERE id = 6;
 
 @pytest.fixture(scope="module")
 def log(postgresql: Server) -> Path:
-    """Two databases of two encodings, in a log whose times are in Berlin's."""
+    """Record two databases of two encodings, with times in Berlin's zone."""
     zone = {"log_timezone": "Europe/Berlin"}
     with postgresql.logging("options", **zone, **STATEMENT) as path:
         postgresql.psql(SCRIPT)
@@ -57,7 +57,7 @@ def run(*arguments: str | Path) -> Result:
     return result
 
 
-def test_a_zone_that_could_be_several_must_be_named(log: Path, tmp_path: Path) -> None:
+def test_an_ambiguous_zone_must_be_named(log: Path, tmp_path: Path) -> None:
     result = run(log, tmp_path / "trace")
     assert result.exit_code == 2
     assert re.search(rf"{log}:\d+: times are in the zone 'CES?T'", result.stderr)
@@ -83,7 +83,7 @@ def test_one_database_of_several(log: Path) -> None:
     assert read.left_out.counts[OTHER_DATABASE] > 0
 
 
-def test_types_get_the_names_they_are_given(log: Path, tmp_path: Path) -> None:
+def test_types_can_be_renamed(log: Path, tmp_path: Path) -> None:
     options = {"timezone": "Europe/Berlin", "database": "postgres"}
     (update, read) = [one.name for one in imported(log, **options).types]
     assert update.startswith("update_seat.")
@@ -92,7 +92,7 @@ def test_types_get_the_names_they_are_given(log: Path, tmp_path: Path) -> None:
     renamed = imported(log, type_names=names, **options)
     assert UNUSED_NAME not in renamed.left_out.counts
     assert [one.name for one in renamed.types] == ["reserve", read]
-    # Types of one name are one, with the accesses of both.
+    # Types with the same name become one, with the accesses of both.
     names.write_text(json.dumps({update: "seat", read: "seat", "no_such_type": "x"}))
     merged = imported(log, type_names=names, **options)
     assert merged.left_out.counts[UNUSED_NAME] == 1
@@ -130,17 +130,17 @@ def test_strict_names_file_and_line(log: Path, tmp_path: Path) -> None:
     assert f"{damaged}:9: log entry cut short: " in result.stderr
 
 
-def test_strict_refuses_what_is_guessed(log: Path, tmp_path: Path) -> None:
+def test_strict_rejects_guesses(log: Path, tmp_path: Path) -> None:
     options = ("--timezone", "Europe/Berlin", "--database", "postgres", log, tmp_path / "trace")
     result = run(*options)
     assert result.exit_code == 0
-    assert f"{NO_DEFINITION}, 2 rows, such as" in result.stderr
+    assert f"{NO_DEFINITION}, 2 rows, for example" in result.stderr
     result = run("--strict", "--replace", *options)
     assert result.exit_code == 2
     assert f": {NO_DEFINITION}: 'update seat set taken = true where id = ?'" in result.stderr
 
 
-def test_entries_that_are_missing_are_told(log: Path, tmp_path: Path) -> None:
+def test_missing_entries_are_reported(log: Path, tmp_path: Path) -> None:
     lines = log.read_bytes().splitlines(keepends=True)
     (place,) = [n for n, line in enumerate(lines) if b"UPDATE seat" in line]
     cut = tmp_path / "cut.csv"
@@ -163,7 +163,7 @@ def test_a_log_that_ends_anywhere(log: Path, tmp_path: Path) -> None:
 
 
 def test_logs_of_other_versions(log: Path, tmp_path: Path) -> None:
-    """Versions up to 12 and 13 write fewer columns."""
+    """Versions up to 12, and 13, write fewer columns."""
     import csv
 
     wanted = imported(log, timezone="Europe/Berlin", encoding="latin1").accesses()
@@ -178,7 +178,7 @@ def test_logs_of_other_versions(log: Path, tmp_path: Path) -> None:
         assert imported(older, timezone="Europe/Berlin", encoding="latin1").accesses() == wanted
 
 
-def test_parameters_that_are_not_in_the_log(postgresql: Server, schema: Path) -> None:
+def test_parameters_missing_from_the_log(postgresql: Server, schema: Path) -> None:
     settings = {"log_parameter_max_length": "0", **DURATION}
     with postgresql.logging("no-parameters", **settings) as path:
         postgresql.pgbench("-S", "-M", "prepared", "-c", "1", "-t", "5")
@@ -188,10 +188,10 @@ def test_parameters_that_are_not_in_the_log(postgresql: Server, schema: Path) ->
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "no statement is logged: set log_statement = 'all'"),
-        (b"a,b,c\n" * 3, "is no log of PostgreSQL that is known: 'a,b,c"),
-        (b"\x00\xff" * 3000, "is no log of PostgreSQL"),
-        (b'"' * 3001, "is no log of PostgreSQL"),
+        (b"", "no statements are logged: set log_statement = 'all'"),
+        (b"a,b,c\n" * 3, "is not a known log of PostgreSQL: 'a,b,c"),
+        (b"\x00\xff" * 3000, "is not a known log of PostgreSQL"),
+        (b'"' * 3001, "is not a known log of PostgreSQL"),
     ],
 )
 def test_no_log(tmp_path: Path, content: bytes, message: str) -> None:
@@ -208,15 +208,13 @@ def test_no_log(tmp_path: Path, content: bytes, message: str) -> None:
     [
         (["--schema", "none.sql"], "none.sql: can't be read: No such file"),
         (["--timezone", "Europe/Berlyn"], "--timezone Europe/Berlyn: is unknown"),
-        (["--timezone", "../../etc/passwd"], "is unknown; write the server's log_timezone"),
+        (["--timezone", "../../etc/passwd"], "is unknown; give the server's log_timezone"),
         (["--encoding", "utf-16"], "--encoding utf-16: is not the encoding of a log"),
         (["--encoding", "x"], "--encoding x: is not the encoding of a log"),
         (["--type-names", "none.json"], "none.json: can't be read"),
     ],
 )
-def test_options_that_are_wrong(
-    log: Path, tmp_path: Path, options: list[str], message: str
-) -> None:
+def test_invalid_options(log: Path, tmp_path: Path, options: list[str], message: str) -> None:
     result = run(*options, log, tmp_path / "trace")
     assert result.exit_code == 2
     assert message in result.stderr
@@ -230,7 +228,7 @@ def test_options_that_are_wrong(
         ('{"a": 5}', "a: must be a name, not 5"),
     ],
 )
-def test_names_that_are_wrong(log: Path, tmp_path: Path, names: str, message: str) -> None:
+def test_invalid_names(log: Path, tmp_path: Path, names: str, message: str) -> None:
     path = tmp_path / "names.json"
     path.write_text(names)
     with pytest.raises(TraceError) as error:

@@ -1,4 +1,4 @@
-"""The keys of rows that are inserted."""
+"""The keys of inserted rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UPSERT = "ON CONFLICT (id) DO UPDATE SET v = 1"
 
 
 def touched(sql: str) -> tuple[str, list[str], set[str]]:
-    """Kind, keys and reasons of an insert; a unique key is none."""
+    """Return kind, keys and reasons of an insertion; generated keys are omitted."""
     made, reasons = statements.touched(f"INSERT INTO {sql}", [], Templates(TableKeys(CATALOG)))
     written = [(kind, found) for kind, table, found in made if kind != "scan"]
     ((kind, found),) = written or [("", [])]
@@ -69,7 +69,7 @@ def test_rows_of_several_columns(rows: str, expected: list[str]) -> None:
         "acct VALUES (current_date, 1)",
     ],
 )
-def test_keys_that_are_computed_are_counted(rows: str) -> None:
+def test_computed_keys_are_counted(rows: str) -> None:
     for sql in (rows, f"{rows} {UPSERT}"):
         assert touched(sql)[1:] == ([], {KEY_NOT_NAMED})
 
@@ -85,11 +85,11 @@ def test_keys_that_are_computed_are_counted(rows: str) -> None:
         "heap VALUES (7 + 0, 1)",
     ],
 )
-def test_keys_that_the_database_makes_are_no_other_row_s(rows: str) -> None:
+def test_generated_keys_are_unique(rows: str) -> None:
     assert touched(rows) == ("insert", [], set())
 
 
-def test_a_constraint_that_is_not_known() -> None:
+def test_an_unknown_constraint() -> None:
     row = "acct VALUES (7, 1) ON CONFLICT ON CONSTRAINT"
     assert touched(f"{row} acct_pkey DO UPDATE SET v = 1") == ("update", ["7"], set())
     assert touched(f"{row} other DO UPDATE SET v = 1") == ("insert", ["7"], {KEY_NOT_NAMED})

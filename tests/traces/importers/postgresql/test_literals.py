@@ -37,20 +37,20 @@ def test_literals(sql: str, expected: list[str]) -> None:
 
 
 @given(TEXTS)
-def test_a_quoted_text_comes_back(text: str) -> None:
+def test_quoting_is_reversible(text: str) -> None:
     parts = split(f"UPDATE t SET a = {quoted(text)} WHERE b = 1")
     assert parts[::2] == ["UPDATE t SET a = ", " WHERE b = ", ""]
     assert [value(one) for one in parts[1::2]] == [text, "1"]
 
 
 @given(st.text())
-def test_any_text_is_split_without_loss_of_turns(text: str) -> None:
+def test_gaps_and_literals_alternate_for_any_text(text: str) -> None:
     parts = split(text)
     assert len(parts) % 2 == 1
     assert all(part[0] in "'$.0123456789" for part in parts[1::2])
 
 
-def test_a_script_is_cut_at_its_semicolons() -> None:
+def test_a_script_is_split_at_semicolons() -> None:
     script = "a; -- b;\n'c;' /* ; */ d;$$ ; $$"
     assert [text for _, text in statements(script)] == ["a", " -- b;\n'c;' /* ; */ d", "$$ ; $$"]
     assert all(script[place:].startswith(text) for place, text in statements(script))

@@ -1,4 +1,4 @@
-"""One recording in every form in which PostgreSQL writes its log."""
+"""One recording in each form of PostgreSQL's log."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def forms(postgresql: Server, tmp_path_factory: pytest.TempPathFactory) -> Forms
 
 
 def of_a_stool(found: Imported) -> list[tuple[str, list[Access]]]:
-    """What made transactions, but for keys that the database makes."""
+    """Return the transactions without generated keys."""
     return [one for one in found.accesses() if any("stool" in made[1] for made in one[1])]
 
 
@@ -77,7 +77,7 @@ def numbers(found: Imported) -> tuple[int, dict[str, int]]:
     return len(found.rows), dict(found.left_out.counts)
 
 
-def test_every_form_says_the_same(forms: Forms) -> None:
+def test_all_forms_agree(forms: Forms) -> None:
     csv = imported(forms.csv, strict=False)
     assert len(of_a_stool(csv)) > 5
     for path, options in ((forms.json, {}), (forms.text, {"log_line_prefix": PREFIX})):
@@ -89,7 +89,7 @@ def test_every_form_says_the_same(forms: Forms) -> None:
 
 
 def rewritten(forms: Forms, prefix: str, folder: Path) -> Path:
-    """The log in text form with another prefix."""
+    """Rewrite the log in text form with another prefix."""
     log = LinePrefix(PREFIX)
     lines = []
     for line in forms.text.read_text().splitlines():
@@ -116,7 +116,7 @@ def rewritten(forms: Forms, prefix: str, folder: Path) -> Path:
 
 @pytest.mark.parametrize("prefix", [one for one in KNOWN if "%v" not in one])
 def test_well_known_prefixes_need_not_be_named(forms: Forms, tmp_path: Path, prefix: str) -> None:
-    """Without the ids of transactions: statements outside BEGIN and COMMIT are alone."""
+    """Without transaction ids, each statement outside BEGIN and COMMIT is a transaction."""
     path = rewritten(forms, prefix, tmp_path)
     lines = path.read_text().splitlines()
     assert known_prefix(lines) in (LinePrefix(prefix), LinePrefix(KNOWN[0]))
@@ -132,7 +132,7 @@ def test_well_known_prefixes_need_not_be_named(forms: Forms, tmp_path: Path, pre
             imported(path, database="postgres")
 
 
-def test_sessions_whose_beginning_is_not_told(forms: Forms, tmp_path: Path) -> None:
+def test_sessions_with_an_unknown_start(forms: Forms, tmp_path: Path) -> None:
     path = rewritten(forms, "%t:%r:%u@%d:[%p]:", tmp_path)
     lines = [line for line in path.read_text().splitlines() if "connection " not in line]
     path.write_text("\n".join(lines))
@@ -165,12 +165,12 @@ def test_overlapping_files_count_once(forms: Forms, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("prefix", "words"),
     [
-        ("%m [%p] %y ", "%y is no escape of it"),
-        ("%m %u ", "neither %p nor %c is in it"),
-        ("[%p] %u ", "none of %m, %t and %n is in it"),
+        ("%m [%p] %y ", "%y is not an escape"),
+        ("%m %u ", "it has neither %p nor %c"),
+        ("[%p] %u ", "it has none of %m, %t and %n"),
     ],
 )
-def test_a_prefix_that_can_not_be_used(prefix: str, words: str) -> None:
+def test_invalid_prefixes(prefix: str, words: str) -> None:
     with pytest.raises(TraceError, match=rf"--log-line-prefix '.*': {words}"):
         LinePrefix(prefix)
 
@@ -197,7 +197,7 @@ def test_escapes_of_a_prefix(tmp_path: Path, prefix: str, line: str, time: str) 
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin1"])
-def test_a_mark_says_more_than_the_encoding_of_the_server(tmp_path: Path, encoding: str) -> None:
+def test_a_byte_order_mark_overrides_the_encoding(tmp_path: Path, encoding: str) -> None:
     plain = write_log(tmp_path / "plain.csv", [(1, "SELECT * FROM stool WHERE id = 'é'")])
     log = tmp_path / "log.csv"
     log.write_bytes(plain.read_text().encode(encoding))
@@ -206,7 +206,7 @@ def test_a_mark_says_more_than_the_encoding_of_the_server(tmp_path: Path, encodi
 
 
 def test_entries_of_a_jsonlog_within_another(forms: Forms, tmp_path: Path) -> None:
-    """As operators of Kubernetes hand them on, under the names of csvlog's columns."""
+    """Operators of Kubernetes write such entries, with the names of csvlog's columns."""
     names = {
         "timestamp": "log_time",
         "user": "user_name",

@@ -1,4 +1,4 @@
-"""What a MERGE does to rows, by its clauses."""
+"""The effects of a MERGE on rows, by its clauses."""
 
 from __future__ import annotations
 

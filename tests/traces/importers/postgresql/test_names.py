@@ -1,4 +1,4 @@
-"""Names of tables mean what the database takes them for."""
+"""Names of tables resolve as in the database."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_search_paths(tmp_path: Path, setting: list[str], tables: list[str]) -> 
     assert OF_SEVERAL not in trace.left_out.guessed
 
 
-def test_a_search_path_is_of_its_session(tmp_path: Path) -> None:
+def test_a_search_path_applies_to_its_session(tmp_path: Path) -> None:
     update = "UPDATE orders SET item = 1 WHERE id = 5"
     trace = read(
         tmp_path,
@@ -120,17 +120,17 @@ def test_a_search_path_is_of_its_session(tmp_path: Path) -> None:
     assert not trace.left_out.guessed
 
 
-def test_a_statement_that_no_path_changes_is_one(tmp_path: Path) -> None:
+def test_a_statement_independent_of_the_path_is_one_template(tmp_path: Path) -> None:
     update = "UPDATE public.item SET name = 'a' WHERE id = 5"
     trace = read(tmp_path, update, "SET search_path TO one", update, "SELECT 1 FROM public.item")
     assert [len(one.accesses) for one in trace.types] == [1, 1]
 
 
-def test_a_path_of_a_role_is_an_option(tmp_path: Path) -> None:
+def test_a_path_of_a_role(tmp_path: Path) -> None:
     options = ("two", "app=one", "other=public")
     trace = read(tmp_path, "UPDATE orders SET item = 1 WHERE id = 5", search_path=options)
     assert [table for _, table, _ in touched(trace)] == ["one.orders"]
-    # The schema of the role's name, where there is one.
+    # The schema with the role's name, if there is one.
     trace = read(tmp_path, "SELECT 1 FROM note")
     assert [table for _, table, _ in touched(trace)] == ["app.note"]
     assert not trace.left_out.guessed
@@ -144,14 +144,14 @@ def test_a_path_of_a_role_is_an_option(tmp_path: Path) -> None:
         ("SELECT 1 FROM nowhere WHERE id = 1", "app.nowhere", NO_DEFINITION),
     ],
 )
-def test_what_the_path_does_not_lead_to(tmp_path: Path, sql: str, table: str, reason: str) -> None:
+def test_tables_off_the_path(tmp_path: Path, sql: str, table: str, reason: str) -> None:
     trace = read(tmp_path, sql)
     assert touched(trace) == [("read", table, 1)]
     assert trace.left_out.guessed == {reason: 1}
 
 
 @pytest.mark.parametrize("given", ["", "app=", "=app", " , "])
-def test_paths_that_are_none(given: str) -> None:
+def test_invalid_paths(given: str) -> None:
     with pytest.raises(TraceError, match=r"must be schemas such as 'app, public'"):
         SearchPaths([given], Catalog())
 
@@ -175,7 +175,7 @@ def test_the_root_is_the_table(tmp_path: Path, sql: str, expected: str) -> None:
     assert access[:2] == ("read", expected)
 
 
-def test_a_row_of_a_partition_is_the_root_s(tmp_path: Path) -> None:
+def test_a_row_of_a_partition_belongs_to_the_root(tmp_path: Path) -> None:
     where = "WHERE id = 5 AND day = '2026-11-26'"
     (one, other) = touched(
         read(tmp_path, *(f"DELETE FROM {t} {where}" for t in ("event", "event_2026")))
@@ -206,7 +206,7 @@ def test_views_of_one_table(tmp_path: Path, sql: str, expected: Access) -> None:
     assert not trace.left_out.guessed
 
 
-def test_a_key_that_is_set_through_a_view(tmp_path: Path) -> None:
+def test_setting_a_key_through_a_view(tmp_path: Path) -> None:
     trace = read(tmp_path, "UPDATE cheap SET number = 5 WHERE number = 3")
     assert touched(trace) == [("update", "item", 3), ("update", "item", 5)]
     assert not trace.left_out.counts
@@ -234,7 +234,7 @@ def test_dots_and_quotes_in_names(tmp_path: Path) -> None:
     assert touched(read(tmp_path, *temporary, schema=schema)) == []
 
 
-def test_temporary_tables_are_of_their_session(tmp_path: Path) -> None:
+def test_temporary_tables_belong_to_their_session(tmp_path: Path) -> None:
     trace = read(
         tmp_path,
         (1, "CREATE TEMP TABLE item (id int)"),
@@ -257,7 +257,7 @@ def test_temporary_tables_are_of_their_session(tmp_path: Path) -> None:
     assert trace.left_out.counts[TEMPORARY] == 2
 
 
-def test_tables_of_two_databases_are_not_told_apart(tmp_path: Path) -> None:
+def test_tables_of_two_databases_are_not_distinguished(tmp_path: Path) -> None:
     logs = [
         write_log(tmp_path / f"{name}.csv", [(number, "SELECT 1")], database=name)
         for number, name in enumerate(("bench", "other"), 1)
@@ -335,7 +335,7 @@ ALTER TABLE ONLY part ADD CONSTRAINT part_item_fkey FOREIGN KEY (item) REFERENCE
         ("DELETE FROM kept WHERE id = 1", set()),
     ],
 )  # fmt: skip
-def test_what_the_database_does_by_itself(tmp_path: Path, sql: str, reasons: set[str]) -> None:
+def test_side_effects_in_the_database(tmp_path: Path, sql: str, reasons: set[str]) -> None:
     trace = read(tmp_path, sql, schema=FOLLOWED)
     assert set(trace.left_out.counts) - {NO_ACCESS} == reasons
 
@@ -350,7 +350,7 @@ def test_what_the_database_does_by_itself(tmp_path: Path, sql: str, reasons: set
         ("DELETE FROM kept WHERE id = 1", [("read", "part", 1)]),
     ],
 )
-def test_a_trigger_in_place_of_a_write_to_a_view(
+def test_a_trigger_instead_of_a_write_to_a_view(
     tmp_path: Path, sql: str, expected: list[Access]
 ) -> None:
     assert touched(read(tmp_path, sql, schema=FOLLOWED)) == expected

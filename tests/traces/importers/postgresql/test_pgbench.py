@@ -1,4 +1,4 @@
-"""What pgbench did, against what the trace of its log says it did."""
+"""The transactions of pgbench, compared with the trace of its log."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ BOUNDS = {
 SERIALIZABLE = {"PGOPTIONS": "-c default_transaction_isolation=serializable"}
 
 
-def test_every_transaction_is_there_with_its_accesses(recorded: Recorded) -> None:
+def test_all_transactions_are_imported_with_their_accesses(recorded: Recorded) -> None:
     written = [row for row in recorded.trace.rows if row["type"].startswith("update")]
     assert len(written) == sum(run.processed for run in recorded.runs)
     assert {row["outcome"] for row in written} == {"committed"}
-    # One type, whatever the protocol; and nothing is new in it.
+    # There is one type, whatever the protocol.
     assert len({row["type"] for row in written}) == 1
     for row in written:
         assert [(one["kind"], one["table"]) for one in row["accesses"]] == TPC_B
@@ -46,7 +46,7 @@ def test_keys_are_those_of_the_rows(recorded: Recorded) -> None:
         assert updated["key"] == read["key"]
         for one in (updated, teller, branch):
             assert 1 <= one["key"] <= BOUNDS[one["table"]]
-    # Tellers and branches are few and all are used; a row of history is always a new one.
+    # Tellers and branches are few and all used; each row of history is new.
     assert {one[2]["key"] for one in accesses} == set(range(1, 10 * SCALE + 1))
     assert {one[3]["key"] for one in accesses} == set(range(1, SCALE + 1))
     assert len({one[4]["key"] for one in accesses}) == len(accesses)
@@ -61,11 +61,11 @@ def test_transactions_of_a_session_follow_one_another(recorded: Recorded) -> Non
         last[row["session"]] = row["begin"]
 
 
-def test_nothing_of_pgbench_is_left_unread(recorded: Recorded) -> None:
+def test_all_statements_of_pgbench_are_read(recorded: Recorded) -> None:
     assert set(recorded.trace.left_out.counts) <= {NO_ACCESS}
 
 
-def test_without_definitions_columns_asked_by_are_keys(recorded: Recorded) -> None:
+def test_predicate_columns_are_keys_without_definitions(recorded: Recorded) -> None:
     def of_known_keys(trace: Imported) -> list[list[tuple[str, int]]]:
         return [[(one["table"], one["key"]) for one in row["accesses"][:4]] for row in trace.rows]
 
@@ -78,7 +78,7 @@ def test_failures_are_aborted_transactions(
     postgresql: Server, schema: Path, style: dict[str, str], tries: int
 ) -> None:
     name = f"serializable-{'-'.join(style)}-{tries}"
-    # Written after a statement, an entry of one that failed is the error's alone.
+    # With entries written after statements, a failed one has only the entry of its error.
     settings = {**style, "log_parameter_max_length_on_error": "-1"}
     with postgresql.logging(name, **settings) as log:
         arguments = ("-M", "prepared", "-c", "4", "-t", "60", f"--max-tries={tries}")
@@ -122,10 +122,10 @@ SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
 
 
 @pytest.mark.parametrize("style", [STATEMENT, DURATION], ids=["statement", "duration"])
-def test_what_is_sent_at_once_is_one_transaction(
+def test_a_pipeline_is_one_transaction(
     postgresql: Server, schema: Path, tmp_path: Path, style: dict[str, str]
 ) -> None:
-    """As drivers send batches: without BEGIN, until the client asks to be in step again."""
+    """Drivers send batches like this: without BEGIN, until the client synchronizes."""
     script = tmp_path / "pipeline.sql"
     script.write_text(PIPELINE)
     with postgresql.logging(f"pipeline-{len(style)}", **style) as log:

@@ -1,4 +1,4 @@
-"""What statements touch, by their text alone."""
+"""The accesses of statements, from their text alone."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CATALOG = Catalog(
 def touched(
     sql: str, parameters: list[str] | None = None, templates: Templates | None = None
 ) -> tuple[list[Made], set[str]]:
-    """The accesses of a statement, and what could not be read of it or is guessed."""
+    """Return the accesses of a statement, and the reasons of omissions and guesses."""
     return statements.touched(sql, parameters, templates or Templates(TableKeys(CATALOG)))
 
 
@@ -142,7 +142,7 @@ def test_accesses(sql: str, expected: list[Made]) -> None:
         ("SELECT " + "(" * 2000 + "1" + ")" * 2000, NOT_PARSED),
     ],
 )
-def test_what_can_not_be_read(sql: str, fault: str) -> None:
+def test_unreadable_statements(sql: str, fault: str) -> None:
     assert fault in touched(sql)[1]
 
 
@@ -155,7 +155,7 @@ def test_parameters() -> None:
             touched(sql, missing)
 
 
-def test_inserts_take_the_key_that_others_ask_by_later() -> None:
+def test_insertions_adopt_a_key_that_is_guessed_later() -> None:
     templates = Templates(TableKeys())
     insert = "INSERT INTO t (b, a) VALUES (1, 2), (3, 4)"
     assert touched(insert, None, templates)[0] == [("insert", "t", ["2\x1f1", "4\x1f3"])]
@@ -243,7 +243,7 @@ def test_locks(sql: str, expected: list[Made]) -> None:
         ("EXPLAIN (COSTS OFF, ANALYZE) UPDATE item SET price = 1 WHERE id = 3", ["3"], set()),
     ],
 )  # fmt: skip
-def test_updates_of_the_row_that_is_there(sql: str, expected: list[str], reasons: set[str]) -> None:
+def test_updates_of_the_existing_row(sql: str, expected: list[str], reasons: set[str]) -> None:
     (made, found) = touched(sql)
     assert (made, found) == ([("update", "item", expected)], reasons)
 
@@ -277,11 +277,11 @@ def test_updates_of_the_row_that_is_there(sql: str, expected: list[str], reasons
          [("delete", "item", ["1"])]),
     ],
 )  # fmt: skip
-def test_what_is_executed(sql: str, expected: list[Made]) -> None:
+def test_executed_queries(sql: str, expected: list[Made]) -> None:
     assert touched(sql) == (expected, set())
 
 
-def test_an_upsert_by_another_constraint_is_of_a_row_of_its_own() -> None:
+def test_an_upsert_by_another_constraint_has_its_own_row() -> None:
     for target in ("(email)", "ON CONSTRAINT one_email"):
         sql = f"INSERT INTO person (email) VALUES ('a'), ('b') ON CONFLICT {target}"
         made, reasons = touched(f"{sql} DO UPDATE SET email = 'c'")
@@ -304,7 +304,7 @@ def test_an_upsert_by_another_constraint_is_of_a_row_of_its_own() -> None:
         ("DELETE FROM item USING (VALUES ($1), (2)) s (k) WHERE id = s.k", ["2"]),
     ],
 )
-def test_nothing_is_equal_to_null(sql: str, keys: list[str]) -> None:
+def test_nothing_equals_null(sql: str, keys: list[str]) -> None:
     made, reasons = touched(sql, ["NULL", """'{1,NULL,3,"NULL"}'"""])
     assert [one for _, _, found in made for one in found] == keys
     assert not reasons

@@ -1,4 +1,4 @@
-"""Damaged logs; whole ones come from a server in the other tests."""
+"""Damaged logs; the other tests read complete logs of a server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TIME = "2026-11-21 09:12:31.412 UTC"
 
 
 def entry(message: str, columns: int = 26, encoding: str = "utf-8") -> bytes:
-    """An entry as a server of some version writes it."""
+    """Return an entry as a server of some version writes it."""
     written = io.StringIO()
     fields = [TIME, "app", "shop", *[""] * (columns - 4), "end"]
     fields[13] = message
@@ -39,7 +39,7 @@ def test_the_columns_of_every_version(columns: int) -> None:
 
 
 @pytest.mark.parametrize("columns", [22, 25, 27])
-def test_other_columns_are_told(columns: int) -> None:
+def test_other_columns_are_reported(columns: int) -> None:
     (damage,) = read(entry("x", columns))
     assert isinstance(damage, Damage)
     assert f"({columns} columns)" in damage.reason
@@ -54,13 +54,13 @@ def test_entries_over_several_lines_have_the_number_of_the_first() -> None:
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"))))
-def test_any_text_comes_back(texts: list[str]) -> None:
+def test_any_text_is_preserved(texts: list[str]) -> None:
     assert messages(b"".join(entry(text) for text in texts)) == texts
 
 
 @given(st.data())
-def test_an_entry_cut_short_costs_no_other(data: st.DataObject) -> None:
-    """A server was killed while it wrote, and another went on in the same file."""
+def test_only_the_truncated_entry_is_lost(data: st.DataObject) -> None:
+    """A server was killed while it wrote, and another continued in the same file."""
     texts = ['one, "two"', "three\nfour", "five"]
     whole = [entry(text) for text in texts]
     cut = data.draw(st.integers(0, len(texts) - 1), "cut")
@@ -82,18 +82,18 @@ def test_the_last_entry_may_lack_the_end_of_its_line(columns: int) -> None:
     assert isinstance(damage, Damage)
 
 
-def test_byte_order_marks_within_a_log_that_was_put_together() -> None:
+def test_byte_order_marks_within_a_concatenated_log() -> None:
     mark = b"\xef\xbb\xbf"
     assert messages(mark + entry("one") + mark + entry("two")) == ["one", "two"]
 
 
 @given(st.binary(max_size=300))
-def test_bytes_of_any_kind_are_no_crash(data: bytes) -> None:
+def test_any_bytes_are_read_without_a_crash(data: bytes) -> None:
     for one in read(data):
         assert isinstance(one, Damage) or len(one.fields) in COLUMNS
 
 
-def test_bytes_of_another_encoding_are_kept_apart() -> None:
+def test_bytes_of_another_encoding_stay_distinct() -> None:
     (record,) = read(entry("Zoë", encoding="latin1"))
     assert isinstance(record, Record)
     assert (record.fields[13], record.exact) == ("Zo\\xeb", False)

@@ -14,7 +14,7 @@ def shape(sql: str) -> Shape:
 
 
 def literals_of(sql: str) -> list[list[str]]:
-    """By slot, the literals with their signs."""
+    """Return the literals of each slot, with their signs."""
     parts = split(sql)
     (one,) = shapes_of(parts)
     return [
@@ -77,7 +77,7 @@ def test_several_statements() -> None:
 
 
 @given(st.lists(st.integers(), min_size=1), st.booleans())
-def test_no_number_makes_a_shape_of_its_own(numbers: list[int], spaced: bool) -> None:
+def test_numbers_do_not_change_the_shape(numbers: list[int], spaced: bool) -> None:
     listed = (", " if spaced else ",").join(str(number) for number in numbers)
     sql = f"UPDATE t SET a=a+{numbers[0]} WHERE b={numbers[-1]} AND c IN ({listed})"
     assert shape(sql).text == shape("UPDATE t SET a = a + 1 WHERE b = 1 AND c IN (1)").text

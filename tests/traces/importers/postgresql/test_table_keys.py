@@ -3,7 +3,7 @@ from __future__ import annotations
 from traces.importers.postgresql.table_keys import TableKeys
 
 
-def test_keys_of_tables_without_definition_are_what_is_asked_by_first() -> None:
+def test_the_first_predicates_are_the_key_of_an_undefined_table() -> None:
     keys = TableKeys()
     assert keys.asked_by("t") is None
     assert keys.asked("t", {"b", "a"}) == ("a", "b")

@@ -17,7 +17,7 @@ ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "America/Sa
 
 
 def written(moment: datetime) -> str:
-    """As PostgreSQL writes a time: with the zone's abbreviation, else its offset."""
+    """Return a time as PostgreSQL writes it: with the zone's abbreviation, or its offset."""
     return f"{moment:%Y-%m-%d %H:%M:%S}.{moment.microsecond // 1000:03} {moment.tzname()}"
 
 
@@ -25,8 +25,8 @@ def written(moment: datetime) -> str:
     st.lists(st.datetimes(datetime(1990, 1, 1), datetime(2036, 1, 1)), min_size=1),
     st.sampled_from(ZONES),
 )
-def test_times_come_back(moments: list[datetime], zone: str) -> None:
-    """Through both hours of an autumn night that has one of them twice."""
+def test_times_are_preserved(moments: list[datetime], zone: str) -> None:
+    """The times include both hours of an autumn night that has one of them twice."""
     times = LogTimes(ZoneInfo(zone))
     for moment in moments:
         exact = moment.replace(tzinfo=UTC)
@@ -35,13 +35,13 @@ def test_times_come_back(moments: list[datetime], zone: str) -> None:
         assert us == (cut - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
-def test_the_hour_that_comes_twice() -> None:
+def test_the_repeated_hour() -> None:
     times = LogTimes(ZoneInfo("Europe/Berlin"))
     first = times.us("2026-10-25 02:30:00.000 CEST")
     assert times.us("2026-10-25 02:30:00.000 CET") - first == 3_600_000_000
 
 
-def test_two_times_of_one_abbreviation_are_told_by_the_order_of_the_log() -> None:
+def test_ambiguous_times_are_resolved_by_the_order_of_the_log() -> None:
     times = LogTimes(ZoneInfo("Europe/Moscow"))
     written = [f"2014-10-26 0{hour}:{minute}:00.000 MSK" for hour, minute in (
         (0, 50), (1, 10), (1, 50), (1, 10), (1, 50), (2, 10)
@@ -60,7 +60,7 @@ def test_two_times_of_one_abbreviation_are_told_by_the_order_of_the_log() -> Non
     assert not times.is_guessed
 
 
-def test_a_time_that_is_one_of_two_is_counted(tmp_path: Path) -> None:
+def test_ambiguous_times_are_counted(tmp_path: Path) -> None:
     log = write_log(tmp_path / "log.csv", [(1, "SELECT * FROM t WHERE id = 1")])
     text = log.read_text().replace("2026-11-26 09:00", "2014-10-26 01:00").replace("UTC", "MSK")
     log.write_text(text)
@@ -78,6 +78,6 @@ def test_an_abbreviation_needs_its_zone() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "no time", "2026-13-01 00:00:00.000 UTC", "2026-11-21"])
-def test_no_time(text: str) -> None:
-    with pytest.raises(ValueError, match="is no time of a log"):
+def test_invalid_times(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a time of a log"):
         LogTimes().us(text)

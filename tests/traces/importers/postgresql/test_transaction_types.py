@@ -31,7 +31,7 @@ def codes_of(templates: Templates, statements: list[str]) -> list[int]:
     ]
 
 
-def test_a_loop_over_several_statements_makes_no_other_type() -> None:
+def test_loops_do_not_change_the_type() -> None:
     templates = Templates(TableKeys())
     types = Types(templates)
     one = types.of(codes_of(templates, ORDER))
@@ -47,7 +47,7 @@ def test_a_loop_over_several_statements_makes_no_other_type() -> None:
     ]
 
 
-def test_names_do_not_depend_on_what_else_is_in_the_log() -> None:
+def test_names_do_not_depend_on_the_rest_of_the_log() -> None:
     names = []
     for before in ([], ["SELECT 1 FROM a WHERE b = 1", "SELECT 2 FROM a WHERE c = 1"]):
         templates = Templates(TableKeys())
@@ -60,7 +60,7 @@ def test_names_do_not_depend_on_what_else_is_in_the_log() -> None:
     assert names[0] == names[1]
 
 
-def test_types_of_one_table_are_told_apart() -> None:
+def test_types_of_one_table_are_distinguished() -> None:
     templates = Templates(TableKeys())
     types = Types(templates)
     for sql in ("UPDATE t SET a = 1 WHERE k = 1", "UPDATE t SET b = 1 WHERE k = 1"):
@@ -77,7 +77,7 @@ def test_accesses_of_one_name_are_numbered() -> None:
     assert [one.name for one in described.accesses] == ["update_t", "update_t_2", "update_t_3"]
 
 
-def test_there_is_an_end_to_types(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_types_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transaction_types, "TYPES_MAX", 2)
     templates = Templates(TableKeys())
     types = Types(templates)
@@ -85,10 +85,10 @@ def test_there_is_an_end_to_types(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [one is None for one in found] == [False, False, True]
 
 
-def test_there_is_an_end_to_templates(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_templates_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(templates_module, "TEMPLATES_MAX", 2)
     templates = Templates(TableKeys())
-    # Names of cursors and savepoints come and go; they make no template of their own.
+    # Names of cursors and savepoints vary; they do not make templates.
     for number in range(5):
         for sql in (f"DECLARE c{number} CURSOR FOR SELECT 1 FROM t0", f"SAVEPOINT s{number}"):
             (planned,) = templates.statements(sql)[1]

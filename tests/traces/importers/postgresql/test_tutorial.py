@@ -1,6 +1,6 @@
-"""docs/postgresql-tutorial.md, from top to bottom: its commands run, and print what it says.
+"""Runs the commands of docs/postgresql-tutorial.md and compares their output with the page.
 
-The commands are read from the page. Only the lengths of runs are others, as `SHORTER` says.
+The commands are read from the page. Only the lengths of runs differ, see `SHORTER`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RESTART = "sudo systemctl restart postgresql"
 
 COMPARING = [one for one in TINY if one.startswith(("tuning.", "run.seconds", "run.warmup"))]
 KEPT = ("machine", "baselines", "validation")
-"""Of a training: its cores, what it is compared with, and that it is made on real cores too."""
+"""Shorter settings of a training: cores, baselines, and the check on real cores."""
 
 TRAINING = [
     *(one for one in TINY if not one.startswith(KEPT)),
@@ -39,18 +39,18 @@ SHORTER = {
     "search.generations=5": " ".join(TRAINING),
     "seconds=10 report_seconds=5": "seconds=1 report_seconds=0.5",
 }
-"""What is replaced at the end of commands; each ends one of them."""
+"""Replacements at the end of commands; each applies to one of them."""
 
 DIFFERS = "heddle policy diff"
-"""Its exit code says whether policies differ: any will do."""
+"""The command whose exit code tells whether policies differ; any is accepted."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """What is between two fences.
+    """The text between two fences.
 
     Attributes:
-        language: that the first fence names; `text` is what the commands before it print.
+        language: the language of the first fence; `text` is output of the commands before it.
         content: the lines.
     """
 
@@ -58,7 +58,7 @@ class Block:
     content: str
 
     def commands(self) -> list[str]:
-        """Each on one line, without leave to become another user, and shorter."""
+        """Return the commands, each on one line, shortened and without a change of the user."""
         joined = self.content.replace("\\\n", " ").splitlines()
         return [shorter(one if one == RESTART else one.removeprefix("sudo ")) for one in joined]
 
@@ -75,7 +75,7 @@ def shorter(command: str) -> str:
 
 
 def words(text: str) -> set[str]:
-    """Numbers are others every time, and so may be where a line breaks."""
+    """Return the words; numbers vary, and so may the line breaks."""
     return set(re.findall(r"[A-Za-z_]{3,}", text))
 
 
@@ -102,7 +102,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_the_page_does_what_it_says(postgresql: Server) -> None:
+def test_the_commands_print_what_the_page_shows(postgresql: Server) -> None:
     printed = ""
     with postgresql.running():
         environment = {**os.environ, **postgresql.environment()}
@@ -122,11 +122,11 @@ def test_the_page_does_what_it_says(postgresql: Server) -> None:
                 case "text":
                     assert words(block.content) <= words(printed), printed
                 case other:
-                    pytest.fail(f"{PAGE}: a block in {other}, which nobody runs")
+                    pytest.fail(f"{PAGE}: a block in {other}, which the test does not run")
         postgresql.psql("ALTER SYSTEM RESET ALL;")
 
 
-def test_what_is_shortened_is_on_the_page() -> None:
+def test_the_shortened_commands_are_on_the_page() -> None:
     lines = [line for one in blocks() if one.language == "bash" for line in one.content.split("\n")]
     for long in SHORTER:
         assert sum(line.endswith(long) for line in lines) == 1, long

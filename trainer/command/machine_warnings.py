@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from envs.host import doubts, here, this_host, usable_cores
+from envs.host import local_machine, machine_warnings, this_host, usable_cores
 
 
-def warn_of_doubts(kind: str, cores: int | None) -> None:
-    """Say on stderr what will make the figures doubtful.
+def warn_about_machine(kind: str, cores: int | None) -> None:
+    """Print to stderr what makes measurements on this machine unreliable.
 
     Args:
         kind: of the machine: `threads` or `virtual`.
         cores: workers; None: one for every core that the process may use.
     """
-    for doubt in doubts(here(kind, cores or usable_cores()), this_host()):
+    for doubt in machine_warnings(local_machine(kind, cores or usable_cores()), this_host()):
         click.echo(f"warning: {doubt}", err=True)

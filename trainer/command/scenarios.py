@@ -1,4 +1,4 @@
-"""The members of a training for several workloads: each a configuration of its own."""
+"""The scenarios of a robust training: each a configuration of its own."""
 
 from __future__ import annotations
 
@@ -13,56 +13,56 @@ from policies import Signature
 from trainer.command.errors import UsageError
 from trainer.command.settings import compose_settings, merge_overrides
 from trainer.config import TrainConfig
-from trainer.member import GROUPS, Member, alone, combined, label_of
+from trainer.scenario import GROUPS, Scenario, combined, label_of, single_scenario
 
-KEY = "robust.members"
+KEY = "robust.scenarios"
 NONE = f"{KEY}=[]"
 
-MEMBERS_MAX = 64
+SCENARIOS_MAX = 64
 """Every worker keeps a database for each."""
 
 _PLAIN = re.compile(r"[\w./:+-]+")
 
 
-def compose_members(config: TrainConfig, overrides: Sequence[str]) -> list[Member]:
-    """What is trained for: the members that are named, or else the workload that is set.
+def compose_scenarios(config: TrainConfig, overrides: Sequence[str]) -> list[Scenario]:
+    """Return the scenarios that are set, or else the workload that is set as the only one.
 
     Args:
         config: all settings.
         overrides: what was typed for them.
 
     Raises:
-        UsageError: a member can't be, or is there twice; the message names it.
+        UsageError: a scenario can't be, or is there twice; the message names it.
     """
-    if not config.robust.members:
-        return alone(config)
-    found: list[Member] = []
+    if not config.robust.scenarios:
+        return single_scenario(config)
+    found: list[Scenario] = []
     for number, settings in enumerate(_expanded(config), start=1):
         typed = [f"{key}={_typed(value)}" for key, value in settings.items()]
         label = label_of(settings)
         try:
             own = compose_settings("train", merge_overrides(overrides, [*typed, NONE]), TrainConfig)
         except UsageError as error:
-            raise UsageError(f"{KEY}, member {number} ({label}): {error}") from error
-        found.append(Member(number, label, own))
+            raise UsageError(f"{KEY}, scenario {number} ({label}): {error}") from error
+        found.append(Scenario(number, label, own))
     _refuse_other_kinds(config, found)
     _refuse_twins(found)
     return found
 
 
-def as_trained(config: TrainConfig, members: Sequence[Member]) -> TrainConfig:
-    """All settings: those of the member, where there is one, named as such or not."""
-    return members[0].config if len(members) == 1 else config
+def as_trained(config: TrainConfig, scenarios: Sequence[Scenario]) -> TrainConfig:
+    """Return all settings; with a single scenario, that scenario's."""
+    return scenarios[0].config if len(scenarios) == 1 else config
 
 
-def common_signature(members: Sequence[Member]) -> Signature:
-    """The signature that all members have: a table belongs to one.
+def common_signature(scenarios: Sequence[Scenario]) -> Signature:
+    """Return the signature that all scenarios have: a table is for one.
 
     Raises:
         UsageError: two have different ones; the message names both.
         ValueError: there is no such workload, or no such option of it.
     """
-    first, *others = members
+    first, *others = scenarios
     common = workload_signature(load_engine(), first.workload)
     for other in others:
         signature = workload_signature(load_engine(), other.workload)
@@ -75,18 +75,20 @@ def common_signature(members: Sequence[Member]) -> Signature:
 
 
 def _expanded(config: TrainConfig) -> list[dict[str, Any]]:
-    for entry in config.robust.members:
+    for entry in config.robust.scenarios:
         for key in entry:
             if re.split("[./]", key)[0] not in GROUPS:
                 raise UsageError(
-                    f"{KEY}: {key}: members may differ in settings of workload and machine alone, "
-                    "such as {workload.warehouses:4}"
+                    f"{KEY}: {key}: scenarios may differ in settings of workload and machine "
+                    "only, such as {workload.warehouses:4}"
                 )
         if not entry or [] in entry.values():
             raise UsageError(f"{KEY}: {entry}: sets nothing; such as {{workload.warehouses:4}}")
-    found = combined(config.robust.members)
-    if len(found) > MEMBERS_MAX:
-        raise UsageError(f"{KEY}: makes {len(found)} members; there may be {MEMBERS_MAX} at most")
+    found = combined(config.robust.scenarios)
+    if len(found) > SCENARIOS_MAX:
+        raise UsageError(
+            f"{KEY}: makes {len(found)} scenarios; there may be {SCENARIOS_MAX} at most"
+        )
     return found
 
 
@@ -103,8 +105,8 @@ def _typed(value: Any) -> str:
     return str(value)
 
 
-def _refuse_other_kinds(config: TrainConfig, members: Sequence[Member]) -> None:
-    first, *others = members
+def _refuse_other_kinds(config: TrainConfig, scenarios: Sequence[Scenario]) -> None:
+    first, *others = scenarios
     for other in others:
         if other.config.machine.kind != first.config.machine.kind:
             raise UsageError(
@@ -113,26 +115,26 @@ def _refuse_other_kinds(config: TrainConfig, members: Sequence[Member]) -> None:
                 "ones"
             )
     kind = first.config.machine.kind
-    # What the members share, such as how long a look is, goes by the kind that is set beside them.
+    # Settings that the scenarios share, such as the rungs, follow the kind outside of them.
     if others and kind != config.machine.kind:
         raise UsageError(
-            f"{KEY}: the members have machine={kind}, and machine={config.machine.kind} is set "
-            f"beside them; set machine={kind} there, and leave machine out of the members"
+            f"{KEY}: the scenarios have machine={kind}, and machine={config.machine.kind} is set "
+            f"outside of them; set machine={kind} there, and leave machine out of the scenarios"
         )
 
 
-def _refuse_twins(members: Sequence[Member]) -> None:
-    seen: dict[str, Member] = {}
-    for member in members:
-        settings = repr((member.workload, asdict(member.config.machine)))
+def _refuse_twins(scenarios: Sequence[Scenario]) -> None:
+    seen: dict[str, Scenario] = {}
+    for scenario in scenarios:
+        settings = repr((scenario.workload, asdict(scenario.config.machine)))
         if settings in seen:
             raise UsageError(
-                f"{KEY}: members {seen[settings].number} ({seen[settings].label}) and "
-                f"{member.number} ({member.label}) are the same; leave one out"
+                f"{KEY}: scenarios {seen[settings].number} ({seen[settings].label}) and "
+                f"{scenario.number} ({scenario.label}) are the same; leave one out"
             )
-        seen[settings] = member
+        seen[settings] = scenario
 
 
-def _words(member: Member, signature: Signature) -> str:
+def _words(scenario: Scenario, signature: Signature) -> str:
     types = ", ".join(f"{one.name} with {len(one.states)}" for one in signature.types)
-    return f"{member.label} ({signature.workload}; accesses: {types})"
+    return f"{scenario.label} ({signature.workload}; accesses: {types})"

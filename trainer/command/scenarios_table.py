@@ -9,28 +9,28 @@ from envs import machine_words
 from trainer.run import LEARNED, Closing, Outcome
 
 
-def members_table(outcome: Outcome, objective: str) -> Table:
-    """The learned table's throughput relative to each baseline, by member and over all of them.
+def scenarios_table(outcome: Outcome, objective: str) -> Table:
+    """The learned table's throughput relative to each baseline, by scenario and over all of them.
 
     Args:
-        outcome: of a training that was compared in every member.
+        outcome: of a training that was compared in every scenario.
         objective: what the last column is, in words.
     """
-    table = Table(title="in all members", title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title="in all scenarios", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column(f"{LEARNED} ÷", no_wrap=True)
     for closing in outcome.closings:
         table.add_column(_heading(closing), justify="right", no_wrap=True)
     table.add_column(objective.replace(" ", "\n"), justify="right", no_wrap=True)
-    by_member = [closing.comparison.scores(LEARNED) for closing in outcome.closings]
+    by_scenario = [closing.comparison.scores(LEARNED) for closing in outcome.closings]
     for name, score in outcome.scores.items():
-        table.add_row(name, *(f"{scores[name]:.3f}" for scores in by_member), f"{score:.3f}")
+        table.add_row(name, *(f"{scores[name]:.3f}" for scores in by_scenario), f"{score:.3f}")
     table.caption = "throughput relative to each baseline: geometric means over the repeats"
     table.caption_justify = "left"
     return table
 
 
 def _heading(closing: Closing) -> str:
-    words = closing.member.label.split(", ")
+    words = closing.scenario.label.split(", ")
     if not any(word.startswith("cores ") for word in words):
         words.append(machine_words(closing.comparison.rows[0].machine))
     return "\n".join(words)

@@ -1,4 +1,4 @@
-"""What a run goes on with: what was typed for it, and its search as it was set when it began.
+"""The settings of a saved run: what was typed for it, and its search as it was when it began.
 
 By default, or by an experiment, another search may be chosen today, or have other numbers. And what
 a run was made with, where it is compared with others: every other setting may have moved as well.
@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from trainer.command.errors import UsageError
-from trainer.command.members import as_trained, compose_members
+from trainer.command.scenarios import as_trained, compose_scenarios
 from trainer.command.settings import compose_config, to_settings
 from trainer.config import TrainConfig
 from trainer.run_folder import RunFolder
@@ -21,14 +21,14 @@ from trainer.run_folder import RunFolder
 SEARCH = "search"
 
 
-def kept_search(folder: RunFolder, typed: Sequence[str]) -> list[str]:
+def saved_search(folder: RunFolder, typed: Sequence[str]) -> list[str]:
     """As much of a run's search as does not follow from what was typed any more, as it is typed.
 
     Args:
         folder: of the run; without settings that can be read, there is nothing.
         typed: for it.
     """
-    kept = folder.kept_search()
+    kept = folder.saved_search()
     if kept is None:
         return []
     name = [] if _names_it(typed, kept["name"]) else [f"{SEARCH}={kept['name']}"]
@@ -41,33 +41,33 @@ def kept_search(folder: RunFolder, typed: Sequence[str]) -> list[str]:
     ]
 
 
-def with_kept_search(folder: RunFolder) -> list[str]:
-    """What was typed for a run, and `kept_search`.
+def with_saved_search(folder: RunFolder) -> list[str]:
+    """What was typed for a run, and `saved_search`.
 
     Raises:
         RunFolderError: the file is damaged.
     """
     typed = folder.read_overrides()
-    return [*kept_search(folder, typed), *typed]
+    return [*saved_search(folder, typed), *typed]
 
 
 def settings_of(folder: RunFolder) -> tuple[list[str], TrainConfig]:
     """What was typed for a run, and the settings that it was made with.
 
     A setting that is not among those which the run has kept is what it comes to today; so are all
-    of a run for several workloads, whose members have their own.
+    of a run for several workloads, whose scenarios have their own.
 
     Raises:
         RunFolderError: the file of what was typed is damaged.
         UsageError: a kept setting is none of this version's values.
     """
-    typed = with_kept_search(folder)
+    typed = with_saved_search(folder)
     today = compose_config("train", typed)
-    if today.robust.members:
+    if today.robust.scenarios:
         config = to_settings(today, TrainConfig)
-        return typed, as_trained(config, compose_members(config, typed))
+        return typed, as_trained(config, compose_scenarios(config, typed))
     try:
-        made_with = OmegaConf.merge(today, _known(folder.kept_settings(), today))
+        made_with = OmegaConf.merge(today, _known(folder.saved_settings(), today))
         assert isinstance(made_with, DictConfig)
         return typed, to_settings(made_with, TrainConfig)
     except (OmegaConfBaseException, UsageError) as error:

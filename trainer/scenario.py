@@ -1,4 +1,4 @@
-"""What a table is trained for: one workload on one machine, or several, the members of a mix."""
+"""A scenario: one workload on one machine that a table is trained for."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any
 from trainer.config import TrainConfig, workload_options
 
 GROUPS = ("workload", "machine", "case")
-"""The groups of settings in which members may differ."""
+"""The groups of settings in which scenarios may differ."""
 
 NAME_MAX = 60
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9.]+")
 
 
 @dataclass(frozen=True)
-class Member:
+class Scenario:
     """A workload on a machine.
 
     Attributes:
-        number: among the members, from 1.
+        number: among the scenarios, from 1.
         label: how tables and pictures call it, such as `warehouses 4`; empty for the only one.
-        config: all settings of the training; among members only workload and machine differ.
+        config: all settings of the training; among scenarios only workload and machine differ.
     """
 
     number: int
@@ -68,13 +68,13 @@ class Member:
         }
 
 
-def alone(config: TrainConfig) -> list[Member]:
-    """The only member of a training for one workload."""
-    return [Member(1, "", config)]
+def single_scenario(config: TrainConfig) -> list[Scenario]:
+    """The only scenario of a training for one workload."""
+    return [Scenario(1, "", config)]
 
 
 def combined(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What each member sets: an entry, or where values are lists every combination of them."""
+    """The settings of each scenario: an entry, or every combination where values are lists."""
     found = []
     for entry in entries:
         several = [value if isinstance(value, list) else [value] for value in entry.values()]
@@ -83,7 +83,7 @@ def combined(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def label_of(settings: Mapping[str, Any]) -> str:
-    """What a member sets, in words: `warehouses 4, cores 16`; of a group its choice alone."""
+    """What a scenario sets, in words: `warehouses 4, cores 16`; of a group its choice alone."""
     words = [
         str(value) if key in GROUPS else f"{re.split('[./]', key)[-1]} {value}"
         for key, value in settings.items()

@@ -13,14 +13,15 @@ import yaml
 from envs import Comparison, machine_words
 from envs.result import Machine
 from policies import PolicyDocument, load
-from policies.errors import why_not_written
+from policies.errors import write_failure_reason
 from trainer.checkpoint import Checkpoint, OtherVersionError
 from trainer.config import VerdictConfig
 from trainer.evaluation.objective import OBJECTIVES
 from trainer.lock import is_held
-from trainer.member import combined, label_of
+from trainer.renamed import with_present_names
 from trainer.run import LEARNED
 from trainer.run_folder import RunFolder
+from trainer.scenario import combined, label_of
 from trainer.shell_words import heddle_command
 from trainer.verdict import Verdict, judge, left_out_by, ratios_judged, same_as_known
 
@@ -28,7 +29,7 @@ PARTS = ("workload", "machine", "search", "validation", "robust")
 """The groups of settings that a page tells of."""
 
 
-class KeptError(ValueError):
+class SavedRunError(ValueError):
     """A file of a run that is damaged; the message names it, and what to do."""
 
 
@@ -48,7 +49,7 @@ class Missing:
 
 
 @dataclass(frozen=True)
-class KeptMember:
+class SavedScenario:
     """What was trained for: a workload on a machine, and how the policy compares there.
 
     Attributes:
@@ -107,7 +108,7 @@ class KeptMember:
 
 
 @dataclass(frozen=True)
-class KeptRun:
+class SavedRun:
     """Everything that a page is made of.
 
     Attributes:
@@ -116,8 +117,8 @@ class KeptRun:
         typed: what was typed.
         checkpoint: of the last generation; empty if there is none.
         policy: the best policy so far, or the learned one; None if there is none yet.
-        members: what it was trained for, one at least.
-        going_on: whether a process is working on it now.
+        scenarios: what it was trained for, one at least.
+        running: whether a process is working on it now.
         missing: what is not there, and should be.
     """
 
@@ -126,8 +127,8 @@ class KeptRun:
     typed: list[str]
     checkpoint: Checkpoint
     policy: PolicyDocument | None
-    members: Sequence[KeptMember]
-    going_on: bool
+    scenarios: Sequence[SavedScenario]
+    running: bool
     missing: list[Missing] = field(default_factory=list)
 
     @property
@@ -138,22 +139,22 @@ class KeptRun:
     @property
     def finished(self) -> bool:
         """Whether it came to its end."""
-        return all(member.finished for member in self.members)
+        return all(scenario.finished for scenario in self.scenarios)
 
     @property
     def machine(self) -> str:
         """Where it was trained, in words."""
-        return ", ".join(dict.fromkeys(member.machine for member in self.members))
+        return ", ".join(dict.fromkeys(scenario.machine for scenario in self.scenarios))
 
     @property
     def comparison(self) -> Comparison | None:
-        """The closing comparison in the first member: in the only one, of most runs."""
-        return self.members[0].comparison
+        """The closing comparison in the first scenario: in the only one, of most runs."""
+        return self.scenarios[0].comparison
 
     @property
     def best(self) -> tuple[str, float] | None:
-        """The verdict's baseline in the first member, and throughput ÷ its."""
-        return self.members[0].best
+        """The verdict's baseline in the first scenario, and throughput ÷ its."""
+        return self.scenarios[0].best
 
     @property
     def dotted_settings(self) -> dict[str, str]:
@@ -167,8 +168,8 @@ class KeptRun:
 
     @property
     def objective(self) -> str | None:
-        """What the scores in the members came to one by, in words; None where there is one."""
-        if len(self.members) == 1:
+        """What the scores in the scenarios came to one by, in words; None where there is one."""
+        if len(self.scenarios) == 1:
             return None
         name = str(_part(self.settings, "robust").get("objective"))
         return OBJECTIVES[name].words if name in OBJECTIVES else name
@@ -184,7 +185,7 @@ def _leaves(settings: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     return found
 
 
-def read_run(folder: RunFolder, by_us: bool = False) -> KeptRun:
+def read_run(folder: RunFolder, by_us: bool = False) -> SavedRun:
     """Read a run's folder; what is not there is said.
 
     Args:
@@ -192,7 +193,7 @@ def read_run(folder: RunFolder, by_us: bool = False) -> KeptRun:
         by_us: whether this process holds it, and has ended its work there.
 
     Raises:
-        KeptError: a file is damaged.
+        SavedRunError: a file is damaged.
         CheckpointError: the checkpoint is.
         PolicyFileError: the policy is.
         RunFolderError: what was typed can't be read.
@@ -216,46 +217,48 @@ def read_run(folder: RunFolder, by_us: bool = False) -> KeptRun:
     if policy is None:
         missing.append(Missing("a policy", "none was found yet; resume it", resume))
     labels = _labels(settings, folder.config)
-    members = []
-    for label, kept in zip(labels, folder.members(len(labels)), strict=True):
-        own = settings if kept is folder else _settings(kept.config, missing)
-        comparison, verdict = _comparison(kept.comparison, policy)
-        validation, validated = _comparison(kept.validation, policy)
-        member = KeptMember(label, own, comparison, validation, verdict, validated)
-        missing += _not_compared(member, resume)
-        members.append(member)
-    return KeptRun(
+    scenarios = []
+    for label, own in zip(labels, folder.scenarios(len(labels)), strict=True):
+        scenario_settings = settings if own is folder else _settings(own.config, missing)
+        comparison, verdict = _comparison(own.comparison, policy)
+        validation, validated = _comparison(own.validation, policy)
+        scenario = SavedScenario(
+            label, scenario_settings, comparison, validation, verdict, validated
+        )
+        missing += _not_compared(scenario, resume)
+        scenarios.append(scenario)
+    return SavedRun(
         folder,
         settings,
         folder.read_overrides(),
         checkpoint,
         policy,
-        members,
+        scenarios,
         not by_us and is_held(folder.path),
         missing,
     )
 
 
 def _labels(settings: Mapping[str, Any], path: Path) -> list[str]:
-    """What the members are called; of a training for one workload, nothing."""
-    entries = _part(settings, "robust").get("members") or []
+    """What the scenarios are called; of a training for one workload, nothing."""
+    entries = _part(settings, "robust").get("scenarios") or []
     if not isinstance(entries, list) or not all(isinstance(one, Mapping) for one in entries):
-        raise _damaged(path, ValueError("robust.members is no list of settings"))
+        raise _damaged(path, ValueError("robust.scenarios is no list of settings"))
     found = [label_of(one) for one in combined(entries)]
     return found if len(found) > 1 else [""]
 
 
-def _not_compared(member: KeptMember, resume: str) -> list[Missing]:
-    """What of a member's comparisons is not there."""
-    where = f" ({member.label})" if member.label else ""
-    if member.comparison is None:
+def _not_compared(scenario: SavedScenario, resume: str) -> list[Missing]:
+    """What of a scenario's comparisons is not there."""
+    where = f" ({scenario.label})" if scenario.label else ""
+    if scenario.comparison is None:
         what = f"the closing comparison{where}, and with it where time goes"
         return [Missing(what, "it is made when the search has ended; resume it", resume)]
     missing = []
-    if member.comparison.interrupted:
+    if scenario.comparison.interrupted:
         what = f"a part of the closing comparison{where}"
         missing.append(Missing(what, "it was cut short; resume it", resume))
-    if member.validation is None and _wants_validation(member.settings):
+    if scenario.validation is None and _wants_validation(scenario.settings):
         what = f"the comparison on real cores{where}"
         missing.append(Missing(what, "it was not made; resume it", resume))
     return missing
@@ -275,7 +278,7 @@ def _settings(path: Path, missing: list[Missing]) -> Mapping[str, Any]:
     for name in PARTS:
         if not isinstance(found.get(name, {}), Mapping):
             raise _damaged(path, ValueError(f"{name} is no group of settings"))
-    return found
+    return with_present_names(found)
 
 
 def _comparison(
@@ -307,16 +310,16 @@ def _text(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise KeptError(f"{path}: can't be read: {why_not_written(error)}") from error
+        raise SavedRunError(f"{path}: can't be read: {write_failure_reason(error)}") from error
     except UnicodeDecodeError as error:
         raise _damaged(path, error) from error
 
 
-def _damaged(path: Path, error: Exception) -> KeptError:
+def _damaged(path: Path, error: Exception) -> SavedRunError:
     reason = " ".join(str(error).split()) or type(error).__name__
-    return KeptError(
-        f"{path}: is damaged: {reason[:200]}; put a copy in its place, or remove it and go on "
-        f"with: {heddle_command('train', f'resume={path.parent}')}"
+    return SavedRunError(
+        f"{path}: is damaged: {reason[:200]}; put a copy in its place, or remove it and "
+        f"resume with: {heddle_command('train', f'resume={path.parent}')}"
     )
 
 

@@ -1,4 +1,4 @@
-"""What every candidate reached so far: samples kept, and summed up so that luck fades."""
+"""The samples of every candidate, and estimates of its fitness from them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ RUNS_FOR_NOISE = 3
 
 
 @dataclass
-class _Samples:
-    """What a candidate reached in one member.
+class _ScenarioSamples:
+    """What a candidate reached in one scenario.
 
     Attributes:
         ratios: one a run: its fitness ÷ the reference's.
@@ -65,7 +65,7 @@ class _Samples:
         return {"ratios": self.ratios, "lengths": self.lengths, "last": last}
 
     @classmethod
-    def from_json(cls, state: dict[str, Any]) -> _Samples:
+    def from_json(cls, state: dict[str, Any]) -> _ScenarioSamples:
         ratios = list(state["ratios"])
         return cls(
             ratios,
@@ -75,19 +75,19 @@ class _Samples:
         )
 
 
-class Ledger:
+class Samples:
     """The samples of each candidate, by its key: runs, relative to the reference.
 
     Args:
-        members: how many workloads candidates are measured on.
+        scenarios: how many workloads candidates are measured on.
         objective: what makes one fitness of a candidate's scores on them.
     """
 
-    def __init__(self, members: int = 1, objective: Objective = OBJECTIVES["mean"]) -> None:
-        self._members = members
+    def __init__(self, scenarios: int = 1, objective: Objective = OBJECTIVES["mean"]) -> None:
+        self._scenarios = scenarios
         self._objective = objective
         self._candidates: dict[str, Candidate] = {}
-        self._samples: dict[str, list[_Samples]] = {}
+        self._samples: dict[str, list[_ScenarioSamples]] = {}
         self._failed: dict[str, str] = {}
 
     def add(
@@ -95,18 +95,20 @@ class Ledger:
     ) -> None:
         """Add what was measured.
 
-        A failure in any of the members stays: the candidate's fitness is 0.
+        A failure in any of the scenarios stays: the candidate's fitness is 0.
 
         Args:
             candidate: that it is of.
-            evaluations: one a member.
+            evaluations: one per scenario.
             stretch: how much longer its slices are than the settings say (`find_horizon`).
         """
         key = candidate.key
         self._candidates[key] = candidate
-        samples = self._samples.setdefault(key, [_Samples() for _ in range(self._members)])
-        for kept, evaluation in zip(samples, evaluations, strict=True):
-            kept.add(evaluation, stretch)
+        samples = self._samples.setdefault(
+            key, [_ScenarioSamples() for _ in range(self._scenarios)]
+        )
+        for own, evaluation in zip(samples, evaluations, strict=True):
+            own.add(evaluation, stretch)
             if evaluation.error is not None:
                 self._failed.setdefault(key, evaluation.error)
 
@@ -115,7 +117,7 @@ class Ledger:
         self._failed[candidate.key] = reason
 
     def slices(self, candidate: Candidate) -> int:
-        """How many slices it has had, in each member: it leaves none out but when it fails."""
+        """How many slices it has had, in each scenario: it leaves none out but when it fails."""
         samples = self._samples.get(candidate.key)
         return min(one.slices for one in samples) if samples else 0
 
@@ -124,9 +126,9 @@ class Ledger:
         return self._failed.get(candidate.key)
 
     def last(self, candidate: Candidate) -> list[Result | None]:
-        """Its last slice in each member; None where it has none."""
+        """Its last slice in each scenario; None where it has none."""
         samples = self._samples.get(candidate.key)
-        return [one.last for one in samples] if samples else [None] * self._members
+        return [one.last for one in samples] if samples else [None] * self._scenarios
 
     def measured(self, candidates: Iterable[Candidate]) -> list[Measured]:
         """Sum up: trimmed means, and their standard errors from the noise of all candidates."""
@@ -135,8 +137,8 @@ class Ledger:
 
     @property
     def noise(self) -> list[float]:
-        """Standard deviation of a slice, by member: the median over candidates with enough runs."""
-        return [self._noise(member) for member in range(self._members)]
+        """Standard deviation of a slice by scenario, the median over candidates with enough."""
+        return [self._noise(scenario) for scenario in range(self._scenarios)]
 
     def best(self, count: int) -> list[Candidate]:
         """The candidates that rank highest, best first; those that failed never do."""
@@ -160,23 +162,25 @@ class Ledger:
                 "vector": list(candidate.vector),
                 "origin": candidate.origin,
                 "error": self._failed.get(key),
-                "members": [one.as_json() for one in self._samples[key]],
+                "scenarios": [one.as_json() for one in self._samples[key]],
             }
             for key, candidate in self._candidates.items()
         ]
 
     def load_state_dict(self, state: list[dict[str, Any]]) -> None:
-        """Go on from a state of as many members."""
+        """Resume from a state of as many scenarios."""
         self._candidates, self._samples, self._failed = {}, {}, {}
         for entry in state:
             candidate = Candidate(tuple(entry["vector"]), entry["origin"])
             self._candidates[candidate.key] = candidate
-            self._samples[candidate.key] = [_Samples.from_json(one) for one in entry["members"]]
+            self._samples[candidate.key] = [
+                _ScenarioSamples.from_json(one) for one in entry["scenarios"]
+            ]
             if entry["error"] is not None:
                 self._failed[candidate.key] = entry["error"]
 
-    def _noise(self, member: int) -> float:
-        found = [samples[member].deviation for samples in self._samples.values()]
+    def _noise(self, scenario: int) -> float:
+        found = [samples[scenario].deviation for samples in self._samples.values()]
         deviations = [one for one in found if one is not None]
         return statistics.median(deviations) if deviations else 0.0
 
@@ -187,13 +191,13 @@ class Ledger:
             return Measured(0.0, 0.0, min(counts))
         scores = tuple(one.mean for one in samples)
         errors = [one / math.sqrt(count) for one, count in zip(noise, counts, strict=True)]
-        # On what does the fitness hang? Under the worst case, on the worst member alone.
+        # On what does the fitness hang? Under the worst case, on the worst scenario alone.
         slopes = self._objective.slopes(scores)
-        hung_on = [one.last for one, slope in zip(samples, slopes, strict=True) if slope]
+        decisive = [one.last for one, slope in zip(samples, slopes, strict=True) if slope]
         return Measured(
             self._objective.fitness(scores),
             self._objective.error(scores, errors),
             min(counts),
             scores,
-            tuple(last for last in hung_on if last is not None),
+            tuple(last for last in decisive if last is not None),
         )

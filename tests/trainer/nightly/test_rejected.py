@@ -8,9 +8,9 @@ import pytest
 
 from policies import Signature, save
 from tests.trainer.nightly.some_nights import FIRST, peak, table
-from trainer.nightly.in_vain import trained_in_vain
 from trainer.nightly.nights import Night, keep
 from trainer.nightly.outcome import Outcome
+from trainer.nightly.rejected import last_rejected_day
 from trainer.nightly.state import Publication, StateFolder
 
 
@@ -53,11 +53,11 @@ def found(
     retrain_after: int | None = 7,
 ) -> date | None:
     today = peak(rate, FIRST + timedelta(days=later))
-    return trained_in_vain(state, champion, today, signature, 0.15, retrain_after)
+    return last_rejected_day(state, champion, today, signature, 0.15, retrain_after)
 
 
 @pytest.mark.parametrize(
-    ("changed", "in_vain"),
+    ("changed", "rejected"),
     [
         ({}, True),
         ({"rate": 0.57}, True),
@@ -73,14 +73,14 @@ def found(
         ({"later": -1}, False),
     ],
 )
-def test_it_is_in_vain_for_conditions_like_those_for_some_days(
+def test_it_is_rejected_for_conditions_like_those_for_some_days(
     lost: StateFolder,
     champion: Publication,
     signature: Signature,
     changed: dict[str, Any],
-    in_vain: bool,
+    rejected: bool,
 ) -> None:
-    assert found(lost, champion, signature, **changed) == (FIRST if in_vain else None)
+    assert found(lost, champion, signature, **changed) == (FIRST if rejected else None)
 
 
 def test_against_another_champion_it_may_win(
@@ -103,7 +103,7 @@ def test_without_a_champion_the_baselines_were_better(
 
 
 @pytest.mark.parametrize("outcome", [Outcome.PROMOTED, Outcome.SKIPPED, Outcome.BAD_DAY])
-def test_other_nights_were_not_in_vain(
+def test_other_nights_were_not_rejected(
     state: StateFolder, signature: Signature, champion: Publication, outcome: Outcome
 ) -> None:
     had(state, signature, champion, outcome)

@@ -1,4 +1,4 @@
-"""Trainings in vain: the candidate was not served, and the next one would be hardly another."""
+"""Nights whose candidate was rejected: under similar conditions a training would repeat them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trainer.nightly.outcome import Outcome
 from trainer.nightly.state import Publication, StateFolder
 
 
-def trained_in_vain(
+def last_rejected_day(
     state: StateFolder,
     champion: Publication | None,
     today: Conditions,
@@ -20,7 +20,7 @@ def trained_in_vain(
     threshold: float,
     retrain_after: int | None,
 ) -> date | None:
-    """The last day before this one that was trained for in vain, in conditions like today's.
+    """The last day before this one, in conditions like today's, whose candidate was rejected.
 
     Args:
         state: of the nights; one whose folder was removed is forgotten.
@@ -34,13 +34,13 @@ def trained_in_vain(
         passed = (today.day - day).days
         if retrain_after is not None and passed >= retrain_after:
             break
-        trained_for = _kept(state, day, champion, signature) if passed > 0 else None
+        trained_for = _rejected_conditions(state, day, champion, signature) if passed > 0 else None
         if trained_for is not None and _alike(today, trained_for, threshold):
             return day
     return None
 
 
-def _kept(
+def _rejected_conditions(
     state: StateFolder, day: date, champion: Publication | None, signature: Signature
 ) -> Conditions | None:
     """What a day's candidate was trained for, if it lost to this champion."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from policies import PolicyFileError
 from trainer.checkpoint import CheckpointError
-from trainer.report.kept import KeptError, KeptRun, read_run
+from trainer.report.saved_run import SavedRun, SavedRunError, read_run
 from trainer.run_folder import RunFolderError
 from trainer.sweep_folder import Sweep, SweepRun
 
@@ -31,7 +31,7 @@ class SweptRun:
     values: dict[str, str]
     name: str
     state: str
-    run: KeptRun | None
+    run: SavedRun | None
     reason: str = ""
 
 
@@ -61,7 +61,7 @@ class SweptKind:
 
 
 @dataclass(frozen=True)
-class KeptSweep:
+class SavedSweep:
     """A sweep.
 
     Attributes:
@@ -95,7 +95,7 @@ class KeptSweep:
         return found
 
 
-def kinds_markdown(kept: KeptSweep) -> str:
+def kinds_markdown(kept: SavedSweep) -> str:
     """What the runs come to over the seeds, as a table in Markdown."""
     columns = [key for key in kept.sweep.axes if key != SEED]
     heads = [*columns, "finished", "others", "× best baseline, median", "quartiles"]
@@ -114,9 +114,9 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def read_sweep(sweep: Sweep) -> KeptSweep:
+def read_sweep(sweep: Sweep) -> SavedSweep:
     """Read the runs of a sweep; one that can't be read has the reason."""
-    return KeptSweep(sweep, [_read(sweep, run) for run in sweep.runs])
+    return SavedSweep(sweep, [_read(sweep, run) for run in sweep.runs])
 
 
 def _read(sweep: Sweep, run: SweepRun) -> SweptRun:
@@ -125,7 +125,7 @@ def _read(sweep: Sweep, run: SweepRun) -> SweptRun:
         return SweptRun(run.values, " ".join(run.overrides), str(run.state), None)
     try:
         kept = read_run(folder)
-    except (KeptError, CheckpointError, PolicyFileError, RunFolderError) as error:
+    except (SavedRunError, CheckpointError, PolicyFileError, RunFolderError) as error:
         return SweptRun(run.values, folder.name, "damaged", None, str(error))
-    state = "going on" if kept.going_on else "finished" if kept.finished else "not finished"
+    state = "running" if kept.running else "finished" if kept.finished else "not finished"
     return SweptRun(run.values, folder.name, state, kept)

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from envs import Evaluation, trimmed_mean
+from trainer.evaluation import Samples
+from trainer.search import Candidate
+
+A, B, C = (Candidate((number,), f"seed {number}") for number in range(3))
+
+
+def test_samples_add_up_over_generations() -> None:
+    samples = Samples()
+    samples.add(A, [Evaluation(ratios=[1.0, 1.2])])
+    samples.add(A, [Evaluation(ratios=[1.1])])
+    (measured,) = samples.measured([A])
+    assert measured.fitness == pytest.approx(1.1)
+    assert measured.slices == 3
+
+
+def test_a_disturbed_slice_is_left_out() -> None:
+    assert trimmed_mean([1.0, 1.0, 1.0, 0.2]) == 1.0
+    assert trimmed_mean([1.0, 0.5]) == 0.75
+
+
+@given(st.lists(st.floats(0.1, 10), min_size=1, max_size=30))
+def test_the_trimmed_mean_lies_between(values: list[float]) -> None:
+    assert min(values) - 1e-9 <= trimmed_mean(values) <= max(values) + 1e-9
+
+
+def test_more_samples_are_more_certain() -> None:
+    samples = Samples()
+    samples.add(A, [Evaluation(ratios=[0.9, 1.0, 1.1] * 9)])
+    samples.add(B, [Evaluation(ratios=[1.05])])
+    known, lucky = samples.measured([A, B])
+    assert lucky.fitness > known.fitness
+    assert lucky.cautious < known.cautious
+    assert samples.best(1) == [A]
+
+
+def test_slices_of_one_run_are_no_samples_of_their_own() -> None:
+    """On virtual cores a rung is one run: how far runs are apart tells the noise, no copies do."""
+    samples = Samples()
+    for ratio, slices in ((1.0, 1), (1.2, 1), (1.1, 5)):
+        samples.add(A, [Evaluation([ratio], slices=slices)])
+    samples.add(B, [Evaluation([1.3], slices=7)])
+    assert (samples.slices(A), samples.slices(B)) == (7, 7)
+    # Two runs of a slice are 0.1 off and the one of five is right: so is its share in the mean.
+    (noise,) = samples.noise
+    assert noise == pytest.approx((2 * 0.1**2 / 2) ** 0.5)
+    known, once = samples.measured([A, B])
+    assert known.error == once.error == pytest.approx(noise / 7**0.5)
+    assert known.fitness == pytest.approx(1.1)
+    again = Samples()
+    again.load_state_dict(json.loads(json.dumps(samples.state_dict())))
+    assert again.noise == samples.noise
+    assert again.measured([A, B]) == samples.measured([A, B])
+
+
+def test_rungs_that_are_lengthened_count_as_the_settings_give_them() -> None:
+    """Or what asks for so many slices would be content with one rung."""
+    samples = Samples()
+    samples.add(A, [Evaluation([1.0], slices=15)], stretch=3)
+    assert samples.slices(A) == 5
+
+
+def test_samples_of_an_earlier_version_has_a_ratio_for_each_slice() -> None:
+    samples = Samples()
+    samples.add(A, [Evaluation([1.0, 1.2, 1.1])])
+    state = samples.state_dict()
+    for scenario in state[0]["scenarios"]:
+        del scenario["lengths"]
+    again = Samples()
+    again.load_state_dict(state)
+    assert again.measured([A]) == samples.measured([A])
+
+
+def test_a_machine_without_noise_has_no_error() -> None:
+    samples = Samples()
+    samples.add(A, [Evaluation(ratios=[1.0] * 4)])
+    assert samples.measured([A])[0].error == 0.0
+
+
+def test_a_failure_ranks_last_for_ever() -> None:
+    samples = Samples()
+    samples.add(A, [Evaluation(ratios=[1.5], error="stuck")])
+    samples.add(B, [Evaluation(ratios=[0.5])])
+    assert samples.measured([A])[0].fitness == 0.0
+    assert samples.failure(A) == "stuck"
+    assert samples.best(5) == [B]
+
+
+def test_it_comes_back_from_its_state() -> None:
+    samples = Samples()
+    samples.add(A, [Evaluation(ratios=[1.0, 1.1, 1.2])])
+    samples.add(B, [Evaluation(error="stuck")])
+    samples.add(C, [Evaluation(ratios=[2.0])])
+    samples.prune([A, B])
+    again = Samples()
+    again.load_state_dict(json.loads(json.dumps(samples.state_dict())))
+    assert again.measured([A, B]) == samples.measured([A, B])
+    assert again.slices(C) == 0
+    assert again.best(5) == [A]
