@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 DARK = 0.62
 """Above this share of the best, a cell is dark and its figure white."""
+HOME = "#f0962e"
+"""The frame of a policy's own place: visible on light and on dark cells."""
 
 
 def plot_transfer(found: Transfer, title: str, path: Path) -> None:
@@ -87,7 +89,8 @@ def _frame_homes(axes: Axes, found: Transfer) -> None:
         for row in column.comparison.rows:
             if row.subject.name in found.policies and column.place.is_training_place(row.subject):
                 corner = (at - 0.46, found.policies.index(row.subject.name) - 0.44)
-                axes.add_patch(Rectangle(corner, 0.92, 0.88, fill=False, edgecolor="black"))
+                frame = Rectangle(corner, 0.92, 0.88, fill=False, edgecolor=HOME, linewidth=2.5)
+                axes.add_patch(frame)
 
 
 def _place_words(column: Column) -> str:
