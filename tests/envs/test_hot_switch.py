@@ -147,8 +147,8 @@ def test_on_virtual_cores_it_is_the_same_every_time(virtual: Evaluator) -> None:
         return virtual.run_switching(occ, [(at_s, ic3)], 0.002, warmup=0, seed=1, intervals=4)
 
     assert measured(0.001) == measured(0.001)
-    # Attempts count where their worker begins its next transaction. One that keeps aborting from the
-    # first interval on is still in it after the switch.
+    # Attempts count where their worker begins its next transaction. One that keeps aborting since
+    # the first interval is still counted there after the switch.
     assert measured(0.001).intervals[0].commits == measured(0.0015).intervals[0].commits
     assert measured(0.001).intervals[2] != measured(0.0015).intervals[2]
     assert virtual.grown_bytes == 0

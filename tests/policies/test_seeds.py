@@ -132,7 +132,7 @@ def test_ic3_is_a_pipeline_over_the_micro_benchmark() -> None:
         assert [row.early_validation for row in rows] == [True, *[False] * 5, True, True]
         # Before the cold accesses all dependencies have passed theirs.
         assert list(rows[1].wait.values()) == [other.states[6] for other in signature.types]
-        # Before its own table, those of its type have passed it, and others have passed shared tables.
+        # Before its own table, its type has passed it, and others have passed shared tables.
         assert dict(rows[7].wait) == {
             other.name: other.states[7 if other == kind else 6] for other in signature.types
         }

@@ -104,7 +104,7 @@ def test_a_contest_of_two_methods(elsewhere: ModuleType, monkeypatch: pytest.Mon
     assert again.exit_code == 0, again.output
 
 
-def test_the_best_of_each_method_runs_on_real_cores() -> None:
+def test_the_best_run_of_each_method_is_measured_on_real_cores() -> None:
     brief = ["threads.repeats=2", "threads.cores=2", "threads.tuning.rounds=1"]
     done = run("lab", "searches", "sweep=mine", "evaluation.backend=in_process", "rounds=1", *brief)
     assert done.exit_code == 0, done.output
@@ -115,7 +115,7 @@ def test_the_best_of_each_method_runs_on_real_cores() -> None:
     assert "2 real cores" in done.output
 
 
-def test_a_contest_interrupted_keeps_what_it_measured(
+def test_an_interrupted_contest_keeps_its_measurements(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measure, left = elsewhere.Session.run, [3]
@@ -137,7 +137,7 @@ def test_a_contest_interrupted_keeps_what_it_measured(
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
 
 
-def test_a_pipe_in_the_place_of_a_kept_file_is_not_waited_for(elsewhere: ModuleType) -> None:
+def test_a_pipe_instead_of_a_saved_file_does_not_block(elsewhere: ModuleType) -> None:
     (FOLDER / "fresh.json").unlink(missing_ok=True)
     os.mkfifo(FOLDER / "fresh.json")
     done = run("lab", "searches", "sweep=mine", *FRESH)
@@ -145,7 +145,7 @@ def test_a_pipe_in_the_place_of_a_kept_file_is_not_waited_for(elsewhere: ModuleT
     assert "fresh.json: can't be written: is a device or a pipe; name a file" in done.stderr
 
 
-def test_what_cant_be_written_is_shown_all_the_same(
+def test_results_that_cannot_be_written_are_still_shown(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
@@ -159,7 +159,7 @@ def test_what_cant_be_written_is_shown_all_the_same(
     assert done.stdout == whole.stdout.partition("written: ")[0]
 
 
-def test_what_a_search_saw_is_told_in_the_unit_of_the_contest(
+def test_scores_of_the_search_are_converted_to_the_unit_of_the_contest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each run has found a constant of its own for `silo_tuned`, which may be a poor one."""
@@ -188,7 +188,7 @@ def test_what_a_search_saw_is_told_in_the_unit_of_the_contest(
         assert one["score"] == before[name]["score"]
 
 
-def test_a_runs_own_reference_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_reference_of_a_run_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     (folder, *_) = FOLDER.glob("*random*")
     state = Checkpoint.load(folder)
     state.tuned_us = [4096.0]
@@ -218,7 +218,7 @@ def test_a_shorter_contest_compares_over_the_same_rounds() -> None:
     assert document()["cases"][0]["best_known"] == pytest.approx(before, rel=0.01)
 
 
-def test_what_failed_is_measured_again_by_the_next_contest() -> None:
+def test_failed_measurements_are_repeated_by_the_next_contest() -> None:
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     path, before = FOLDER / "fresh.json", document()
     content = json.loads(path.read_text())
@@ -243,7 +243,7 @@ def test_swept_settings_of_the_search_are_methods_of_their_own() -> None:
     ]
 
 
-def test_unequal_cost_is_said() -> None:
+def test_unequal_cost_is_reported() -> None:
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     assert "not of equal cost" not in (FOLDER / "contest.md").read_text()
     (folder, *_) = FOLDER.glob("*random*")
@@ -254,7 +254,7 @@ def test_unequal_cost_is_said() -> None:
     assert "60 to 100 evaluations" in (FOLDER / "contest.md").read_text()
 
 
-def test_how_soon_the_best_has_what_the_other_ends_with() -> None:
+def test_the_cost_at_which_the_best_reaches_the_score_of_another() -> None:
     """The other's runs may have more evaluations: so a tenth of its budget is asked for."""
     for folder in FOLDER.glob("*random*"):
         state = Checkpoint.load(folder)
@@ -304,7 +304,7 @@ def set_saved(folder: Path, settings: Mapping[str, str]) -> None:
 BOTH = ("sweep=[mine,other]", "output=both")
 
 
-def test_several_sweeps_are_one_contest_and_their_budgets_methods() -> None:
+def test_budgets_of_several_sweeps_are_methods_of_one_contest() -> None:
     another(**{"search.evaluations": "600", "evaluation.backend": "in_process"})
     done = run("lab", "searches", *BOTH, *FRESH)
     assert done.exit_code == 0, done.output
@@ -326,7 +326,7 @@ def test_sweeps_of_other_workloads_or_machines_are_cases() -> None:
     assert all(len(case["methods"]) == 2 for case in content["cases"])
 
 
-def test_what_makes_no_difference_is_in_no_name() -> None:
+def test_settings_without_effect_are_not_in_names() -> None:
     """That sweeps record elsewhere, or compare their champions for longer, parts no runs."""
     other = another(**{"run.repeats": "3", "mlflow.enabled": "false", "seed": "7"})
     for folder in other.glob("*seed2"):
@@ -343,7 +343,7 @@ def test_what_makes_no_difference_is_in_no_name() -> None:
     }
 
 
-def test_runs_that_were_measured_otherwise_are_not_compared() -> None:
+def test_runs_measured_differently_are_not_compared() -> None:
     another(**{"evaluation.rungs": "[1,2]"})
     done = run("lab", "searches", *BOTH, *FRESH)
     assert done.exit_code == 2
@@ -353,7 +353,7 @@ def test_runs_that_were_measured_otherwise_are_not_compared() -> None:
     assert "leave one of their sweeps out" in words
 
 
-def test_what_was_a_default_when_a_run_was_made_is_what_counts() -> None:
+def test_defaults_at_the_time_of_a_run_count() -> None:
     """Another version's defaults: nothing was typed, and what was measured is not alike."""
     for folder in another().glob("*-seed*"):
         set_saved(folder, {"seed": "9" if folder.name.endswith("1") else "8", "tuning.rounds": "7"})
@@ -364,7 +364,7 @@ def test_what_was_a_default_when_a_run_was_made_is_what_counts() -> None:
     assert "they can't be compared" in words
 
 
-def test_saved_settings_that_are_none_are_told() -> None:
+def test_invalid_saved_settings_are_reported() -> None:
     path = next(FOLDER.glob("*/config.yaml"))
     path.write_text(re.sub(r"(?m)^seed: \d+", "seed: one", path.read_text()))
     done = run("lab", "searches", "sweep=mine", *FRESH)
@@ -382,13 +382,13 @@ def test_saved_settings_that_are_none_are_told() -> None:
         ("seed=3000015", "seed=3000015: the run with seed=1 may have seen these inputs"),
     ],
 )
-def test_a_setting_that_makes_no_contest_is_named(typed: str, words: str) -> None:
+def test_a_setting_that_prevents_a_contest_is_named(typed: str, words: str) -> None:
     done = run("lab", "searches", "sweep=mine", *FRESH, typed)
     assert done.exit_code == 2
     assert words in " ".join(done.output.split())
 
 
-def test_on_real_cores_all_are_measured_anew_if_anything_is_missing() -> None:
+def test_on_real_cores_a_missing_measurement_repeats_all() -> None:
     """What was measured another day was measured on another machine, as good as."""
     for folder in FOLDER.glob("*-seed*"):
         set_saved(folder, {"machine.kind": "threads"})
@@ -428,7 +428,7 @@ def test_each_budgets_own_champion_runs_on_real_cores(monkeypatch: pytest.Monkey
     assert "local evaluations=600" not in names
 
 
-def test_several_sweeps_that_make_no_contest_are_refused() -> None:
+def test_sweeps_that_cannot_be_compared_are_refused() -> None:
     another()
     for arguments, words in (
         (["sweep=[mine,other]"], "of several sweeps, name a folder for what is written"),
@@ -443,7 +443,7 @@ def test_several_sweeps_that_make_no_contest_are_refused() -> None:
         assert words in " ".join(done.output.split())
 
 
-def test_who_never_has_what_another_ends_with_is_told_so() -> None:
+def test_methods_that_never_reach_the_score_of_another_are_reported() -> None:
     def of(method: str, evaluations: int, *scores: float) -> MethodStanding:
         return MethodStanding(
             method,
@@ -490,7 +490,7 @@ def found_nothing(method: str) -> int:
     return len(folders)
 
 
-def test_a_run_that_found_nothing_counts_with_the_score_0() -> None:
+def test_a_run_without_a_table_has_the_score_0() -> None:
     """What is left of a method that often fails would be its lucky runs."""
     assert found_nothing("random-seed1") == 1
     done = run("lab", "searches", "sweep=mine", *FRESH)
@@ -509,7 +509,7 @@ def test_a_run_that_found_nothing_counts_with_the_score_0() -> None:
     assert (FOLDER / "contest-tpcc.png").stat().st_size > 1000
 
 
-def test_a_method_that_found_nothing_is_last_and_not_run_on_real_cores() -> None:
+def test_a_method_without_tables_is_last_and_not_run_on_real_cores() -> None:
     assert found_nothing("random") == 2
     brief = ["threads.repeats=2", "threads.cores=2", "threads.tuning.rounds=1"]
     done = run("lab", "searches", "sweep=mine", "evaluation.backend=in_process", "rounds=1", *brief)
@@ -522,7 +522,7 @@ def test_a_method_that_found_nothing_is_last_and_not_run_on_real_cores() -> None
     assert (pair["first"], pair["effect"]) == ("local", 1.0)
 
 
-def test_a_list_in_a_methods_name_is_shown_as_it_is_typed() -> None:
+def test_a_list_in_the_name_of_a_method_is_shown_as_typed() -> None:
     for number, path in enumerate(sorted(FOLDER.glob("*/overrides.json"))):
         lists = "[backoff]" if number % 2 else "[backoff,wait_fine]"
         path.write_text(json.dumps([*json.loads(path.read_text()), f"search.actions={lists}"]))
@@ -534,7 +534,7 @@ def test_a_list_in_a_methods_name_is_shown_as_it_is_typed() -> None:
         assert "local actions=[backoff]" in text
 
 
-def test_long_names_leave_the_curves_their_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_names_do_not_shrink_the_curves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Such as those of a factor analysis, which name all actions."""
     found: list[CaseStanding] = []
     monkeypatch.setattr("trainer.command.contest.plot_case", lambda case, *_: found.append(case))
@@ -548,7 +548,7 @@ def test_long_names_leave_the_curves_their_place(monkeypatch: pytest.MonkeyPatch
     assert not any(names.get_window_extent().overlaps(axes.bbox) for axes in figure.axes)
 
 
-def test_the_picture_says_of_how_many_runs_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_picture_has_the_number_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[CaseStanding] = []
     monkeypatch.setattr("trainer.command.contest.plot_case", lambda case, *_: found.append(case))
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
@@ -568,7 +568,7 @@ def test_the_picture_says_of_how_many_runs_it_is(monkeypatch: pytest.MonkeyPatch
     )
 
 
-def test_ctrl_c_on_real_cores_keeps_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_on_real_cores_keeps_other_results(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trainer.command.contest.compare_shown", lambda *_: Comparison([], True))
     brief = ["threads.cores=2", "threads.tuning.rounds=1"]
     done = run("lab", "searches", "sweep=mine", "evaluation.backend=in_process", "rounds=1", *brief)
@@ -577,7 +577,7 @@ def test_ctrl_c_on_real_cores_keeps_the_rest(monkeypatch: pytest.MonkeyPatch) ->
     assert document()["cases"]
 
 
-def test_a_contest_of_nothing_says_what_to_do() -> None:
+def test_a_contest_without_runs_shows_what_to_do() -> None:
     for arguments, words in (
         (["lab", "searches"], "name the sweep"),
         (["lab", "searches", "sweep=nosuch"], "no such sweep"),
@@ -591,7 +591,7 @@ def test_a_contest_of_nothing_says_what_to_do() -> None:
         assert words in done.output
 
 
-def test_other_baselines_are_measured_beside_what_is_known(
+def test_other_baselines_are_measured_in_addition(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run("lab", "searches", "sweep=mine", *FRESH, "baselines=[occ]").exit_code == 0
@@ -614,7 +614,9 @@ def test_other_baselines_are_measured_beside_what_is_known(
     assert "baselines: silo_tuned 1.000, ic3" in (FOLDER / "contest.md").read_text()
 
 
-def test_another_build_of_the_engine_measures_all_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_build_of_the_engine_measures_everything_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Or tables of one build would be divided by the reference of another."""
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     monkeypatch.setattr("trainer.contest.measuring.engine_build", lambda: "another")
@@ -625,7 +627,7 @@ def test_another_build_of_the_engine_measures_all_anew(monkeypatch: pytest.Monke
     assert first.keys() == second.keys()
 
 
-def test_the_member_that_was_trained_for_is_what_is_measured() -> None:
+def test_the_scenario_of_the_training_is_measured() -> None:
     """One scenario, named as such: the workload that is set beside it was not trained for."""
     path = FOLDER / "sweep.json"
     content = json.loads(path.read_text())
@@ -639,7 +641,7 @@ def test_the_member_that_was_trained_for_is_what_is_measured() -> None:
     assert json.loads(conditions)["workload"]["warehouses"] == "4"
 
 
-def test_a_reference_that_fails_is_told() -> None:
+def test_a_failing_reference_is_reported() -> None:
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     path = FOLDER / "fresh.json"
     content = json.loads(path.read_text())
@@ -651,7 +653,7 @@ def test_a_reference_that_fails_is_told() -> None:
     assert "the reference silo_tuned failed, or committed nothing" in done.output
 
 
-def test_the_first_best_and_those_at_the_end_stand_for_a_curve() -> None:
+def test_a_curve_is_sampled_at_its_incumbents_with_both_ends() -> None:
     """What is left out between them makes a curve lower, but for its beginning and its end."""
     bests = [Incumbent(n, 16 * n, n, float(n), 1.0 + n / 100, [n], "") for n in range(1, 101)]
     one = Entrant.__new__(Entrant)
@@ -666,7 +668,7 @@ def test_the_first_best_and_those_at_the_end_stand_for_a_curve() -> None:
     assert found == [1, 2, 5, 7, 10, 25, 50, 75, 100]
 
 
-def test_a_cell_that_stands_for_two_classifiers_makes_two_tables(tpcc: Signature) -> None:
+def test_equal_cells_with_different_classifiers_are_different_tables(tpcc: Signature) -> None:
     """Runs under other `search.classifiers` may have equal vectors that mean something else."""
 
     def named(neighbours: int) -> str:
@@ -682,7 +684,7 @@ def test_a_cell_that_stands_for_two_classifiers_makes_two_tables(tpcc: Signature
     assert named(1) != named(3)
 
 
-def test_a_group_that_the_command_has_not_is_named() -> None:
+def test_an_unsupported_group_is_reported() -> None:
     done = run("lab", "searches", "sweep=mine", "machine=virtual")
     assert done.exit_code == 2
     assert "machine=virtual: this command has no machine; --settings shows" in done.output

@@ -51,6 +51,6 @@ def test_every_search_and_every_command_is_named() -> None:
     assert {line.split()[1] for line in commands.splitlines()} == COMMANDS.keys()
 
 
-def test_every_heading_stands_alone() -> None:
+def test_every_heading_follows_an_empty_line() -> None:
     """A heading right below a table is a row of it."""
     assert re.findall(r"[^\n]\n(##.*)", PAGE) == []

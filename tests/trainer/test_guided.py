@@ -37,7 +37,7 @@ def aborted(result: Result, **aborts: int) -> Result:
     return replace(result, types=types)
 
 
-def test_without_a_result_all_are_blamed_alike(tpcc: Signature) -> None:
+def test_without_a_result_blame_is_uniform(tpcc: Signature) -> None:
     for result in (None, result_of(tpcc)):
         blame = blame_of(tpcc, [result] if result else [], 0.2)
         assert blame.states == pytest.approx([1 / 26] * 26)
@@ -45,7 +45,7 @@ def test_without_a_result_all_are_blamed_alike(tpcc: Signature) -> None:
         assert blame.longer_backoff == 0.5
 
 
-def test_time_waited_and_work_wasted_are_blamed_where_they_were(tpcc: Signature) -> None:
+def test_wait_time_and_wasted_work_are_blamed_on_their_state(tpcc: Signature) -> None:
     waits, aborts = [0.0] * 27, [0] * 27
     waits[4], aborts[15] = 3.0, 10
     result = result_of(
@@ -76,7 +76,7 @@ def test_aborts_at_commit_are_blamed_on_the_contended_accesses_of_their_type(
     assert Blame.from_json(blame.as_json()) == blame
 
 
-def test_credit_goes_to_moves_that_pay() -> None:
+def test_successful_moves_get_credit() -> None:
     credit, random = Credit(["good", "bad"], 0.98), Random(1)
     for _ in range(100):
         name = credit.choose(random)
@@ -84,7 +84,7 @@ def test_credit_goes_to_moves_that_pay() -> None:
     assert sum(credit.choose(random) == "good" for _ in range(200)) > 150
 
 
-def test_credit_is_forgotten() -> None:
+def test_credit_is_discounted() -> None:
     credit, random = Credit(["one", "other"], 0.9), Random(1)
     for _ in range(50):
         credit.tell(["one"], True)
@@ -94,21 +94,21 @@ def test_credit_is_forgotten() -> None:
     assert sum(credit.choose(random) == "other" for _ in range(200)) > 150
 
 
-def test_without_discount_all_moves_stay_alike() -> None:
+def test_without_discount_all_moves_stay_equal() -> None:
     credit, random = Credit(["good", "bad"], 0.0), Random(1)
     for _ in range(100):
         credit.tell(["good"], True)
     assert 60 < sum(credit.choose(random) == "good" for _ in range(200)) < 140
 
 
-def test_a_table_that_no_move_made_credits_none() -> None:
+def test_a_table_without_a_move_gives_no_credit() -> None:
     credit = Credit(["good", "bad"], 0.5)
     credit.tell(["good"], True)
     credit.tell([], True)
     assert credit.state_dict() == {"won": {"good": 0.5, "bad": 0.0}, "lost": {"good": 0, "bad": 0}}
 
 
-def test_credit_chooses_another_than_the_one_that_is_barred() -> None:
+def test_credit_does_not_choose_an_excluded_move() -> None:
     credit, random = Credit(["good", "bad"], 0.9), Random(1)
     for _ in range(20):
         credit.tell(["good"], True)
@@ -117,7 +117,7 @@ def test_credit_chooses_another_than_the_one_that_is_barred() -> None:
 
 
 @pytest.mark.parametrize("actions", [["backoff"], ["early_validation"], ["schedule"]])
-def test_few_actions_do_not_starve_it(encoding: Encoding, actions: list[str]) -> None:
+def test_batches_are_full_under_few_actions(encoding: Encoding, actions: list[str]) -> None:
     """Moves that can change nothing there are never credited, and so would soon be all it draws."""
     scheduled = Encoding(encoding.signature, scheduled=actions == ["schedule"])
     search = make("guided", scheduled, actions=actions, again=0)
@@ -126,7 +126,7 @@ def test_few_actions_do_not_starve_it(encoding: Encoding, actions: list[str]) ->
     assert [len(batch) for batch in asked[2:-1]] == [search.batch] * (len(asked) - 3)
 
 
-def test_credit_of_a_move_that_is_left_out_since_is_dropped() -> None:
+def test_credit_of_a_removed_move_is_dropped() -> None:
     before = Credit(["one", "other"], 0.9)
     before.tell(["one"], True)
     after = Credit(["other", "new"], 0.9)
@@ -145,7 +145,7 @@ def test_all_moves_are_made(encoding: Encoding) -> None:
     assert moves_made(make("guided", encoding), encoding) == set(MOVES) - {"schedule"}
 
 
-def test_tables_that_differ_in_their_schedule_are_not_alike(encoding: Encoding) -> None:
+def test_tables_with_different_schedules_are_not_similar(encoding: Encoding) -> None:
     scheduled = Encoding(encoding.signature, scheduled=True)
     search = make("guided", scheduled, actions=["schedule"])
     play(search, noise, 120)
@@ -173,7 +173,7 @@ def elites_of(search: Search) -> list[Candidate]:
     return [Candidate(tuple(one[0]), one[1]) for one in search.state_dict()["elites"]]
 
 
-def test_a_joint_search_goes_on_with_tables_that_are_not_scheduled(both: Encoding) -> None:
+def test_a_joint_search_keeps_unscheduled_tables(both: Encoding) -> None:
     search = make("guided", both, actions=[*ACTION_GROUPS, SCHEDULE])
     asked = play_both(search, both)
     late = [one for batch in asked[len(asked) // 2 :] for one in batch]
@@ -182,7 +182,7 @@ def test_a_joint_search_goes_on_with_tables_that_are_not_scheduled(both: Encodin
     assert sum(is_scheduled(one, both) for one in elites_of(search)) == 3
 
 
-def test_where_the_schedule_alone_is_searched_for_the_best_are_elites(both: Encoding) -> None:
+def test_a_search_of_schedules_alone_keeps_the_best_as_elites(both: Encoding) -> None:
     search = make("guided", both, actions=[SCHEDULE])
     play_both(search, both)
     assert all(is_scheduled(one, both) for one in elites_of(search))
@@ -210,7 +210,7 @@ def test_the_best_table_is_tried_under_the_best_schedule(both: Encoding) -> None
 
 
 @pytest.mark.parametrize("elites", [1, 2, 3, 12])
-def test_each_half_keeps_its_best_if_there_is_room(both: Encoding, elites: int) -> None:
+def test_each_half_keeps_its_best_if_elites_suffice(both: Encoding, elites: int) -> None:
     search = make("guided", both, actions=[*ACTION_GROUPS, SCHEDULE], elites=elites)
     play_both(search, both)
     scheduled = [is_scheduled(one, both) for one in elites_of(search)]
@@ -219,7 +219,7 @@ def test_each_half_keeps_its_best_if_there_is_room(both: Encoding, elites: int) 
     assert scheduled == sorted(scheduled, reverse=True)  # which are the better ones here
 
 
-def test_half_of_the_children_of_a_scheduled_table_differ_in_the_schedule_alone(
+def test_half_of_the_children_of_a_scheduled_table_change_only_the_schedule(
     both: Encoding,
 ) -> None:
     shares = []
@@ -235,7 +235,7 @@ def test_half_of_the_children_of_a_scheduled_table_differ_in_the_schedule_alone(
     assert 0.4 < median(shares) < 0.6
 
 
-def test_of_a_single_type_a_model_finds_the_backoff_sooner() -> None:
+def test_for_a_single_type_a_model_finds_the_backoff_sooner() -> None:
     encoding = Encoding(Signature.from_dict(SIGNATURES["transfer"]))
     cells = Layout(encoding).backoff(0)
 
@@ -254,7 +254,7 @@ def test_of_a_single_type_a_model_finds_the_backoff_sooner() -> None:
     assert reached() > reached(modelled=0.0) + 0.05
 
 
-def test_it_goes_on_with_what_the_model_knows() -> None:
+def test_the_model_is_part_of_the_state() -> None:
     encoding = Encoding(Signature.from_dict(SIGNATURES["transfer"]))
     worth = separable(encoding, 3)
     straight, stopped, resumed = (make("guided", encoding, seed) for seed in (5, 5, 99))
@@ -265,13 +265,13 @@ def test_it_goes_on_with_what_the_model_knows() -> None:
     assert play(resumed, worth, sum(map(len, asked[-2:]))) == asked[-2:]
 
 
-def test_a_move_that_is_left_out_is_not_made(encoding: Encoding) -> None:
+def test_a_removed_move_is_not_made(encoding: Encoding) -> None:
     left_out = [name for name in MOVES if name not in ("cells", "merge")]
     search = make("guided", encoding, without=left_out)
     assert moves_made(search, encoding) == {"cells", "merge"}
 
 
-def test_elites_are_measured_again_until_they_are_sure(encoding: Encoding) -> None:
+def test_elites_are_measured_again_until_certain(encoding: Encoding) -> None:
     search = make("guided", encoding, again=2, sure=3)
     worth = separable(encoding, 2)
     counts: dict[str, int] = {}
@@ -293,7 +293,7 @@ def children_of(search: Search, encoding: Encoding) -> list[tuple[int, ...]]:
     return [one.vector for one in found if set(one.origin.split(", ")) <= set(MOVES)]
 
 
-def test_children_lose_what_has_no_effect(encoding: Encoding) -> None:
+def test_children_have_no_cells_without_effect(encoding: Encoding) -> None:
     layout = Layout(encoding)
     pruned = children_of(make("guided", encoding), encoding)
     assert len(set(pruned)) > 150
@@ -302,7 +302,7 @@ def test_children_lose_what_has_no_effect(encoding: Encoding) -> None:
     assert any(effective(layout, vector) != vector for vector in kept)
 
 
-def test_few_elites_are_alike(encoding: Encoding) -> None:
+def test_the_number_of_similar_elites_is_limited(encoding: Encoding) -> None:
     """Where nothing but backoffs matters, tables that publish elsewhere stay among the elites."""
     search = make("guided", encoding, elites=6, alike=2)
     last = len(encoding.cells) - 7

@@ -22,7 +22,7 @@ LINE = 80 - 14
 @pytest.mark.parametrize(
     "group", [heddle, trace, machine, policy, lab], ids=lambda group: group.name
 )
-def test_every_command_is_where_its_place_says(group: LazyGroup) -> None:
+def test_every_command_can_be_loaded_and_has_a_summary(group: LazyGroup) -> None:
     context = click.Context(group)
     for name, command in group.lazy.items():
         assert group.get_command(context, name) is not None
@@ -36,7 +36,7 @@ OTHERWISE = {"diff": "compare"}
 
 
 @pytest.mark.parametrize("name", ["runs"])
-def test_a_group_is_told_by_all_that_it_can_do(name: str) -> None:
+def test_the_summary_of_a_group_names_its_commands(name: str) -> None:
     group = heddle.get_command(click.Context(heddle), name)
     assert isinstance(group, click.Group)
     said = heddle.lazy[name].summary.lower()

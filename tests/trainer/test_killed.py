@@ -95,7 +95,7 @@ def moments(random: Random) -> list[Moment]:
     ]
 
 
-def test_a_driver_killed_again_and_again_ends_with_the_same_policy(
+def test_a_repeatedly_killed_driver_ends_with_the_same_policy(
     drivers: ForkServerContext, undisturbed: Path, tmp_path: Path
 ) -> None:
     output, settings, survived = tmp_path / "output", TINY, 0

@@ -37,7 +37,7 @@ BRIEF = {
     ],
     ids=["brief", "as-recorded"],
 )
-def test_the_engine_has_not_drifted_from_what_was_recorded(
+def test_the_engine_reproduces_recorded_scores(
     beside: tuple[str, ...], changed: dict[str, dict[str, float]], tmp_path: Path
 ) -> None:
     """In either direction: a table that gained as much would be an engine that changed, too.

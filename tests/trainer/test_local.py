@@ -29,7 +29,7 @@ def step(search: Local, n: int | None = None) -> list[Candidate]:
     return candidates
 
 
-def test_a_small_neighbourhood_is_measured_whole_and_its_best_is_next(transfer: Encoding) -> None:
+def test_a_small_neighbourhood_is_measured_completely(transfer: Encoding) -> None:
     space = Space(transfer, ACTION_GROUPS)
     start = Candidate(space.fit([0] * transfer.size), "zeros")
     search = make(transfer, [start], proposals=1000)
@@ -46,7 +46,7 @@ def test_a_small_neighbourhood_is_measured_whole_and_its_best_is_next(transfer: 
         here = better
 
 
-def test_no_neighbour_is_measured_twice_on_the_way(transfer: Encoding) -> None:
+def test_no_neighbour_is_measured_twice(transfer: Encoding) -> None:
     """Not even those that the old table and the new one share."""
     start = Candidate(Space(transfer, ACTION_GROUPS).fit([0] * transfer.size), "zeros")
     search = make(transfer, [start], proposals=9)
@@ -59,7 +59,7 @@ def test_no_neighbour_is_measured_twice_on_the_way(transfer: Encoding) -> None:
         seen |= vectors
 
 
-def test_from_a_summit_it_goes_to_the_next_seed_and_then_kicks_the_best(
+def test_a_local_optimum_leads_to_the_next_seed_then_to_a_kick(
     transfer: Encoding,
 ) -> None:
     space = Space(transfer, ACTION_GROUPS)

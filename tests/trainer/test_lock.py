@@ -29,7 +29,7 @@ def test_a_folder_is_held_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
-def test_a_file_system_without_locks_is_a_warning(
+def test_a_file_system_without_locks_causes_a_warning(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -42,9 +42,7 @@ def test_a_file_system_without_locks_is_a_warning(
     assert f"no other process works in {tmp_path}" in caplog.text
 
 
-def test_a_lock_that_fails_otherwise_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_lock_errors_are_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refuse(monkeypatch, errno.EIO)
     with pytest.raises(WritingError, match=r"can't be locked"), held(tmp_path):
         pass
@@ -70,7 +68,7 @@ class Client:
         self._path.write_text("whole")
 
 
-def test_a_store_that_was_cut_off_is_made_again(
+def test_an_incomplete_store_is_created_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mlflow, "MlflowClient", Client)

@@ -63,7 +63,7 @@ RENAMED = sorted(main.RENAMED)
 
 
 @pytest.mark.parametrize("name", RENAMED)
-def test_an_old_name_says_the_new_one(name: str) -> None:
+def test_an_old_name_shows_the_new_one(name: str) -> None:
     done = CliRunner().invoke(main.heddle, [name, "--help"])
     assert done.exit_code == 2
     assert done.output == f"heddle {name} is now: {main.RENAMED[name]}\n"

@@ -195,7 +195,7 @@ SMALL = {
 
 
 @pytest.mark.parametrize("command", NUMBERS)
-def test_a_number_that_is_none_is_named(command: str) -> None:
+def test_an_invalid_number_is_reported(command: str) -> None:
     """Every setting with one of the values, every value with some of the settings."""
     for number, key in enumerate(NUMBERS[command]):
         value = NO_NUMBERS[number % len(NO_NUMBERS)]
@@ -205,7 +205,7 @@ def test_a_number_that_is_none_is_named(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", WORDS)
-def test_a_setting_that_makes_no_sense_is_named(command: str) -> None:
+def test_an_invalid_setting_is_reported(command: str) -> None:
     for text in WORDS[command]:
         said = refusal(*command.split(), *SMALL[command], text)
         key, _, value = text.encode(errors="backslashreplace").decode().partition("=")
@@ -214,12 +214,12 @@ def test_a_setting_that_makes_no_sense_is_named(command: str) -> None:
         assert not any(words) or any(word and word in said for word in words), said
 
 
-def test_other_command_lines_that_make_no_sense() -> None:
+def test_other_invalid_command_lines() -> None:
     for arguments in OTHERS:
         refusal(*arguments)
 
 
-def test_in_a_sweep_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_settings_of_a_sweep_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["heddle"])
     for text in ("runs_dir=dangling", "seed=${nope}"):
         refusal("train", "-m", *QUICK, text)
