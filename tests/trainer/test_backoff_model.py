@@ -23,7 +23,7 @@ GOOD = (3, 1, 0, 2, 0, 3, 4)
 
 
 def worth(backoff: Vector, good: Vector = GOOD) -> float:
-    """Best at one backoff, and the worse the further from it."""
+    """Return a fitness that falls with the distance from one backoff."""
     apart = [
         (a - b) / (4 if at else 12) for at, (a, b) in enumerate(zip(backoff, good, strict=True))
     ]
@@ -64,7 +64,7 @@ def test_the_model_proposes_good_backoffs_from_noisy_samples() -> None:
     found = taught(80, noise=0.1)
     poor = table((12, 4, 4, 0, 4, 0, 0))
     reached = [worth(one) for one in proposals(found, poor, 24)]
-    assert median(reached) > at_random[-25]  # of the best twentieth of all
+    assert median(reached) > at_random[-25]  # in the best twentieth of all
 
 
 def test_no_backoff_is_proposed_twice() -> None:
@@ -79,7 +79,7 @@ def test_no_backoff_is_proposed_twice() -> None:
 def test_the_model_needs_some_samples_first() -> None:
     found = taught(FEWEST - 1, noise=0.0)
     assert found.propose(SPACE.base) == {}
-    for useless in (0.0, float("inf"), float("nan")):  # one that can't run says nothing
+    for useless in (0.0, float("inf"), float("nan")):  # a table that cannot run is no sample
         found.tell(table(GOOD), useless, 1)
     assert found.propose(SPACE.base) == {}
     found.tell(table(GOOD), 1.0, 1)
@@ -87,7 +87,7 @@ def test_the_model_needs_some_samples_first() -> None:
 
 
 def test_a_backoff_is_proposed_for_the_rest_of_the_table() -> None:
-    """What is good under another table may be bad under this one."""
+    """A backoff that is good for another table may be bad for this one."""
     other_body = tuple(max(SPACE.values[cell]) for cell in range(CELLS.start))
     opposite = (11, 4, 4, 0, 4, 0, 0)
     found, random = model(), Random(5)

@@ -1,4 +1,4 @@
-"""One budget of time for a whole training, and the forecast of what it takes."""
+"""The time budget of a whole training, and the forecast of its duration."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BOUNDLESS = SearchConfig(name="evolution", generations=None)
 
 
 class Clock:
-    """A clock that is set by hand."""
+    """A clock set by the test."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -43,7 +43,7 @@ class Clock:
 
 
 def full(**changed: Any) -> TrainConfig:
-    """A training on virtual cores, as it is set by default."""
+    """Return the default settings of a training on virtual cores."""
     values: dict[str, Any] = {
         "search": BOUNDLESS,
         "tuning": TuningConfig(),
@@ -100,7 +100,7 @@ def test_everything_fits_in_the_budget(minutes: int) -> None:
     assert total(planned) <= minutes * 60 * 1.001
     assert planned.search.seconds is not None
     assert planned.search.seconds >= 0.3 * minutes * 60
-    if minutes >= 600:  # nothing is made shorter than it is set, and the search gets the rest
+    if minutes >= 600:  # no phase is shortened, and the search gets the rest
         assert replace(planned, search=config.search) == config
     else:
         assert planned.run.repeats >= 3
@@ -120,7 +120,7 @@ def test_unused_time_of_a_phase_goes_to_later_phases() -> None:
             phase_seconds(found, single_scenario(found), phase, COST) or 0.0
             for phase in (Phase.COMPARISON, Phase.VALIDATION)
         )
-        assert needed <= 1.01 * left  # runs are whole
+        assert needed <= 1.01 * left  # the number of runs is an integer
         assert found.verdict.seconds is not None
         assert found.verdict.seconds < left / 2
     assert late.run.repeats * late.run.seconds >= at_first.run.repeats * at_first.run.seconds
@@ -136,7 +136,7 @@ def test_a_resumed_search_gets_its_time_in_addition() -> None:
     ).search.seconds
     assert new is not None
     assert again == pytest.approx(new + 50.0)
-    # What is set is a bound all the same.
+    # The setting remains a bound.
     assert (
         budget.planned(config, single_scenario(config), COST, Phase.SEARCH, 990.0).search.seconds
         == 1000
@@ -165,7 +165,7 @@ def test_phases_are_shortened_to_a_useful_minimum() -> None:
     assert (config.tuning.rounds, config.tuning.final_rounds) == (1, 2)
     assert config.run.seconds == RunConfig().seconds / 4
     once = full(run=RunConfig(repeats=1))
-    assert shortened(once, Phase.COMPARISON, 0.5).run.repeats == 1  # never more than there were
+    assert shortened(once, Phase.COMPARISON, 0.5).run.repeats == 1  # never more than set
 
 
 def test_without_a_budget_no_setting_changes() -> None:

@@ -45,7 +45,7 @@ def test_no_protocol_table_or_schedule_has_a_finding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    trials = scaled(48)  # three rounds of all protocols and tables: one with each schedule
+    trials = scaled(48)  # three rounds of all protocols and tables, one for each schedule
     done = run(f"trials={trials}", "seconds=0.002")
     print(done.output)  # the counts
     assert done.exit_code == 0, done.output
@@ -167,7 +167,7 @@ TYPED = {
 
 
 class Sees(Fails):
-    """A pool that runs nothing, and says that it did."""
+    """A pool that reports trials without running them."""
 
     trials: list[Trial]
 
@@ -260,7 +260,7 @@ def test_a_killed_process_is_a_finding() -> None:
 
 
 def test_a_hang_up_is_not_a_finding() -> None:
-    """It signals every process of the command, of which one decides what that means."""
+    """The hang-up signals every process of the command, and only the parent handles it."""
     with TrialPool(1) as pool:
         assert pool.run_one(PLAN.trial(0)).findings == ()
         for process in pool._slots[0].pool._processes.values():
@@ -301,7 +301,7 @@ def test_a_history_is_checked_and_exported(tmp_path: Path) -> None:
 
 
 def changed(path: Path, **columns: object) -> History:
-    """A history that was recorded, with columns of its attempts replaced."""
+    """Return a recorded history with columns of its attempts replaced."""
     recorded = History.load(path)
     attempts = recorded.attempts.copy()
     for name, value in columns.items():

@@ -43,7 +43,7 @@ def test_generations_of_earlier_versions_show_their_own_best() -> None:
 def test_the_best_never_decreases() -> None:
     estimates = [1.955, 1.272, 1.4]
     history = [replace(RECORD, incumbent=one, samples=3) for one in estimates]
-    assert best_curve(history) == [1.955, 1.955, 1.955]  # of a version that noted no more
+    assert best_curve(history) == [1.955, 1.955, 1.955]  # of a version without the best value
     noted = [1.2, 1.2, 1.35]
     history = [replace(one, best_so_far=at) for one, at in zip(history, noted, strict=True)]
     assert best_curve(history) == noted
@@ -101,7 +101,7 @@ def test_a_truncated_checkpoint_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_with_a_flipped_bit_is_refused_or_equal(tmp_path: Path) -> None:
-    """A digit that has become another is still JSON, and would be another search."""
+    """A changed digit is still valid JSON, but would continue a different search."""
     STATE.save(tmp_path)
     data = (tmp_path / FILE_NAME).read_bytes()
     random, refused = Random(1), 0

@@ -59,7 +59,7 @@ def run(*arguments: str) -> Result:
 
 
 def interrupt_after(engine: ModuleType, monkeypatch: pytest.MonkeyPatch, runs: int) -> None:
-    """From the given run on, Ctrl-C comes in the middle of it."""
+    """Interrupt runs midway from the given one on."""
     left, measure = [runs], engine.Session.run
 
     def cut(*arguments: Any, **named: Any) -> Any:
@@ -179,7 +179,7 @@ def test_train_writes_a_policy_a_table_and_a_picture() -> None:
 
 
 def test_a_run_resumes_only_with_its_own_search() -> None:
-    """The settings of its search, typed when it began, are none of another's."""
+    """The typed settings of its search do not apply to another search."""
     run("train", *QUICK, *EVOLUTION, "search.generations=1", "seed=5")
     folder = only_run()
     before = (folder / "checkpoint.json").read_bytes()
@@ -193,14 +193,14 @@ def test_a_run_resumes_only_with_its_own_search() -> None:
 
 
 def forget(folder: Path, *texts: str) -> None:
-    """As if some of what was typed for a run had been chosen by default, or by an experiment."""
+    """Remove typed settings of a run, as if they had come from defaults or an experiment."""
     file = folder / "overrides.json"
     typed = [one for one in json.loads(file.read_text()) if not one.startswith(texts)]
     file.write_text(json.dumps(typed))
 
 
 def test_a_run_resumes_with_a_former_default_search() -> None:
-    """With its numbers, where these are others today."""
+    """The settings of that search are kept, even if its defaults have changed."""
     numbers = ["search.generations=1", "search.children=2", "search.decay=0.9"]
     run("train", *QUICK, "search=evolution", *numbers, "search.focus=0.5")
     folder = only_run()
@@ -253,7 +253,7 @@ def test_a_run_with_a_changed_base_is_not_resumed(tpcc: Signature) -> None:
 def test_a_run_whose_cells_changed_meaning_is_not_resumed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its vectors would be other schedules."""
+    """Its vectors would mean different schedules."""
     chosen = (*VIRTUAL, "search.actions=[backoff,schedule]", "validation.enabled=false")
     assert run("train", *chosen).exit_code == 0
     folder = only_run()
@@ -375,7 +375,7 @@ def test_train_on_virtual_cores_leaves_a_comparison_of_each_machine() -> None:
         title = (folder / f"{name}.txt").read_text().strip().splitlines()[0].strip()
         assert title.endswith(words)
         shown += [done.output.index(title), done.output.index(f"verdict on {words}: ")]
-    # Each table with what it comes to below it, and one after the other.
+    # Each table is followed by its verdict.
     assert shown == sorted(shown)
     assert done.output.count("verdict on ") == 2
 
@@ -436,7 +436,7 @@ def test_a_consistency_violated_on_virtual_cores_names_the_policy(elsewhere: Mod
 def test_ctrl_c_in_the_check_keeps_earlier_repeats(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last repeat's runs are checked, which takes its time."""
+    """The runs of the last repeat are checked, which takes a while."""
     measure = elsewhere.Session.run
 
     def cut(*arguments: Any, check: bool, **named: Any) -> Any:

@@ -42,7 +42,7 @@ FRESH = ["evaluation.backend=in_process", "threads.enabled=false", "rounds=2"]
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sweep of two methods and two seeds, finished: made once."""
+    """Run a sweep of two methods and two seeds, once for the file."""
     folder = tmp_path_factory.mktemp("contest")
     settings = [text for text in SMALL if not text.startswith("search.")]
     settings += ["search.generations=null", "search.evaluations=60"]
@@ -60,7 +60,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def elsewhere(
     runs: Path, fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> ModuleType:
-    """A copy of it, for each test."""
+    """Copy the sweep for a test."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(runs, "runs")
     return fake_engine
@@ -84,7 +84,7 @@ def test_a_contest_of_two_methods(elsewhere: ModuleType, monkeypatch: pytest.Mon
     for method in case["methods"]:
         assert {run["seed"] for run in method["runs"]} == {1, 2}
         for one in method["runs"]:
-            # Without noise a table is as good anew as it was, but for the reference's rounding.
+            # Without noise a new score differs only by the rounding of the reference.
             assert one["score"] == pytest.approx(one["trained"], rel=0.01)
             assert one["score"] <= case["best_known"]
     best = max(run["score"] for method in case["methods"] for run in method["runs"])
@@ -162,7 +162,7 @@ def test_results_that_cannot_be_written_are_still_shown(
 def test_scores_of_the_search_are_converted_to_the_unit_of_the_contest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each run has found a constant of its own for `silo_tuned`, which may be a poor one."""
+    """Each run has tuned its own constant for `silo_tuned`, which may be poor."""
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     before = {
         one["run"]: one for method in document()["cases"][0]["methods"] for one in method["runs"]
@@ -174,9 +174,9 @@ def test_scores_of_the_search_are_converted_to_the_unit_of_the_contest(
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     _, brief = json.loads((FOLDER / "fresh.json").read_text())["samples"].items()
     (conditions, samples) = brief
-    # As its search ran it: for ten slices at a time, and not as long as a champion.
+    # As in its search: for ten slices at a time, which is shorter than a champion's runs.
     assert json.loads(conditions)["seconds"] == 0.03
-    assert len(samples["constant 4096"]) == 4  # 0.1 s altogether, as of a table
+    assert len(samples["constant 4096"]) == 4  # 0.1 s in total, as for a table
     unit = samples["constant 4096"][0] / samples["reference"][0]
     assert unit < 0.9
     after = {
@@ -204,7 +204,7 @@ def test_a_failing_reference_of_a_run_is_reported(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_shorter_contest_compares_over_the_same_rounds() -> None:
-    """Samples that only some tables have, of a longer contest, would be other inputs."""
+    """Additional samples of some tables, from a longer contest, would be of other inputs."""
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     path = FOLDER / "fresh.json"
     content = json.loads(path.read_text())
@@ -255,7 +255,7 @@ def test_unequal_cost_is_reported() -> None:
 
 
 def test_the_cost_at_which_the_best_reaches_the_score_of_another() -> None:
-    """The other's runs may have more evaluations: so a tenth of its budget is asked for."""
+    """The other's runs may have more evaluations, so a tenth of its budget is expected."""
     for folder in FOLDER.glob("*random*"):
         state = Checkpoint.load(folder)
         state.evaluations = 600
@@ -280,7 +280,7 @@ def test_the_cost_at_which_the_best_reaches_the_score_of_another() -> None:
 
 
 def another(**settings: str) -> Path:
-    """A second sweep, `other`: the first with settings typed otherwise."""
+    """Make a second sweep, `other`: the first one with different typed settings."""
     other = FOLDER.parent / "other"
     shutil.rmtree(other, ignore_errors=True)
     shutil.copytree(FOLDER, other)
@@ -293,7 +293,7 @@ def another(**settings: str) -> Path:
 
 
 def set_saved(folder: Path, settings: Mapping[str, str]) -> None:
-    """Settings that a run was made with, whatever was typed."""
+    """Change saved settings of a run, whether typed or not."""
     path = folder / "config.yaml"
     content = OmegaConf.create(yaml.safe_load(path.read_text()))
     for key, value in settings.items():
@@ -327,7 +327,7 @@ def test_sweeps_of_other_workloads_or_machines_are_cases() -> None:
 
 
 def test_settings_without_effect_are_not_in_names() -> None:
-    """That sweeps record elsewhere, or compare their champions for longer, parts no runs."""
+    """Settings of the record or of the comparison of champions do not distinguish runs."""
     other = another(**{"run.repeats": "3", "mlflow.enabled": "false", "seed": "7"})
     for folder in other.glob("*seed2"):
         shutil.rmtree(folder)
@@ -354,7 +354,7 @@ def test_runs_measured_differently_are_not_compared() -> None:
 
 
 def test_defaults_at_the_time_of_a_run_count() -> None:
-    """Another version's defaults: nothing was typed, and what was measured is not alike."""
+    """Defaults of another version differ, so the runs differ although nothing was typed."""
     for folder in another().glob("*-seed*"):
         set_saved(folder, {"seed": "9" if folder.name.endswith("1") else "8", "tuning.rounds": "7"})
     done = run("lab", "searches", *BOTH, *FRESH)
@@ -377,7 +377,7 @@ def test_invalid_saved_settings_are_reported() -> None:
     ("typed", "words"),
     [
         ("evaluation.backend=typo", "evaluation.backend=typo: no such backend; there are"),
-        ("evaluation.rungs=[1]", "evaluation.rungs"),  # no part of a contest
+        ("evaluation.rungs=[1]", "evaluation.rungs"),  # not compared in a contest
         ("seed=1000010", "seed=1000010: the run with seed=1 may have seen these inputs"),
         ("seed=3000015", "seed=3000015: the run with seed=1 may have seen these inputs"),
     ],
@@ -389,7 +389,7 @@ def test_a_setting_that_prevents_a_contest_is_named(typed: str, words: str) -> N
 
 
 def test_on_real_cores_a_missing_measurement_repeats_all() -> None:
-    """What was measured another day was measured on another machine, as good as."""
+    """The machine on another day is as good as another machine."""
     for folder in FOLDER.glob("*-seed*"):
         set_saved(folder, {"machine.kind": "threads"})
     assert run("lab", "searches", "sweep=mine", *FRESH, "baselines=[silo]").exit_code == 0
@@ -408,7 +408,7 @@ def test_on_real_cores_a_missing_measurement_repeats_all() -> None:
 
 
 def test_each_budgets_own_champion_runs_on_real_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Folders of two sweeps may have the same name."""
+    """Folders of two sweeps can have the same name."""
     other = another(**{"search.evaluations": "600"})
     for folder in other.glob("*local*"):
         state = Checkpoint.load(folder)
@@ -469,19 +469,19 @@ def test_methods_that_never_reach_the_score_of_another_are_reported() -> None:
         )
 
     few, many = of("few", 80, 2.0, 2.0, 0.5), of("many", 1000, 1.5, 0.9, 1.5)
-    # Its champions have it, for what they cost, though no best so far before has.
+    # Its champions reach the score at their full cost; no earlier incumbent does.
     assert overtaking(few, many) == Overtaking("many", 1.5, 1000, 90.0, 80.0, 2, 0.08)
     assert overtaking(many, few) == Overtaking("few", 2.0, 80, 80.0, None, 0, None)
-    # It has half of what it ends with from the first generation on, and that is enough here.
+    # Its first generation has half of its final score, which suffices here.
     poor = of("poor", 1000, 1.0, 0.9, 1.1)
     assert overtaking(few, poor) == Overtaking("poor", 1.0, 1000, 90.0, 10.0, 2, 0.01)
-    # To be as good as nothing is no merit.
+    # Reaching a score of 0 counts for nothing.
     nothing = Overtaking("none", 0.0, 1000, first=None, after=None, runs=0, share=None)
     assert overtaking(few, of("none", 1000, 0.0)) == nothing
 
 
 def found_nothing(method: str) -> int:
-    """Make runs of a method such as found no table that can be used; how many there are."""
+    """Make runs of a method end without a usable table; returns their number."""
     folders = list(FOLDER.glob(f"*{method}*"))
     for folder in folders:
         state = Checkpoint.load(folder)
@@ -491,7 +491,7 @@ def found_nothing(method: str) -> int:
 
 
 def test_a_run_without_a_table_has_the_score_0() -> None:
-    """What is left of a method that often fails would be its lucky runs."""
+    """Without failed runs, a method that often fails would be overrated."""
     assert found_nothing("random-seed1") == 1
     done = run("lab", "searches", "sweep=mine", *FRESH)
     assert done.exit_code == 0, done.output
@@ -535,7 +535,7 @@ def test_a_list_in_the_name_of_a_method_is_shown_as_typed() -> None:
 
 
 def test_long_names_do_not_shrink_the_curves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as those of a factor analysis, which name all actions."""
+    """Methods of a factor analysis have such names, with all actions."""
     found: list[CaseStanding] = []
     monkeypatch.setattr("trainer.command.contest.plot_case", lambda case, *_: found.append(case))
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
@@ -617,7 +617,7 @@ def test_other_baselines_are_measured_in_addition(
 def test_another_build_of_the_engine_measures_everything_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Or tables of one build would be divided by the reference of another."""
+    """Otherwise tables of one build would be divided by the reference of another."""
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
     monkeypatch.setattr("trainer.contest.measuring.engine_build", lambda: "another")
     assert run("lab", "searches", "sweep=mine", *FRESH).exit_code == 0
@@ -628,7 +628,7 @@ def test_another_build_of_the_engine_measures_everything_again(
 
 
 def test_the_scenario_of_the_training_is_measured() -> None:
-    """One scenario, named as such: the workload that is set beside it was not trained for."""
+    """With one named scenario, the setting of the workload itself was not trained for."""
     path = FOLDER / "sweep.json"
     content = json.loads(path.read_text())
     scenario = ["robust.scenarios=[{workload.warehouses:4}]"]
@@ -654,7 +654,7 @@ def test_a_failing_reference_is_reported() -> None:
 
 
 def test_a_curve_is_sampled_at_its_incumbents_with_both_ends() -> None:
-    """What is left out between them makes a curve lower, but for its beginning and its end."""
+    """Omitted incumbents lower a curve only between its beginning and its end."""
     bests = [Incumbent(n, 16 * n, n, float(n), 1.0 + n / 100, [n], "") for n in range(1, 101)]
     one = Entrant.__new__(Entrant)
     object.__setattr__(one, "incumbents", tuple(bests))
@@ -662,14 +662,14 @@ def test_a_curve_is_sampled_at_its_incumbents_with_both_ends() -> None:
     found = [best.evaluations // 16 for best in one.in_force(4, 800, 70.0)]
     assert found == [1, 12, 25, 37, 50, 70, 100]
     assert one.in_force(100, 800, 70.0) == bests
-    # Of what it has beyond what all have, as much.
+    # Beyond the common budget, as many incumbents are sampled.
     object.__setattr__(one, "evaluations", 1600)
     found = [best.evaluations // 16 for best in one.in_force(4, 160, 7.0)]
     assert found == [1, 2, 5, 7, 10, 25, 50, 75, 100]
 
 
 def test_equal_cells_with_different_classifiers_are_different_tables(tpcc: Signature) -> None:
-    """Runs under other `search.classifiers` may have equal vectors that mean something else."""
+    """Equal vectors have another meaning under other `search.classifiers`."""
 
     def named(neighbours: int) -> str:
         content = {"neighbours": neighbours, "hot_keys": {}, "types": []}

@@ -19,7 +19,7 @@ USUAL = {
 
 
 def run(*typed: str, **besides: str) -> Settings:
-    """A run for which this was typed, over the usual settings and what an experiment says."""
+    """Return a run with typed settings, on top of defaults and those of an experiment."""
     said = dict(text.split("=", 1) for text in typed)
     whole = {**USUAL, **besides, **{key: said[key] for key in said if key in USUAL}}
     return Settings(Path("runs") / "-".join(typed), said, whole)
@@ -31,7 +31,7 @@ def test_shared_settings_are_not_in_names() -> None:
 
 
 def test_settings_typed_for_a_case_are_in_its_name() -> None:
-    """However many runs share it, and in whichever of them it was typed."""
+    """It does not matter how many runs share them, or in which of these they were typed."""
     usual = {"workload.warehouses": "2"}
     runs = [run("case=tpcc_2", "workload.warehouses=2"), run("case=tpcc_2", "seed=2", **usual)]
     names = Names("tpcc_2 warehouses=2", "guided")
@@ -41,7 +41,7 @@ def test_settings_typed_for_a_case_are_in_its_name() -> None:
 
 
 def test_a_search_is_named_by_differences_among_its_own_runs() -> None:
-    """Budgets of two searches that differ are told beside them, not in their names."""
+    """Budgets that differ between searches are shown next to the names, not in them."""
     few, many = run("search.evaluations=9"), run("search=evolution", "search.evaluations=90")
     assert [names.method for names in name_runs([few, many], set())] == ["guided", "evolution"]
     found = name_runs([few, many, run("search.evaluations=90")], set())
@@ -95,7 +95,7 @@ def test_every_swept_setting_distinguishes_runs() -> None:
     ],
 )
 def test_different_runs_with_one_name_are_refused(besides: dict[str, str], words: str) -> None:
-    """An experiment may say what was not typed."""
+    """An experiment can set what was not typed."""
     with pytest.raises(UnlikeError, match=words):
         name_runs([run("case=tpcc_1"), run("case=tpcc_1", "seed=2", **besides)], {"case"})
 

@@ -1,4 +1,4 @@
-"""Runs whose disk is full, and runs that come back from it with a part missing."""
+"""Runs on a full disk, and runs with missing or damaged files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(*arguments: str) -> Result:
 
 @pytest.fixture
 def folder(elsewhere: ModuleType) -> Path:
-    """A run that has ended after one generation."""
+    """Return a run that ended after one generation."""
     assert run(*RUN).exit_code == 0
     (folder,) = Path("runs").glob("*seed*")
     return folder
@@ -46,7 +46,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def fill_disk(monkeypatch: pytest.MonkeyPatch, name: str, after: int) -> None:
-    """After so many writes there is no room any more for files whose names match."""
+    """Fill the disk, for files with matching names, after a number of writes."""
     left, force = [after], os.fsync
 
     def full(descriptor: int) -> None:
@@ -128,9 +128,9 @@ def test_unwritable_results_are_shown(
 
 
 def test_a_full_disk_is_reported_if_no_file_can_be_written(tmp_path: Path) -> None:
-    """The system refuses the writes: no file may become larger than 16 KiB."""
+    """The system refuses files larger than 16 KiB."""
 
-    # A module that was compiled would be cut as well, and Python 3.11 keeps the part for all.
+    # Compiled modules would be truncated as well, and Python 3.11 would keep them.
     limit = (
         "import resource, signal, sys\n"
         "sys.dont_write_bytecode = True\n"

@@ -1,4 +1,4 @@
-"""`--settings` says what each declared setting does; ranges are those declared."""
+"""`--settings` describes each declared setting; ranges are the declared ones."""
 
 from __future__ import annotations
 

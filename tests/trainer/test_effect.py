@@ -13,7 +13,7 @@ def layout(encoding: Encoding) -> Layout:
 
 
 def table(encoding: Encoding, **cells: int) -> tuple[int, ...]:
-    """OCC's table with some cells set; `__` stands for a dot."""
+    """Return OCC's table with some cells set; `__` stands for a dot."""
     vector = encoding.encode(build_seed("occ", encoding.signature))
     for name, value in cells.items():
         vector[encoding.names.index(name.replace("__", "."))] = value
@@ -32,11 +32,11 @@ def test_dirty_reads_need_a_published_write(encoding: Encoding, layout: Layout) 
     assert effective(layout, both) == both
 
 
-def test_waits_need_a_dependency(encoding: Encoding, layout: Layout) -> None:
+def test_waits_need_a_possible_dependency(encoding: Encoding, layout: Layout) -> None:
     assert effective(layout, table(encoding, **{WAIT: 3})) == table(encoding)
-    # Payment publishes, and so depends on others; but NewOrder tells nobody of itself …
+    # Payment publishes, and so has dependencies; but NewOrder publishes nothing …
     assert effective(layout, table(encoding, **{WAIT: 3}, **BOUND)) == table(encoding, **BOUND)
-    # … or it does, and Payment depends on nobody.
+    # … or NewOrder publishes, but Payment has no dependencies.
     assert effective(layout, table(encoding, **{WAIT: 3}, **SHOWN)) == table(encoding, **SHOWN)
     all_set = table(encoding, **{WAIT: 3}, **BOUND, **SHOWN)
     assert effective(layout, all_set) == all_set

@@ -23,7 +23,7 @@ def evolution(
 
 
 def worth(candidates: Sequence[Candidate]) -> list[Measured]:
-    """The more cells are 1, the better."""
+    """Return a fitness that grows with the number of cells that are 1."""
     return [Measured(sum(v == 1 for v in c.vector) / len(c.vector)) for c in candidates]
 
 
@@ -172,14 +172,14 @@ def test_too_many_children_for_a_generation_are_refused(encoding: Encoding) -> N
 def test_parents_are_different_policies_with_a_searched_schedule(
     encoding: Encoding,
 ) -> None:
-    """Of a schedule that is `fifo` no parameter counts, so that many tables are one policy."""
+    """Under `fifo` no parameter has an effect, so that many tables are one policy."""
     both = Encoding(encoding.signature, scheduled=True)
     actions = [*ACTION_GROUPS, "schedule"]
     policy = both.schedule_cells.start
     search = evolution(both, config(actions=actions, focus=0.7), warm_start(both, [4.0]), 1)
     for _ in range(12):
         asked = search.ask(search.batch)
-        # The best are a few tables that are `fifo`.
+        # The best tables are a few with `fifo`.
         worth = [float(one.vector[policy] == 0) + 0.01 * sum(one.vector[:9]) for one in asked]
         search.tell(asked, [Measured(value) for value in worth])
     parents = [both.canonical(one.vector) for one in search.parents]

@@ -1,4 +1,4 @@
-"""What the picture of fidelity names."""
+"""The names in the picture of fidelity."""
 
 from __future__ import annotations
 

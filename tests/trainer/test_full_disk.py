@@ -1,4 +1,4 @@
-"""A full disk is no mistake in what was typed: exit code 1 under every command."""
+"""On a full disk every command has exit code 1, which differs from that of wrong arguments."""
 
 from __future__ import annotations
 

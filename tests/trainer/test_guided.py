@@ -22,7 +22,7 @@ from trainer.search.moves import MOVES
 
 
 def result_of(signature: Signature, **changed: object) -> Result:
-    """A run of the workload in which nothing was lost, but for what is given."""
+    """Return a result without lost time, except for the given fields."""
     states = signature.state_count + 1
     source = {
         "types": {name: {} for name in signature.type_names},
@@ -70,7 +70,7 @@ def test_aborts_at_commit_are_blamed_on_the_contended_accesses_of_their_type(
     result = result_of(tpcc, aborts_by_state=aborts, time_s={"wasted": 1.0, "backoff": 0.0})
     blame = blame_of(tpcc, [aborted(result, new_order=8)], 0.0)
     item = next(access.state for access in tpcc.accesses if access.table == "ITEM")
-    assert blame.states[item] == 0.0  # which is only ever read
+    assert blame.states[item] == 0.0  # which is only read
     assert all(blame.states[state] == pytest.approx(1 / 10) for state in range(11) if state != item)
     assert sum(blame.states[11:]) == 0.0
     assert Blame.from_json(blame.as_json()) == blame
@@ -118,11 +118,11 @@ def test_credit_does_not_choose_an_excluded_move() -> None:
 
 @pytest.mark.parametrize("actions", [["backoff"], ["early_validation"], ["schedule"]])
 def test_batches_are_full_under_few_actions(encoding: Encoding, actions: list[str]) -> None:
-    """Moves that can change nothing there are never credited, and so would soon be all it draws."""
+    """Moves without an effect are never credited, and must not crowd out the others."""
     scheduled = Encoding(encoding.signature, scheduled=actions == ["schedule"])
     search = make("guided", scheduled, actions=actions, again=0)
     asked = play(search, separable(scheduled, 1), 400)
-    # What fills no batch is the warm start, of which few are left under few actions.
+    # Only the warm start fills no batch, because it has few tables under few actions.
     assert [len(batch) for batch in asked[2:-1]] == [search.batch] * (len(asked) - 3)
 
 
@@ -135,7 +135,7 @@ def test_credit_of_a_removed_move_is_dropped() -> None:
 
 
 def moves_made(search: Search, encoding: Encoding) -> set[str]:
-    """By which moves its candidates came about."""
+    """Return the moves that made the candidates."""
     asked = play(search, separable(encoding, 1), 240)
     words = {word for batch in asked for one in batch for word in one.origin.split(", ")}
     return words & set(MOVES)
@@ -150,12 +150,12 @@ def test_tables_with_different_schedules_are_not_similar(encoding: Encoding) -> 
     search = make("guided", scheduled, actions=["schedule"])
     play(search, noise, 120)
     elites = search.state_dict()["elites"]
-    assert len(elites) > 4  # of those that publish after the same accesses there are two at most
+    assert len(elites) > 4  # at most two publish after the same accesses
 
 
 @pytest.fixture
 def both(encoding: Encoding) -> Encoding:
-    """Of a policy with its schedule."""
+    """Return an encoding of policies with schedules."""
     return Encoding(encoding.signature, scheduled=True)
 
 
@@ -164,7 +164,7 @@ def is_scheduled(candidate: Candidate, encoding: Encoding) -> bool:
 
 
 def play_both(search: Search, encoding: Encoding) -> list[list[Candidate]]:
-    """Where whatever is scheduled is better than whatever is not."""
+    """Play with a fitness that prefers every scheduled table to every unscheduled one."""
     worth = separable(encoding, 3)
     return play(search, lambda one: worth(one) + 2 * is_scheduled(one, encoding), 200)
 
@@ -199,10 +199,10 @@ def test_the_best_table_is_tried_under_the_best_schedule(both: Encoding) -> None
             for wanted in (True, False)
         )
         composed = (*without[: cells.start], *with_it[cells.start :])
-        if composed in [one.vector for one in elites]:  # it is one of the best by now
+        if composed in [one.vector for one in elites]:  # already an elite
             continue
         state = search.state_dict()
-        search.load_state_dict(state | {"seen": []})  # as if it had not come about by itself
+        search.load_state_dict(state | {"seen": []})  # as if the table had not been proposed yet
         asked = {one.vector: one.origin for one in search.ask(search.batch)}
         assert asked[composed] == "the best of both"
         tried += 1
@@ -216,7 +216,7 @@ def test_each_half_keeps_its_best_if_elites_suffice(both: Encoding, elites: int)
     scheduled = [is_scheduled(one, both) for one in elites_of(search)]
     assert len(scheduled) == elites
     assert scheduled.count(False) == min(elites // 2, 3)
-    assert scheduled == sorted(scheduled, reverse=True)  # which are the better ones here
+    assert scheduled == sorted(scheduled, reverse=True)  # scheduled tables are better here
 
 
 def test_half_of_the_children_of_a_scheduled_table_change_only_the_schedule(
@@ -243,7 +243,7 @@ def test_for_a_single_type_a_model_finds_the_backoff_sooner() -> None:
         good = (9, 1, 0, 3, 0, 3, 4)
         pairs = zip(candidate.vector[cells.start :], good, strict=True)
         apart = [(a - b) / (4 if at else 12) for at, (a, b) in enumerate(pairs)]
-        # As in YCSB, all but the backoff is best as in OCC.
+        # As in YCSB, every cell except the backoff is best as in OCC.
         others = sum(value != 0 for value in candidate.vector[: cells.start])
         return 2.0 - sum(distance**2 for distance in apart) - 0.1 * others
 
@@ -287,7 +287,7 @@ def test_elites_are_measured_again_until_certain(encoding: Encoding) -> None:
 
 
 def children_of(search: Search, encoding: Encoding) -> list[tuple[int, ...]]:
-    """What its moves made."""
+    """Return the candidates made by moves."""
     asked = play(search, separable(encoding, 3), 240)
     found = (one for batch in asked for one in batch)
     return [one.vector for one in found if set(one.origin.split(", ")) <= set(MOVES)]
@@ -303,7 +303,7 @@ def test_children_have_no_cells_without_effect(encoding: Encoding) -> None:
 
 
 def test_the_number_of_similar_elites_is_limited(encoding: Encoding) -> None:
-    """Where nothing but backoffs matters, tables that publish elsewhere stay among the elites."""
+    """Even if only backoffs matter, tables that publish elsewhere stay among the elites."""
     search = make("guided", encoding, elites=6, alike=2)
     last = len(encoding.cells) - 7
     play(search, lambda one: float(one.vector[last]), 400)

@@ -1,4 +1,4 @@
-"""What the groups say of their commands, without loading them."""
+"""The help of groups describes commands without loading them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trainer.command.main import heddle
 from trainer.command.policy import policy
 
 LINE = 80 - 14
-"""What a line of the help has room for beside a command's name."""
+"""The width of a line of the help, without the command's name."""
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_every_command_can_be_loaded_and_has_a_summary(group: LazyGroup) -> None
 
 
 OTHERWISE = {"diff": "compare"}
-"""Commands that people are told of in another word."""
+"""Commands that the summary of their group paraphrases."""
 
 
 @pytest.mark.parametrize("name", ["runs"])

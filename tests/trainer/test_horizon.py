@@ -1,4 +1,4 @@
-"""How long a rung must be: found on tables whose fitness changes while they run."""
+"""The length of rungs, found on tables whose fitness changes during a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUBJECTS = [
 
 
 class Machine:
-    """The second subject reaches its fitness only in runs of `settles_s`; the third is no good."""
+    """The second subject reaches its fitness only in runs of `settles_s`; the third is poor."""
 
     def __init__(self, settles_s: float, *, failing: Sequence[int] = ()) -> None:
         self.settles_s = settles_s

@@ -1,4 +1,4 @@
-"""The commands as functions."""
+"""The commands as Python functions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_comparison_matches_the_output_of_the_command(tmp_path: Path) -> None:
     comparison = evaluate(*typed, f"output={tmp_path / 'unused.json'}")
     assert [row.subject.name for row in comparison.rows] == ["silo", "ic3"]
     assert all(len(row.repeats) == 2 for row in comparison.rows)
-    # How busy the machine is, is another matter the second time.
+    # The load of the machine differs between the two runs.
     of_the_hour = {"host": None, "warnings": None}
     first, second = (
         json.dumps(one.as_dict() | of_the_hour) for one in (comparison, evaluate(*typed))

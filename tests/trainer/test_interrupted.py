@@ -1,4 +1,4 @@
-"""Ctrl-C at moments of a training that are not its search."""
+"""Ctrl-C outside the search of a training."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ TRANSFER = ("evaluate", "reference=silo", "machine=virtual", "machine.cores=2,3"
 
 @pytest.fixture
 def starving(fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Silo is the fastest, and never commits a Payment."""
+    """Make Silo the fastest policy, which never commits a Payment."""
     result_of = fake_engine.Session._result
 
     def without_payments(self: Any, protocol: str, *arguments: Any) -> dict[str, Any]:

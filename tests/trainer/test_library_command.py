@@ -37,7 +37,7 @@ def run(*words: str) -> Result:
 def elsewhere(
     fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> ModuleType:
-    """An empty library, and a table that is better than every baseline of the stand-in."""
+    """Provide an empty library, and a table better than every baseline of the stand-in."""
     monkeypatch.chdir(tmp_path)
     library = tmp_path / "library"
     library.mkdir()
@@ -47,7 +47,7 @@ def elsewhere(
 
 
 def write_table(path: Path, *, backoff_us: float = 4.0) -> None:
-    """OCC with public writes in even states and a constant backoff, the best if of 4 µs."""
+    """Write OCC's table with public writes in even states and a constant backoff; 4 µs is best."""
     document = json.loads(run("policy", "show", "occ", "--json").output)
     for row in document["cc"]:
         if row["write_visibility"] and row["state"] % 2 == 0:
@@ -283,7 +283,7 @@ def test_tables_are_replaced_only_on_request(elsewhere: ModuleType) -> None:
 
 
 def test_a_table_measured_again_keeps_its_name(elsewhere: ModuleType, tmp_path: Path) -> None:
-    """Another one of the same place is not replaced by it; in another place it is another one."""
+    """It does not replace another table of the same place; in another place it gets a new name."""
     assert add("good.json").exit_code == 0
     assert add("good.json", "--name", "better").exit_code == 0
     library = tmp_path / "library"
@@ -381,7 +381,7 @@ def test_a_search_starts_from_the_nearest_tables(elsewhere: ModuleType, tpcc: Si
 def test_a_search_starts_from_the_best_table_of_each_place(
     elsewhere: ModuleType, tpcc: Signature
 ) -> None:
-    """Or those of one place would leave no room for others."""
+    """Otherwise tables of one place would displace those of others."""
     for name, backoff_us, score in (
         ("old", 0.5, 1.2),
         ("new", 1.0, 1.5),
@@ -406,7 +406,7 @@ def test_a_search_starts_from_the_best_table_of_each_place(
 def test_adding_a_table_measures_the_nearest_ones(elsewhere: ModuleType) -> None:
     assert add("good.json", "workload.warehouses=8").exit_code == 0
     mate = NAME.replace("4", "8")
-    # The same table: it is not measured beside itself.
+    # The same table is not measured twice.
     done = add("good.json")
     assert done.exit_code == 0, done.output
     assert mate not in done.output
@@ -455,7 +455,7 @@ def test_real_numbers_are_valid_in_names() -> None:
 
 
 def test_a_table_is_measured_again_with_the_recorded_settings(elsewhere: ModuleType) -> None:
-    """What `verify` says of a changed table must not change how it is measured."""
+    """The report of `verify` on a changed table must not affect its measurement."""
     typed = ["baselines=[silo]", "run.repeats=7", "machine.costs.transfer_ns=99"]
     done = run("policy", "add", "good.json", *typed, "--name", "mine", "--folder", ".")
     assert done.exit_code == 0, done.output
@@ -466,10 +466,10 @@ def test_a_table_is_measured_again_with_the_recorded_settings(elsewhere: ModuleT
     assert (first.run.repeats, first.machine["transfer_ns"]) == (7, "99.0")
 
 
-def test_inputs_of_the_training_are_refused_for_adding(
+def test_adding_a_table_uses_inputs_not_seen_in_training(
     elsewhere: ModuleType,
 ) -> None:
-    """Seed 4's own inputs are those from four strides on."""
+    """The inputs of seed 4 begin at four strides."""
     document = json.loads(Path("good.json").read_text())
     document["provenance"]["seed"] = 4
     Path("good.json").write_text(json.dumps(document))
@@ -523,7 +523,7 @@ def test_names_in_files_are_shown_literally_and_results_are_kept(elsewhere: Modu
     path = Path(f"library/{NAME}.json")
     document = json.loads(path.read_text())
     scores = document["provenance"]["scores"]
-    scores["[/x]"] = 1.01  # the least, and so the best baseline
+    scores["[/x]"] = 1.01  # the shortest, and so the best baseline
     path.write_text(json.dumps(document))
     listed = run("policy", "list")
     assert listed.exit_code == 0, listed.output
@@ -560,7 +560,7 @@ seed: 6
 
 
 def run_of_another_day(tmp_path: Path) -> None:
-    """The folder of a run whose search and settings were by default then, but for its parents."""
+    """Return a run with former default settings, except for `search.parents`."""
     folder = tmp_path / "run"
     folder.mkdir()
     shutil.copy("good.json", folder / "policy.json")
@@ -573,7 +573,7 @@ def run_of_another_day(tmp_path: Path) -> None:
     ("typed", "warehouses", "repeats", "seed"),
     [
         ([], "2", 3, 6),
-        # What is the default today counts as well, once it is typed.
+        # A present default counts as well if it is typed.
         (["run.repeats=5"], "2", 5, 6),
         (["workload=tpcc", "seed=8"], "2", 3, 8),
         (["workload.warehouses=8"], "8", 3, 6),
@@ -587,7 +587,7 @@ def test_a_run_is_added_with_its_saved_settings(
     repeats: int,
     seed: int,
 ) -> None:
-    """Whatever search and settings there are by default today, and what is typed on top."""
+    """Present defaults do not apply, but settings typed in addition do."""
     run_of_another_day(tmp_path)
     done = add("run", *typed)
     assert done.exit_code == 0, done.output
@@ -608,7 +608,7 @@ def test_an_experiment_typed_for_a_run_counts(elsewhere: ModuleType, tmp_path: P
 
 @pytest.mark.parametrize("stem", ["no-digest", "ic3", "library"])
 def test_the_remedy_for_a_damaged_record_can_be_typed(elsewhere: ModuleType, stem: str) -> None:
-    """Though no table may have its file's name."""
+    """Even if its file's name is not allowed for tables."""
     assert add("good.json").exit_code == 0
     document = json.loads(Path(f"library/{NAME}.json").read_text())
     Path(f"library/{NAME}.json").unlink()
@@ -623,7 +623,7 @@ def test_the_remedy_for_a_damaged_record_can_be_typed(elsewhere: ModuleType, ste
 
 
 def test_the_remedy_for_a_changed_table_can_be_typed(elsewhere: ModuleType) -> None:
-    """Its record can be read, but it can't keep its name."""
+    """Its record is readable, but the table cannot keep its name."""
     assert add("good.json").exit_code == 0
     path = Path(f"library/{NAME}.json").rename("a-table.json")
     document = json.loads(path.read_text())

@@ -47,7 +47,7 @@ def test_a_small_neighbourhood_is_measured_completely(transfer: Encoding) -> Non
 
 
 def test_no_neighbour_is_measured_twice(transfer: Encoding) -> None:
-    """Not even those that the old table and the new one share."""
+    """Not even the common neighbours of the old and the new table."""
     start = Candidate(Space(transfer, ACTION_GROUPS).fit([0] * transfer.size), "zeros")
     search = make(transfer, [start], proposals=9)
     seen: set[tuple[int, ...]] = set()
@@ -70,7 +70,7 @@ def test_a_local_optimum_leads_to_the_next_seed_then_to_a_kick(
     assert step(search) == start
     assert step(search)[0].origin == "summit"
     assert step(search)[0].origin == "lower"
-    step(search)  # up to the summit again
+    step(search)  # to the local optimum again
     kicked = step(search)[0]
     assert kicked.origin == "restart"
     assert search.restarts == 2

@@ -1,4 +1,4 @@
-"""Locks, where there are some and where there are none; a store that is made as a whole."""
+"""Locks, also on file systems without them, and the creation of stores."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def test_other_lock_errors_are_raised(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 class CutOff(BaseException):
-    """The process is killed."""
+    """Raised in place of a kill of the process."""
 
 
 class Client:
-    """Makes the database of its URI, and is cut off in between if it is told to."""
+    """Creates the database of its URI, and can be interrupted in between."""
 
     killed = False
 

@@ -60,7 +60,7 @@ def test_ctrl_c_while_the_backend_starts_shows_how_to_resume(
 def test_time_without_a_machine_does_not_count_for_the_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With 1000 s a call, the clock that the search sees goes backwards."""
+    """With waits of 1000 s for each call, the search must not count the waits."""
     training = make_training(settings(2), tmp_path / "run")
     measure = InProcess.evaluate
 

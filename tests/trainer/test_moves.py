@@ -17,7 +17,7 @@ Table = tuple[int, ...]
 def draws(
     encoding: Encoding, name: str, vector: Table, count: int = 200, **more: object
 ) -> set[Table]:
-    """What a move makes of a table, where blame is spread evenly."""
+    """Return the results of a move on a table, with uniform blame."""
     moves = Moves(Space(encoding, [*ACTION_GROUPS, SCHEDULE]), Random(1))
     even = blame_of(encoding.signature, [], 1.0)
     context = Context(vector, **{"blame": even, "donors": [], **more})  # type: ignore[arg-type]
@@ -42,7 +42,7 @@ def test_every_move_makes_valid_changed_tables(encoding: Encoding, name: str, st
     found = draws(encoding, name, before, donors=[seed(encoding, "ic3")], gains=gains)
     for after in found:
         encoding.decode(after, "x")
-    # OCC's table publishes nowhere and has nothing to reset.
+    # OCC's table has no publication and nothing to reset.
     nothing_to_do = start == "occ" and name in ("shift_publication", "reset")
     assert (found == {before}) == nothing_to_do
 
@@ -169,7 +169,7 @@ def test_the_backoff_changes_where_time_is_lost(
 
 @pytest.mark.parametrize(("longer", "sign"), [(1.0, 1), (0.0, -1)])
 def test_the_factors_of_a_single_type_change_where_time_is_lost(longer: float, sign: int) -> None:
-    """A step at a time; longer is what an abort multiplies by more, or a commit divides by less."""
+    """Factors change by a step; a larger factor of aborts or a smaller of commits waits longer."""
     access = Access(0, "update", "ROWS", "update")
     encoding = Encoding(Signature("one", (TransactionType("only", (access,)),)))
     even = blame_of(encoding.signature, [], 1.0)

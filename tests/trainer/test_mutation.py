@@ -43,7 +43,7 @@ def test_probability_zero_changes_nothing_and_one_flips_every_binary_cell(
 
 
 def test_integers_clip_and_never_wrap() -> None:
-    """From the lowest value, half of all moves end there again; wrapped ones would be high."""
+    """From the lowest value, half of all moves stay there; wrapped values would be high."""
     lowest = [0] * ENCODING.size
     counts: dict[int, int] = {}
     index = next(i for i, cell in enumerate(ENCODING.cells) if cell.kind == "wait")
