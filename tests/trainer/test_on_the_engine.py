@@ -175,7 +175,7 @@ def trace_of(folder: Path) -> list[object]:
 
 # On virtual cores the run is in a process of its own, and its seconds are not those of the clock.
 @pytest.mark.parametrize("machine", [["machine=threads"], ["machine=virtual", "machine.cores=8"]])
-def test_ctrl_c_ends_a_long_run_soon_and_keeps_what_was_measured(
+def test_ctrl_c_ends_a_long_run_soon_and_keeps_its_results(
     tmp_path: Path, machine: list[str]
 ) -> None:
     lengths = ["run.seconds=1000", "run.warmup=0.01", "run.repeats=1"]

@@ -57,7 +57,7 @@ def test_commands_for_a_folder_that_looks_like_an_option_can_be_pasted() -> None
     assert f"{again} output=again.html" in text
 
 
-def test_no_page_where_none_is_wanted() -> None:
+def test_no_page_is_written_if_disabled() -> None:
     done = run("train", *SMALL, "report.enabled=false")
     assert done.exit_code == 0
     assert not (only_run() / "report.html").exists()
@@ -71,7 +71,7 @@ def test_no_page_where_none_is_wanted() -> None:
         (KeyboardInterrupt(), 130, "interrupted before the page was made; make it with: heddle"),
     ],
 )
-def test_a_page_that_fails_costs_no_more(
+def test_a_failing_page_does_not_affect_the_run(
     monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, words: str
 ) -> None:
     def failing(*arguments: Any) -> str:

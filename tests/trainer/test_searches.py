@@ -77,7 +77,7 @@ def best(asked: Sequence[Sequence[Candidate]], worth: Worth) -> float:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_cannot_start_from_a_table_refuses_it(name: str, encoding: Encoding) -> None:
+def test_searches_without_a_starting_table_refuse_one(name: str, encoding: Encoding) -> None:
     if name not in {"policy_gradient", "random"}:
         make(name, encoding, start=["ic3"])
         return
@@ -85,7 +85,7 @@ def test_what_cannot_start_from_a_table_refuses_it(name: str, encoding: Encoding
         make(name, encoding, start=["ic3"])
 
 
-def test_random_tables_may_be_near_one_that_is_given(encoding: Encoding) -> None:
+def test_random_tables_can_be_near_a_given_one(encoding: Encoding) -> None:
     make("random", encoding, start=["ic3"], near=0.5)
 
 
@@ -101,9 +101,7 @@ def test_candidates_are_different_tables_of_the_workload(name: str, encoding: En
 
 @pytest.mark.parametrize("name", sorted({*NAMES} - {"policy_gradient"}))
 @pytest.mark.parametrize("scheduled", [False, True])
-def test_what_is_proposed_again_is_what_it_goes_on_from(
-    name: str, scheduled: bool, encoding: Encoding
-) -> None:
+def test_tables_proposed_again_are_parents(name: str, scheduled: bool, encoding: Encoding) -> None:
     """Or the loop would have forgotten its samples, and a lucky one would count alone.
 
     The policy gradient draws whatever its distribution says, again or not.
@@ -123,7 +121,7 @@ def test_what_is_proposed_again_is_what_it_goes_on_from(
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("actions", [["early_validation"], ["wait_coarse", "backoff"]])
-def test_what_no_group_allows_stays_as_in_occ(
+def test_cells_outside_the_actions_stay_as_in_occ(
     name: str, actions: list[str], encoding: Encoding
 ) -> None:
     allowed = encoding.allowed(actions)
@@ -142,7 +140,7 @@ def test_what_no_group_allows_stays_as_in_occ(
     ("actions", "message"),
     [([], r"search.actions=\[\]"), (["wait"], r"search.actions=\[wait\].*wait_coarse, wait_fine")],
 )
-def test_a_group_that_is_none_is_named_with_those_there_are(
+def test_an_unknown_group_is_reported_with_the_known_ones(
     name: str, actions: list[str], message: str, encoding: Encoding
 ) -> None:
     with pytest.raises(ValueError, match=message):
@@ -151,9 +149,7 @@ def test_a_group_that_is_none_is_named_with_those_there_are(
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("generations", [1, 4])
-def test_one_goes_on_from_its_state_as_if_never_stopped(
-    name: str, generations: int, encoding: Encoding
-) -> None:
+def test_a_search_resumes_identically(name: str, generations: int, encoding: Encoding) -> None:
     worth = separable(encoding, 3)
     straight = make(name, encoding, 5)
     asked = play(straight, worth, 12 * 8)
@@ -175,7 +171,7 @@ def test_seeds_repeat_and_differ(name: str, encoding: Encoding) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_space_that_runs_out_ends_nothing(name: str) -> None:
+def test_an_exhausted_space_does_not_end_a_search(name: str) -> None:
     """The tables of a type with two accesses that may only be validated early: four."""
     encoding = Encoding(Signature.from_dict(SIGNATURES["transfer"]))
     asked = play(make(name, encoding, actions=["early_validation"]), noise, 60)
@@ -185,7 +181,7 @@ def test_a_space_that_runs_out_ends_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_searches_for_a_schedule_alone_or_with_the_table(name: str, tpcc: Signature) -> None:
+def test_schedules_are_searched_alone_or_with_the_table(name: str, tpcc: Signature) -> None:
     scheduled = Encoding(tpcc, scheduled=True)
     plain = scheduled.schedule_cells.start
     for actions in (["schedule"], ["schedule", *ACTION_GROUPS]):
@@ -205,7 +201,7 @@ def test_it_searches_for_a_schedule_alone_or_with_the_table(name: str, tpcc: Sig
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_no_group_allows_is_the_bases(name: str, encoding: Encoding) -> None:
+def test_cells_outside_the_actions_are_those_of_the_base(name: str, encoding: Encoding) -> None:
     table = encoding.signature.state_count * encoding.row_width
     ic3 = encoding.encode(build_seed("ic3", encoding.signature))
     idle = [*ic3[:table], *ic3[table:]]
@@ -220,13 +216,13 @@ def test_what_no_group_allows_is_the_bases(name: str, encoding: Encoding) -> Non
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_failures_do_not_stop_it(name: str, encoding: Encoding) -> None:
+def test_failures_do_not_stop_a_search(name: str, encoding: Encoding) -> None:
     play(make(name, encoding), lambda candidate: 0.0, 60)
 
 
 # Reduction changes only what IC3 has; see its own tests.
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("random", "reduction")])
-def test_it_learns_more_than_chance_does(name: str, encoding: Encoding) -> None:
+def test_a_search_is_better_than_chance(name: str, encoding: Encoding) -> None:
     """At equal evaluations, on several hidden tables: better on each of them."""
     for seed in (1, 2):
         worth = separable(encoding, seed)

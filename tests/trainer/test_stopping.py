@@ -33,7 +33,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_second_signal_ends_at_once_and_without_a_trace(number: signal.Signals) -> None:
+def test_a_second_signal_ends_at_once_without_a_traceback(number: signal.Signals) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -58,7 +58,7 @@ def test_signals_that_arrive_together_are_one(monkeypatch: pytest.MonkeyPatch) -
     assert (stop.asked, ended) == (True, [])
 
 
-def test_a_hang_up_is_one_request_however_often_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeated_hang_ups_are_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
     monkeypatch.setattr("os._exit", ended.append)
     monkeypatch.setattr("trainer.command.stopping.SAME_SECONDS", 0.0)
@@ -92,7 +92,7 @@ main.main()
 """A command that keeps what it has when it is interrupted, and says so."""
 
 
-def test_what_was_measured_is_kept_when_the_terminal_is_lost(tmp_path: Path) -> None:
+def test_results_are_kept_when_the_terminal_is_lost(tmp_path: Path) -> None:
     process, terminal = pty.fork()
     if process == 0:
         os.chdir(tmp_path)
@@ -108,7 +108,7 @@ def test_what_was_measured_is_kept_when_the_terminal_is_lost(tmp_path: Path) -> 
     assert os.waitstatus_to_exitcode(status) == 130
 
 
-def test_a_hang_up_that_was_ignored_stays_so() -> None:
+def test_an_ignored_hang_up_stays_ignored() -> None:
     """As `nohup` starts a command."""
     before = {
         one: signal.signal(one, signal.SIG_IGN)
@@ -152,7 +152,7 @@ class FakeRay(ModuleType):
         self.ended += 1
 
 
-def test_ray_that_does_not_start_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_of_ray_that_hangs_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_start, "START_SECONDS", 0.01)
     monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
     ray = FakeRay(lambda: time.sleep(60))
@@ -160,7 +160,7 @@ def test_ray_that_does_not_start_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
         ray_start.init_within(ray)
 
 
-def test_what_ray_answers_is_raised() -> None:
+def test_errors_of_ray_are_raised() -> None:
     def refused(**arguments: Any) -> None:
         raise ConnectionError(arguments["address"])
 
@@ -195,7 +195,7 @@ os.write(2, b"as before\\n")
 """A cluster that asks for a token, as a client in C++ says it."""
 
 
-def test_a_cluster_that_asks_for_a_token_is_one_sentence(tmp_path: Path) -> None:
+def test_a_cluster_that_needs_a_token_is_one_sentence(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", WITHOUT_TOKEN],
         cwd=tmp_path,
