@@ -39,7 +39,7 @@ def test_objectives_are_the_geometric_mean_and_the_minimum(scores: list[float]) 
 def test_the_unit_of_a_scenario_does_not_matter_under_the_mean(
     scores: list[float], data: st.DataObject
 ) -> None:
-    """By whatever the scores of a scenario are divided, it is one factor for all tables."""
+    """A different unit of a scenario multiplies the fitness of all tables by one factor."""
     units = data.draw(st.lists(st.floats(0.1, 10.0), min_size=len(scores), max_size=len(scores)))
     factor = MEAN.fitness([1.0 / unit for unit in units])
     in_units = [score / unit for score, unit in zip(scores, units, strict=True)]
@@ -105,7 +105,7 @@ def test_a_failure_in_one_scenario_is_a_failure() -> None:
 def test_the_champion_is_the_best_in_the_unit_of_each_scenario(
     fake_engine: object, encoding: Encoding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If one scenario's reference is good and the other's bad, the worst case is in the first."""
+    """The worst case is in the scenario with the better reference."""
     monkeypatch.setattr(fake_engine, "BEST_BY_WAREHOUSES", {"1": 1.0, "4": 64.0})
     specs = [
         MachineSpec({"name": "tpcc", "warehouses": w}, 2, 1, 1 << 30, engine_module=MODULE)
@@ -121,7 +121,7 @@ def test_the_champion_is_the_best_in_the_unit_of_each_scenario(
         return verdict.order[0]
 
     assert chosen(8.0, 8.0) == 1
-    assert chosen(1.0, 1.0) == 0  # at four warehouses that reference is easily beaten
+    assert chosen(1.0, 1.0) == 0  # at four warehouses the reference is poor
     assert chosen(64.0, 64.0) == 2
 
 

@@ -26,7 +26,7 @@ def step(search: PolicyGradient, worth: Callable[[Candidate], float]) -> list[Ca
 
 
 def share_of(encoding: Encoding, vector: list[int], samples: list[Candidate]) -> float:
-    """The share of the samples' cells with a choice that hold what the table holds."""
+    """Return the share of cells with a choice in which samples equal the table."""
     open_cells = [index for index, mutable in enumerate(encoding.mask) if mutable]
     agreed = sum(one.vector[cell] == vector[cell] for one in samples for cell in open_cells)
     return agreed / (len(samples) * len(open_cells))
@@ -40,7 +40,7 @@ def test_sampling_starts_from_the_seed_with_the_given_probability(
     likely, *samples = make(encoding, proposals=60, confidence=confidence).ask(60)
     assert likely == Candidate(tuple(seed), "most probable")
     assert share_of(encoding, seed, samples) == pytest.approx(confidence, abs=0.02)
-    # The others share the rest: what is not the seed's is anything that the cell may hold.
+    # The other probability is spread over all values of the cell.
     wide = max(range(encoding.size), key=lambda cell: encoding.nvec[cell])
     held = Counter(one.vector[wide] for one in make(encoding, proposals=600).ask(600))
     assert len(held) == encoding.nvec[wide]
@@ -65,7 +65,7 @@ def test_cells_converge_to_rewarded_values(encoding: Encoding, baseline: str) ->
 
 
 def test_entropy_keeps_cells_undecided(encoding: Encoding) -> None:
-    """Without any difference of reward nothing moves; with noise only, entropy does."""
+    """Equal rewards change nothing; under noise, entropy keeps the distribution wide."""
     seed = encoding.encode(build_seed("ic3", encoding.signature))
     still = make(encoding)
     before = still.state_dict()["logits"]
@@ -86,7 +86,7 @@ def test_a_table_drawn_twice_is_measured_once_but_counts_twice(encoding: Encodin
     for candidates in asked:
         assert len({candidate.vector for candidate in candidates}) == len(candidates) < 40
     again = {c.vector for c in asked[0]} & {c.vector for c in asked[1]}
-    assert again  # what an earlier batch had is proposed again, so it counts as evaluations again
+    assert again  # tables of an earlier batch are proposed again and count again
 
 
 def test_failing_tables_become_rarer(encoding: Encoding) -> None:

@@ -39,7 +39,7 @@ MODEL = "orders"
 def runs(
     fake_engine: ModuleType, empty_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Path]:
-    """`runs` in the working directory, with an empty store."""
+    """Create `runs` in the working directory, with an empty store."""
     monkeypatch.chdir(tmp_path)
     for name in ("MLFLOW_REGISTRY_URI", "MLFLOW_TRACKING_URI"):
         monkeypatch.delenv(name, raising=False)
@@ -57,7 +57,7 @@ def document(tpcc: Signature, seed: int = 1, **provenance: Any) -> PolicyDocumen
 
 
 def registered(client: Any, policy: PolicyDocument, model: str = MODEL) -> str:
-    """Register it as a training does; its version."""
+    """Register a policy as a training does; returns its version."""
     found = client.get_experiment_by_name("e")
     place = Path("runs/mlartifacts").resolve().as_uri()
     experiment = found.experiment_id if found else client.create_experiment("e", place)
@@ -125,8 +125,8 @@ def test_a_version_stays_when_its_alias_moves(client: Any, runs: Path, tpcc: Sig
     assert later.by_version(typed) == f"{MODEL}/2"
     assert later.by_version(held) == held
     assert later.text(held) == to_json(document(tpcc, 1))
-    with pytest.raises(RegistryError, match="no alias nobody"):
-        later.by_version(f"{MODEL}@nobody")
+    with pytest.raises(RegistryError, match="no alias unknown"):
+        later.by_version(f"{MODEL}@unknown")
 
 
 def test_the_same_policy_is_registered_once(client: Any, tpcc: Signature) -> None:
@@ -136,7 +136,7 @@ def test_the_same_policy_is_registered_once(client: Any, tpcc: Signature) -> Non
 
 
 def test_the_policy_of_a_run_is_registered_once(client: Any, tpcc: Signature) -> None:
-    """A resumed run writes its file anew: the date is another, and so may the scores be."""
+    """A resumed run rewrites its file, with another date and possibly other scores."""
     first = document(tpcc, run="a", date="2026-03-01T09:00:00+00:00", scores={"silo": 1.5})
     again = document(tpcc, run="a", date="2026-03-02T09:00:00+00:00", scores={"silo": 1.4})
     assert registered(client, first) == registered(client, again) == "1"
@@ -219,13 +219,13 @@ def test_a_training_continues_if_registration_fails(
     runs: Path, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(*arguments: Any, **named: Any) -> Any:
-        raise OSError("no room")
+        raise OSError("no space")
 
     monkeypatch.setattr(type(client), "create_model_version", refused)
     done = heddle_("train", *TRAIN, f"registered_model={MODEL}")
     assert done.exit_code == 0
     said = " ".join(done.stderr.split())
-    assert f"could not register the policy as a version of {MODEL} (no room)" in said
+    assert f"could not register the policy as a version of {MODEL} (no space)" in said
     assert "model:" not in done.stdout
 
 

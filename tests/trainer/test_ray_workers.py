@@ -1,4 +1,4 @@
-"""The workers of a Ray pool on a stand-in for Ray: what is lost, and which workers remain."""
+"""The workers of a Ray pool, on a stand-in for Ray: lost calls and remaining workers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from trainer.evaluation.ray_workers import Lost, Workers
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Machines are probed whenever nothing happens, and late actors are not waited for."""
+    """Probe machines whenever the pool is idle, and do not wait for late actors."""
     monkeypatch.setattr(ray_nodes, "PROBE_EVERY_S", 0.0)
     monkeypatch.setattr(ray_workers, "LATE_SECONDS", 0.01)
 
@@ -57,7 +57,7 @@ def test_a_lost_machine_fails_only_its_own_calls_before_ray_notices(ray: FakeRay
     assert "1 worker left" in said[0]
     ray.notice("two")
     assert dict(pool.run([where] * 3)) == dict.fromkeys(range(3), "one")
-    # Its worker stays asked for: where the machine joins again, it measures again.
+    # Its worker stays requested, so that it measures again if the machine joins again.
     ray.add("three", 1)
     assert {found for _, found in pool.run([where] * 6)} == {"one", "three"}
     assert (len(pool), len(said), pool.waited_s) == (2, 1, 0.0)
@@ -137,7 +137,7 @@ def test_a_worker_ended_by_memory_is_not_restarted_while_others_continue(ray: Fa
 
 
 def test_an_abandoned_loop_does_not_block_workers(ray: FakeRay) -> None:
-    """Calls that it left under way do not stand before those of the next one."""
+    """Its unfinished calls do not delay those of the next loop."""
     pool, _ = workers(ray)
 
     def explodes(actor: FakeActor) -> Any:
@@ -145,7 +145,7 @@ def test_an_abandoned_loop_does_not_block_workers(ray: FakeRay) -> None:
 
     with pytest.raises(IndexError):
         list(pool.run([explodes] * 2))
-    ray.machines["two"].kill()  # with the other call, which nobody waits for
+    ray.machines["two"].kill()  # with the other call, whose result is not awaited
     assert dict(pool.run([where] * 3)) == dict.fromkeys(range(3), "one")
 
 
@@ -156,7 +156,7 @@ def test_errors_of_an_abandoned_loop_do_not_affect_later_calls(ray: FakeRay) -> 
         return actor.ask(lambda name: [][1])
 
     with pytest.raises(IndexError):
-        list(pool.run([explodes] * 2))  # one of them raises; the other is under way
+        list(pool.run([explodes] * 2))  # one of them raises; the other is still running
     assert set(dict(pool.run([where] * 3))) == {0, 1, 2}
 
 
@@ -188,7 +188,7 @@ def test_a_worker_that_cannot_be_created_reports_the_cause(ray: FakeRay) -> None
 
 
 def test_an_unusable_machine_that_joins_later_is_left_out(ray: FakeRay) -> None:
-    """At the start it is refused, so that it can be corrected; later the run continues."""
+    """At the start such a machine ends the run, to be corrected; later the run continues."""
 
     def check(identities: Any) -> None:
         if any(one.node == "three" for one in identities):
@@ -209,7 +209,7 @@ def _raise(error: Exception) -> None:
 
 
 def test_a_round_on_real_cores_restarts_if_its_machine_is_lost(ray: FakeRay) -> None:
-    """What is compared is measured on one machine."""
+    """All subjects of a comparison must be measured on one machine."""
     with closing(FakeRay(here=0, two=1, three=1)) as ray:
         pool = RayPool.__new__(RayPool)
         pool._workers, _ = workers(ray)
@@ -261,7 +261,7 @@ def test_output_of_ray_goes_to_the_log(
     monkeypatch.setattr(of_ray, "propagate", of_ray.propagate)
     assert take_output(ray)
     batch = {"lines": ["a raylet's dump,", "of two lines \ud800"], "pid": "raylet", "is_err": False}
-    connection.print_to_stdstream(batch, ignore_prefix=False)  # no run has named its file yet
+    connection.print_to_stdstream(batch, ignore_prefix=False)  # no run has set the file yet
     assert LOG.words == ""
     LOG.path = tmp_path / "ray.log"
     connection.print_to_stdstream(batch, ignore_prefix=False)
@@ -277,7 +277,7 @@ def test_output_of_ray_goes_to_the_log(
     ]
     assert str(LOG.path) in LOG.words
     LOG.path = tmp_path / "removed" / "ray.log"
-    of_ray.error("nobody reads this")
+    of_ray.error("a lost line")
     assert capfd.readouterr() == ("", "")
     assert not take_output(SimpleNamespace())  # type: ignore[arg-type]  # another version of Ray
 

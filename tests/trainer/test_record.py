@@ -22,7 +22,7 @@ RECORD = GenerationRecord(1, 40, 100, 12.5, 1.1, 0.9, 0.2, "occ")
 
 @pytest.fixture(scope="module")
 def store(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a store that tests share."""
+    """Return the folder of a store that tests share."""
     return Path(shutil.copytree(empty_store, tmp_path_factory.mktemp("shared") / "store"))
 
 
@@ -33,7 +33,7 @@ def begun(store: Path, said: list[str], run_id: str | None = None) -> Record:
 
 
 def kept(record: Record) -> Any:
-    """The run as the store has it."""
+    """Return the run in the store."""
     from mlflow import MlflowClient
 
     return MlflowClient(tracking_uri=record.uri).get_run(str(record.run_id))
@@ -118,7 +118,7 @@ def test_a_record_opens_in_the_view_with_the_runs_and_can_be_found(store: Path) 
 
 
 def test_files_are_attached_to_a_running_record(store: Path, tmp_path: Path) -> None:
-    """Such as a sweep's, which a contest may look at before it is over."""
+    """A contest may read a sweep's record before the sweep is finished."""
     said: list[str] = []
     running = Record(MlflowConfig(), store, said.append)
     running.start("a sweep", {}, None)
@@ -143,7 +143,7 @@ def test_files_are_attached_to_a_running_record(store: Path, tmp_path: Path) -> 
 
 
 def test_figures_have_names_that_mlflow_accepts(store: Path) -> None:
-    """A baseline is a path, or a version in the registry, or has a schedule."""
+    """The name of a baseline can be a path, a version in the registry, or have a schedule."""
     said: list[str] = []
     record = begun(store, said)
     names = [
@@ -224,7 +224,7 @@ def test_a_record_ends_after_an_outage_of_mlflow(
 
 
 def test_a_record_missing_from_the_store_is_created_again(store: Path) -> None:
-    """It is in another store, or somebody deleted it; neither is a run to be shown below."""
+    """The record is in another store or was deleted; it is not a parent in the new store."""
     from mlflow import MlflowClient
 
     said: list[str] = []

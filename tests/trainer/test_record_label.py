@@ -1,4 +1,4 @@
-"""What a record is called, found by and shows, in MLflow."""
+"""The name, tags and notes of a record in MLflow."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def named(*typed: str) -> str:
             "tpcc experiment=quick search.seconds=9 cores=2 machine=virtual evolution seed=3 "
             f"{WHEN}",
         ),
-        # What changes no result tells no runs apart.
+        # Settings that change no result do not distinguish runs.
         (
             ["runs_dir=elsewhere", "mlflow.uri=x", "report.enabled=false", "registered_model=m"],
             f"tpcc evolution seed=3 {WHEN}",

@@ -1,4 +1,4 @@
-"""`heddle trace record` as people run it, on the engine and a small database."""
+"""`heddle trace record` from the command line, on the engine and a small database."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def make(encoding: Encoding, **changed: object) -> Reduction:
 
 
 def near(encoding: Encoding, target: list[int]) -> Callable[[Candidate], float]:
-    """The share of the cells outside the backoff that hold what the target has."""
+    """Return the share of cells, except the backoff, that equal the target."""
     cells = [index for index, cell in enumerate(encoding.cells) if cell.state is not None]
 
     def worth(candidate: Candidate) -> float:
@@ -30,7 +30,7 @@ def near(encoding: Encoding, target: list[int]) -> Callable[[Candidate], float]:
 
 
 def reduce(search: Reduction, worth: Callable[[Candidate], float]) -> list[list[Candidate]]:
-    """The first step alone."""
+    """Play the first step only."""
     asked = []
     while not search.reduced:
         candidates = search.ask(search.batch)
@@ -40,7 +40,7 @@ def reduce(search: Reduction, worth: Callable[[Candidate], float]) -> list[list[
 
 
 def removable(encoding: Encoding) -> list[Edge]:
-    """Edges whose loss changes the table."""
+    """Return the edges whose removal changes the table."""
     ic3 = build_seed("ic3", encoding.signature)
     return [
         edge
@@ -50,7 +50,7 @@ def removable(encoding: Encoding) -> list[Edge]:
 
 
 def left_in(search: Reduction, encoding: Encoding) -> list[Edge]:
-    """The edges that it has not dropped."""
+    """Return the edges that the search has not dropped."""
     edges = conflict_edges(encoding.signature)
     return [edge for edge in edges if edge not in search.dropped]
 
@@ -108,7 +108,7 @@ def test_rounds_are_bounded(encoding: Encoding) -> None:
 def test_of_too_many_conflicts_those_of_one_table_are_dropped_together(
     encoding: Encoding,
 ) -> None:
-    """The micro-benchmark has 1895 of them: to leave each out by itself would take for ever."""
+    """The micro-benchmark has 1895 conflicts, too many to remove one by one."""
     accesses = encoding.signature.accesses
     edges = left_in(make(encoding), encoding)
     tables = {accesses[one].table for one, _ in edges}
@@ -150,7 +150,7 @@ def test_a_state_of_earlier_versions_is_read(encoding: Encoding) -> None:
 
 
 def test_remaining_cells_and_the_backoff_are_tuned_afterwards(encoding: Encoding) -> None:
-    """Towards a hidden table that has IC3's cells with a third of them changed."""
+    """The target is a hidden table: IC3 with a third of its cells changed."""
     space, random = Space(encoding, ACTION_GROUPS), Random(2)
     ic3 = encoding.encode(build_seed("ic3", encoding.signature))
     hidden = space.redraw(ic3, random.sample(space.open, len(space.open) // 3), random)
@@ -188,7 +188,7 @@ def test_only_the_backoff_is_tuned_if_no_other_action_is_allowed(encoding: Encod
 
 
 def test_without_remaining_cells_all_open_cells_are_tuned(encoding: Encoding) -> None:
-    """Every conflict dropped, and the backoff not among the actions."""
+    """Every conflict is dropped, and the backoff is not among the actions."""
     dirty = encoding.allowed(["dirty_read"])
     free = [cell for cell, values in enumerate(dirty) if len(values) > 1]
 

@@ -1,4 +1,4 @@
-"""Files of earlier versions, in which settings and keys have other names."""
+"""Files of earlier versions, with former names of settings and keys."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def elsewhere(
 
 
 def old_run() -> RunFolder:
-    """A finished run for two scenarios, in the form of an earlier version."""
+    """Make a finished run for two scenarios, in the format of an earlier version."""
     done = run("train", *QUICK, MIX, RUNGS, "robust.objective=worst")
     assert done.exit_code == 0, done.output
     (path,) = Path("runs").glob("*seed*")

@@ -1,4 +1,4 @@
-"""`heddle report`: pages of runs, whole, unfinished, damaged and odd."""
+"""`heddle report`: pages of complete, unfinished, damaged and unusual runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VOID = {"meta", "link", "br", "hr", "img", "input"}
 
 
 class Shape(HTMLParser):
-    """The elements of a page that are still open, and what it would fetch."""
+    """Collects the open elements of a page, and the addresses that it would fetch."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Shape(HTMLParser):
 
 
 def checked(path: Path) -> str:
-    """A page's text, once it is whole, small, and fetches nothing."""
+    """Return the text of a page; checks that it is complete, small, and fetches nothing."""
     text = path.read_text(encoding="utf-8")
     shape = Shape()
     shape.feed(text)
@@ -72,7 +72,7 @@ def checked(path: Path) -> str:
 
 
 def saved_run(path: Path, config: TrainConfig, typed: list[str] | None = None) -> RunFolder:
-    """A training on the stand-in engine, with the files that the command keeps."""
+    """Train on the stand-in engine, and save the files of the command."""
     outcome = train(config, path)
     folder = RunFolder(path)
     (closing,) = outcome.closings
@@ -89,7 +89,7 @@ def saved_run(path: Path, config: TrainConfig, typed: list[str] | None = None) -
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that no test touches."""
+    """Return a run that tests only read."""
     path = tmp_path_factory.mktemp("trained") / "one"
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "engine", stand_in)
@@ -101,7 +101,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(fake_engine: ModuleType, trained: Path, tmp_path: Path) -> RunFolder:
-    """A copy of it."""
+    """Return a copy of the run."""
     return RunFolder(Path(shutil.copytree(trained, tmp_path / "runs" / "one")))
 
 
@@ -163,7 +163,7 @@ def test_several_runs_side_by_side(
     assert "Learning curves" in text
     assert "<th>seed</th>" in text
     assert "<th>search.generations</th>" in text
-    assert "<th>workload.warehouses</th>" not in text  # they share it
+    assert "<th>workload.warehouses</th>" not in text  # both runs share the line
     for one in (folder, other):
         assert f">{one.name}</a>" in text
 
@@ -188,7 +188,7 @@ def test_content_of_files_is_escaped(fake_engine: ModuleType, tmp_path: Path) ->
 
 
 def test_a_learned_schedule_is_described(folder: RunFolder) -> None:
-    """It may be all that was learned."""
+    """The schedule can be the only learned part."""
     schedule = {"policy": "smf", "window": 16, "unscheduled": []}
     save(
         replace(build_seed("occ", load(folder.policy).signature), schedule=schedule), folder.policy
@@ -356,7 +356,7 @@ def test_numbers_next_to_a_figure_are_not_shortened() -> None:
 
 
 def test_a_run_on_real_cores_has_no_timeline(folder: RunFolder) -> None:
-    """Virtual cores would show other conflicts than the run had."""
+    """A timeline on virtual cores would show other conflicts than the run's."""
     done = CliRunner().invoke(heddle, ["report", str(folder.path)])
     assert done.exit_code == 0, done.output
     text = checked(folder.report)

@@ -52,7 +52,7 @@ QUICK = [
 
 @pytest.fixture
 def opposed(fake_engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """What suits one warehouse does not suit four."""
+    """Make the best tables for one and four warehouses opposites."""
     monkeypatch.setattr(fake_engine, "BEST_BY_WAREHOUSES", {"1": 1.0, "4": 64.0})
     return fake_engine
 
@@ -76,7 +76,7 @@ def score(outcome: Any, name: str = "silo_tuned") -> list[float]:
 
 
 def trace(folder: Path) -> list[Any]:
-    """What a run did, without the times, which differ from run to run."""
+    """Return the history of a run without times, which differ between runs."""
     state = Checkpoint.load(folder)
     history = [(r.generation, r.evaluations, r.slices, r.best, r.scores) for r in state.history]
     return [state.tuned_us, state.search, state.samples, history]
@@ -117,7 +117,7 @@ def test_each_scenario_has_its_own_reference_and_samples(
         assert len(one["ratios"]) == len(four["ratios"])
         assert one["last"]["workload"]["warehouses"] == "1"
         assert four["last"]["workload"]["warehouses"] == "4"
-        # Four warehouses are four times as fast, for the reference too: no merit of the table's.
+        # Four warehouses are four times as fast for the reference, too, so that ratios are equal.
         assert max(four["ratios"]) < 1.5
     for record in state.history:
         assert record.best == pytest.approx(min(record.scores))

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def trace(folder: Path) -> list[Any]:
-    """What a run did, without the times, which differ from run to run."""
+    """Return the history of a run without times, which differ between runs."""
     state = Checkpoint.load(folder)
     history = [(r.generation, r.evaluations, r.slices, r.best, r.median) for r in state.history]
     return [state.tuned_us, state.search, state.samples, history]
@@ -65,7 +65,7 @@ def test_the_learned_policy_is_no_worse_than_any_baseline_under_noise(
 def test_a_resumed_run_of_any_search_equals_an_undisturbed_one(
     fake_engine: ModuleType, tmp_path: Path, name: str
 ) -> None:
-    """On virtual cores, race and all."""
+    """The runs use virtual cores and a race."""
     for folder, stops in (("straight", [4]), ("stopped", [1, 2, 4])):
         for generations in stops:
             search = SEARCHES[name].config(name=name, generations=generations, **small(name))
@@ -76,7 +76,7 @@ def test_a_resumed_run_of_any_search_equals_an_undisturbed_one(
 def test_parents_of_the_search_keep_their_samples(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many rank higher: of a search for schedules too, half of the elites may not."""
+    """Samples are kept even for parents that rank low, as half of the elites of schedules do."""
     monkeypatch.setattr("trainer.run.REMEMBERED", 1)
     search = SEARCHES["guided"].config(name="guided", generations=8)
     train(settings(None, search=search), tmp_path / "run")
@@ -185,7 +185,7 @@ def test_a_failing_reference_ends_the_run_and_keeps_its_checkpoint(
 def test_a_search_on_virtual_cores_is_validated_on_real_cores(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Only real cores are noisy, so that the two comparisons differ.
+    # Only real cores have noise, so that the two comparisons differ.
     monkeypatch.setattr(fake_engine, "NOISE", 0.03)
     outcome = train(virtual_settings(2), tmp_path / "run")
     (closing,) = outcome.closings
@@ -296,7 +296,7 @@ def _rounded(scores: dict[str, float]) -> dict[str, float]:
 def _interrupt(
     engine: ModuleType, monkeypatch: pytest.MonkeyPatch, kind: str, policy: str, runs: int
 ) -> None:
-    """Ctrl-C comes in that run (1 is the first) of a table, "" for anything, on such a machine."""
+    """Interrupt a run, counted from 1, of a table ("" for any) on a kind of machine."""
     run, left = engine.Session.run, [runs]
 
     def interrupted(session: Any, options: Any, **named: Any) -> Any:
@@ -339,7 +339,7 @@ def test_a_seed_underrated_in_short_runs_can_be_the_champion(
 def test_the_incumbent_is_shown_with_samples_and_a_best_that_never_decreases(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A generation of children may have none that is as good."""
+    """The best child of a generation may be worse."""
     monkeypatch.setattr(fake_engine, "NOISE", 0.02)
     search = SEARCHES["random"].config(name="random", generations=12)
     training = make_training(settings(None, search=search), tmp_path / "run")
@@ -358,7 +358,7 @@ def test_the_incumbent_is_shown_with_samples_and_a_best_that_never_decreases(
 
 
 def test_a_budget_of_evaluations_is_exact(fake_engine: ModuleType, tmp_path: Path) -> None:
-    """The last generation is the smaller for it; what was measured again counts again."""
+    """The last generation is smaller; repeated measurements count again."""
     search = EvolutionConfig(name="evolution", generations=None, evaluations=97)
     train(settings(None, search=search), tmp_path / "run")
     history = Checkpoint.load(tmp_path / "run").history

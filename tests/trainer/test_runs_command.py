@@ -27,7 +27,7 @@ from trainer.sweep_folder import Sweep, SweepRun
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs that no test touches: two, and one of a sweep."""
+    """Return runs that tests only read: two, and one of a sweep."""
     import sys
 
     from tests.trainer import fake_engine as stand_in
@@ -52,18 +52,18 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def runs(
     fake_engine: ModuleType, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
-    """A copy of them, in the working directory."""
+    """Copy the runs into the working directory."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(made, tmp_path / "runs")
     return Path("runs")
 
 
 def write_verdict(run: RunFolder) -> None:
-    """As `heddle train` does; the stand-in's comparison has none."""
+    """Write a verdict as `heddle train` does; the comparison of the stand-in has none."""
     verdict = read_run(run).scenarios[0].verdict
     assert verdict is not None
     document = json.loads(run.comparison.read_text())
-    # A single run has no interval, and the ratio of a verdict need not be a median.
+    # A single run has no interval, and the ratio of a verdict can differ from the median.
     document["verdict"] = replace(verdict, ratio=1.2345678).as_dict()
     run.comparison.write_text(json.dumps(document))
 
@@ -79,7 +79,7 @@ def test_runs_and_runs_of_sweeps_are_listed(runs: Path) -> None:
     write_verdict(RunFolder(runs / "one"))
     found = {one["name"]: one for one in listed()}
     assert found.keys() == {"one", "two", "sweeps/mine/001-tpcc"}
-    for name in ("one", "two"):  # one of today, and one whose verdict is not written down
+    for name in ("one", "two"):  # one run of today, and one without a saved verdict
         page = read_run(RunFolder(runs / name)).best
         assert page is not None
         assert found[name]["baseline"] == page[0]
@@ -155,13 +155,13 @@ def test_only_the_named_run_is_removed(runs: Path) -> None:
     assert done.exit_code == 1
     assert "another process is working here" in done.output
     assert ((runs / "one").exists(), (runs / "two").exists()) == (True, False)
-    (runs / ".removed-old").mkdir()  # a removal that was cut short
+    (runs / ".removed-old").mkdir()  # an interrupted removal
     assert run("runs", "remove", "--yes", "sweeps/mine/001-tpcc", "one").exit_code == 0
     assert sorted(path.name for path in runs.iterdir()) == ["link", "notes", "sweeps"]
 
 
 def test_the_record_is_tagged_and_deleted_with_the_run(runs: Path, empty_store: Path) -> None:
-    """Tags are in it, it is deleted with the run; one that holds a registered policy stays."""
+    """The record has the tags and is deleted with the run, unless it has a registered policy."""
     shutil.copytree(empty_store, runs, dirs_exist_ok=True)
     client = MlflowStore(None, runs).connect()
     ids = {}

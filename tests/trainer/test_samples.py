@@ -28,7 +28,7 @@ def test_a_disturbed_slice_is_left_out() -> None:
 
 
 @given(st.lists(st.floats(0.1, 10), min_size=1, max_size=30))
-def test_the_trimmed_mean_is_between_mean_and_median(values: list[float]) -> None:
+def test_the_trimmed_mean_is_within_the_samples(values: list[float]) -> None:
     assert min(values) - 1e-9 <= trimmed_mean(values) <= max(values) + 1e-9
 
 
@@ -43,13 +43,13 @@ def test_more_samples_are_more_certain() -> None:
 
 
 def test_slices_of_one_run_are_not_independent_samples() -> None:
-    """On virtual cores a rung is one run: how far runs are apart tells the noise, no copies do."""
+    """On virtual cores a rung is one run; the noise is estimated from runs, not from slices."""
     samples = Samples()
     for ratio, slices in ((1.0, 1), (1.2, 1), (1.1, 5)):
         samples.add(A, [Evaluation([ratio], slices=slices)])
     samples.add(B, [Evaluation([1.3], slices=7)])
     assert (samples.slices(A), samples.slices(B)) == (7, 7)
-    # Two runs of a slice are 0.1 off and the one of five is right: so is its share in the mean.
+    # Two runs of one slice are off by 0.1, and that of five is exact; weights are by slices.
     (noise,) = samples.noise
     assert noise == pytest.approx((2 * 0.1**2 / 2) ** 0.5)
     known, once = samples.measured([A, B])
@@ -62,7 +62,7 @@ def test_slices_of_one_run_are_not_independent_samples() -> None:
 
 
 def test_lengthened_rungs_count_as_in_the_settings() -> None:
-    """Or what asks for so many slices would be content with one rung."""
+    """Otherwise one rung would satisfy a required number of slices."""
     samples = Samples()
     samples.add(A, [Evaluation([1.0], slices=15)], stretch=3)
     assert samples.slices(A) == 5

@@ -1,4 +1,4 @@
-"""The contract of every search, and of the example in `docs/add-a-search.md`."""
+"""The contract of all searches, including the example in `docs/add-a-search.md`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def dummy_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def small(name: str) -> dict[str, int]:
-    """Settings under which a generation has twelve candidates."""
+    """Return settings with twelve candidates in a generation."""
     return OWN_SIZES.get(name, {"proposals": 12})
 
 
@@ -44,7 +44,7 @@ def make(name: str, encoding: Encoding, seed: int = 1, **changed: object) -> Sea
 
 
 def separable(encoding: Encoding, seed: int) -> Worth:
-    """How many cells hold what a hidden table holds, each with a weight of its own."""
+    """Return a fitness that adds weights of the cells equal to a hidden table."""
     random = Random(1000 + seed)
     space = Space(encoding, ACTION_GROUPS)
     hidden, weights = space.draw(random), [random.random() for _ in space.values]
@@ -57,12 +57,12 @@ def separable(encoding: Encoding, seed: int) -> Worth:
 
 
 def noise(candidate: Candidate) -> float:
-    """A fitness without rhyme or reason."""
+    """Return a random fitness of a candidate."""
     return hashlib.sha256(str(candidate.vector).encode()).digest()[0] / 255
 
 
 def play(search: Search, worth: Worth, evaluations: int) -> list[list[Candidate]]:
-    """Until so many candidates are measured, as the loop does it."""
+    """Run a search up to a number of measured candidates, as the training loop does."""
     asked: list[list[Candidate]] = []
     while (left := evaluations - sum(map(len, asked))) > 0:
         candidates = search.ask(min(search.batch, left))
@@ -102,9 +102,9 @@ def test_candidates_are_different_tables_of_the_workload(name: str, encoding: En
 @pytest.mark.parametrize("name", sorted({*NAMES} - {"policy_gradient"}))
 @pytest.mark.parametrize("scheduled", [False, True])
 def test_tables_proposed_again_are_parents(name: str, scheduled: bool, encoding: Encoding) -> None:
-    """Or the loop would have forgotten its samples, and a lucky one would count alone.
+    """Otherwise the loop would drop their samples, and a single high one would count alone.
 
-    The policy gradient draws whatever its distribution says, again or not.
+    The policy gradient is exempt, because it draws from its distribution.
     """
     if scheduled:
         encoding = Encoding(encoding.signature, scheduled=True)
@@ -172,11 +172,11 @@ def test_seeds_repeat_and_differ(name: str, encoding: Encoding) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_exhausted_space_does_not_end_a_search(name: str) -> None:
-    """The tables of a type with two accesses that may only be validated early: four."""
+    """A type with two accesses and only early validation has four tables."""
     encoding = Encoding(Signature.from_dict(SIGNATURES["transfer"]))
     asked = play(make(name, encoding, actions=["early_validation"]), noise, 60)
     found = {one.key for candidates in asked for one in candidates}
-    # Two are of IC3's graph. Beyond them reduction has only what differs from the best in both.
+    # Two are of IC3's graph. Reduction then has only the table that differs from the best twice.
     assert len(found) == (3 if name == "reduction" else 4)
 
 
@@ -205,7 +205,7 @@ def test_cells_outside_the_actions_are_those_of_the_base(name: str, encoding: En
     table = encoding.signature.state_count * encoding.row_width
     ic3 = encoding.encode(build_seed("ic3", encoding.signature))
     idle = [*ic3[:table], *ic3[table:]]
-    idle[: encoding.row_width] = [1] * encoding.row_width  # waits before anybody is depended on
+    idle[: encoding.row_width] = [1] * encoding.row_width  # waits before the first dependency
     config = SEARCHES[name].config(name=name, **small(name), actions=["backoff"])
     for base in (ic3, Space(encoding, ACTION_GROUPS).fit(idle)):
         space = Space(encoding, config.actions, base)
@@ -220,10 +220,10 @@ def test_failures_do_not_stop_a_search(name: str, encoding: Encoding) -> None:
     play(make(name, encoding), lambda candidate: 0.0, 60)
 
 
-# Reduction changes only what IC3 has; see its own tests.
+# Reduction changes only cells of IC3; it has its own tests.
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("random", "reduction")])
 def test_a_search_is_better_than_chance(name: str, encoding: Encoding) -> None:
-    """At equal evaluations, on several hidden tables: better on each of them."""
+    """With equal evaluations, every search is better than chance on each hidden table."""
     for seed in (1, 2):
         worth = separable(encoding, seed)
         found = best(play(make(name, encoding, seed), worth, 600), worth)

@@ -1,4 +1,4 @@
-"""Integration: a tiny training by every search on the compiled engine, on virtual cores."""
+"""Integration: a tiny training with every search on the compiled engine, on virtual cores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`heddle serve` as people run it, on the engine and a small database."""
+"""`heddle serve` from the command line, on the engine and a small database."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_an_unwritable_log_is_one_message(tmp_path: Path) -> None:
 
 @contextmanager
 def serving(path: Path, report: str = "report_seconds=0.2") -> Iterator[subprocess.Popen[str]]:
-    """The command in a process of its own, which hears Ctrl-C and ends with the test."""
+    """Start the command in its own process, which receives Ctrl-C and ends with the test."""
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "trainer.command.main", "serve", *SMALL),
@@ -128,7 +128,7 @@ def serving(path: Path, report: str = "report_seconds=0.2") -> Iterator[subproce
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # A shell without job control has what it runs in the background ignore it.
+        # A shell without job control makes background processes ignore Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     watchdog = threading.Timer(PATIENCE_S, process.kill)
@@ -146,7 +146,7 @@ def serving(path: Path, report: str = "report_seconds=0.2") -> Iterator[subproce
 
 
 def line_with(process: subprocess.Popen[str], words: str) -> str:
-    """Read on until a line has these words; the watchdog ends a wait in vain."""
+    """Read until a line has these words; the watchdog ends a futile wait."""
     assert process.stdout is not None
     for line in process.stdout:
         if words in line:

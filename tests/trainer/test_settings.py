@@ -59,11 +59,11 @@ def repeats(command: str, kind: type, *overrides: str) -> list[int]:
 
 def test_a_replay_on_virtual_cores_is_not_repeated() -> None:
     assert repeats("nightly", NightlyConfig) == [1, 1, 1, 1]
-    # Comparisons are made on machines of several seeds (`trainer.repeats.varied`).
+    # Comparisons use machines of several seeds (`trainer.repeats.varied`).
     assert repeats("train", TrainConfig, "workload=replay", "run.repeats=7") == [7, 1, 1, 1]
     assert repeats("evaluate", EvaluateConfig, "workload=replay", "run.repeats=7") == [7, 1, 1]
     assert train("machine=virtual", "workload=replay").validation.repeats == 21
-    # What is drawn, or measured, differs from run to run.
+    # Random inputs and measurements differ between runs.
     assert repeats("train", TrainConfig, "run.repeats=7")[0] == 7
     assert repeats("nightly", NightlyConfig, "machine=threads")[0] == 2
     assert repeats("nightly", NightlyConfig, "machine.schedule=delays")[0] == 2
@@ -76,7 +76,7 @@ def test_machine_settings_are_options_of_the_engine() -> None:
     assert (machine.kind, machine.cores) == ("virtual", 48)
     options = machine.options()
     assert (options["kind"], options["seed"], options["memory_ns"]) == ("virtual", "4", "70.0")
-    # The workers are told apart from the machine, and the costs are not a group to the engine.
+    # Workers are not part of the machine, and the engine has no group of costs.
     costs = {field.name for field in fields(CostsConfig)}
     schedule = {"schedule", "delay_every", "delay_us", "depth", "steps"}
     assert options.keys() == {"kind", "seed", "skew_ns"} | schedule | costs
@@ -107,7 +107,7 @@ def test_lengths_of_measurements_depend_on_the_machine() -> None:
     for machine, wanted in (("threads", real), ("virtual", virtual)):
         compared = compose_settings("evaluate", [f"machine={machine}"], EvaluateConfig)
         assert (compared.run, compared.tuning) == (wanted.run, wanted.tuning)
-    # What is measured on real cores after a search on virtual ones takes as long as anything there.
+    # The validation of a search on virtual cores has the usual lengths of real cores.
     assert virtual.validation.tuning == real.tuning
 
 

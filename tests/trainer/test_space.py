@@ -47,7 +47,7 @@ def test_the_settings_determine_base_and_schedule(
     assert both.encoding == Encoding(tpcc, scheduled=True)
     ic3 = space_of(SearchConfig(name="x", actions=["schedule"], base="ic3"), tpcc)
     assert list(ic3.base) == ic3.encoding.encode(build_seed("ic3", tpcc))
-    # A schedule that the base has stays, whatever is searched for.
+    # A schedule of the base stays, whatever the actions are.
     file = tmp_path / "scheduled.json"
     schedule = {"policy": "smf", "window": 16, "k": 5, "unscheduled": ["payment"]}
     save(replace(build_seed("occ", tpcc), schedule=schedule), file)

@@ -24,7 +24,7 @@ ALIKE = Blame((1 / 26,) * 26, (1 / 3,) * 3, 0.5)
 
 
 def elite(number: int, *us: float, fitness: float = 1.0) -> Elite:
-    """A table of this number; its transactions take so long, by type."""
+    """Return a table with a number and the mean times of its transactions, by type."""
     return Elite(Candidate((number,), ""), fitness, 1, ALIKE, Pace(us, SHARES))
 
 
@@ -32,7 +32,7 @@ BEST = elite(0, 100.0, 10.0, 60.0)  # 60 µs in the mix: 50 + 4 + 6
 
 
 def specialists(*known: Elite, best: Elite = BEST) -> Specialists:
-    """Tables told one after the other; of a kind are those whose numbers share their tens."""
+    """Add tables one by one; tables whose numbers have equal tens are of one kind."""
     found = Specialists(3, lambda one: one.vector[0] // 10)
     for one in (best, *known):
         found.tell([one], best)
@@ -40,12 +40,12 @@ def specialists(*known: Elite, best: Elite = BEST) -> Specialists:
 
 
 def promised(found: Specialists, best: Elite = BEST) -> dict[int, float]:
-    """What tables promise, by their numbers."""
+    """Return the promised gains, by the numbers of tables."""
     return {one.elite.candidate.vector[0]: one.gain for one in found.promises(best)}
 
 
 def ran(signature: Signature, **types: tuple[int, int, float]) -> Result:
-    """A run; commits, unfinished transactions and seconds by type."""
+    """Return a result with commits, unfinished transactions and seconds by type."""
     result = result_of(signature)
     kinds = {
         name: replace(result.types[name], commits=commits, unfinished=unfinished, time_s=time_s)
@@ -147,11 +147,11 @@ def test_specialists_survive_their_state() -> None:
 
 def test_a_specialist_is_blamed_where_it_is_slower_than_the_best(encoding: Encoding) -> None:
     layout = Layout(encoding)
-    # It has waited before NewOrder's first access, and within Delivery before the last.
+    # It waited before NewOrder's first access and before Delivery's last.
     waits = [0.9, *[0.002] * 24, 0.052]
     one = replace(elite(10, 20.0, 20.0, 460.0), blame=Blame(tuple(waits), (1 / 3,) * 3, 0.5))
     blame = blame_of_others(layout, one, BEST, 0.2)
-    # Slower by 0.4 · 10 and 0.1 · 400 µs.
+    # It is slower by 0.4 · 10 and 0.1 · 400 µs.
     types = (0.2 / 3, 0.8 * 4 / 44 + 0.2 / 3, 0.8 * 40 / 44 + 0.2 / 3)
     assert blame.types == pytest.approx(types)
     for number, part in enumerate(types):
@@ -164,7 +164,7 @@ def test_a_specialist_is_blamed_where_it_is_slower_than_the_best(encoding: Encod
 def test_a_slower_type_without_lost_time_is_blamed_uniformly(
     encoding: Encoding,
 ) -> None:
-    """Its accesses may just be many; with `search.even=0` nothing else blames them."""
+    """It may just have many accesses; with `search.even=0` nothing else would blame them."""
     layout = Layout(encoding)
     waits = tuple(float(kind == 0) / layout.type_of.count(0) for kind in layout.type_of)
     one = replace(elite(10, 20.0, 10.0, 460.0), blame=Blame(waits, (1 / 3,) * 3, 0.5))
@@ -175,10 +175,10 @@ def test_a_slower_type_without_lost_time_is_blamed_uniformly(
 
 
 class TwoSteps:
-    """Where two steps make a table three times as good, and either alone makes it no better.
+    """A fitness that two steps triple, while either alone is no gain.
 
-    With the first, NewOrder takes hardly any time, and Delivery takes for ever until the second is
-    made as well. Whatever is published costs everybody.
+    The first step makes NewOrder fast, and Delivery very slow until the second step. Every
+    publication slows all types.
     """
 
     def __init__(self, encoding: Encoding) -> None:
@@ -201,7 +201,7 @@ class TwoSteps:
 
 
 def evaluations_until(search: Search, steps: TwoSteps, good: float) -> int:
-    """After how many a table is that good; 400 if none is."""
+    """Return the number of evaluations until a table is that good; 400 if none is."""
     done = 0
     while done < 400:
         asked = search.ask(search.batch)
@@ -248,7 +248,7 @@ def test_a_search_with_specialists_resumes_identically(
     resumed = make("guided", encoding, 99)
     resumed.load_state_dict(state)
     assert play_steps(resumed, steps, 3) == play_steps(straight, steps, 3)
-    # And they have a say: without them it continues otherwise.
+    # Specialists have an effect: without them the search continues differently.
     otherwise = make("guided", encoding, 99)
     otherwise.load_state_dict(state | {"specialists": [[], [], []]})
     straight.load_state_dict(state)
@@ -260,7 +260,7 @@ def test_worst_case_fitness_has_no_specialists(encoding: Encoding) -> None:
     for _ in range(4):
         asked = search.ask(search.batch)
         found = [steps.measured(one) for one in asked]
-        # Of two scenarios the results of one.
+        # The results are of one of two scenarios.
         search.tell(asked, [replace(one, scores=(one.fitness, 9.0)) for one in found])
     assert not has_specialists(search)
 
@@ -270,7 +270,7 @@ def test_a_child_of_a_specialist_succeeds_as_an_elite(encoding: Encoding) -> Non
     play_steps(search, steps, 3)
     elites = search.state_dict()["elites"]
     asked = search.ask(search.batch)
-    # All children a little worse than the last elite, which most of their parents are far behind.
+    # All children are slightly worse than the last elite, but better than most of their parents.
     won = search.state_dict()["credit"]["won"]
     search.tell(asked, [Measured(elites[-1][2] - 1e-6) for _ in asked])
     assert sum(search.state_dict()["credit"]["won"].values()) <= sum(won.values())

@@ -1,4 +1,4 @@
-"""Signals: the first one asks, the second one ends."""
+"""Signals: the first one stops a command gracefully, the second one at once."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_second_signal_ends_at_once_without_a_traceback(number: signal.Signals
 
 
 def test_signals_that_arrive_together_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `timeout` sends them: to the process, and to its group."""
+    """`timeout` sends a signal to the process and to its group."""
     ended: list[int] = []
     monkeypatch.setattr("os._exit", ended.append)
     stop = Stop()
@@ -99,7 +99,7 @@ def test_results_are_kept_when_the_terminal_is_lost(tmp_path: Path) -> None:
         os.environ["PYTHONPATH"] = str(ROOT)
         os.execv(sys.executable, [sys.executable, "-c", MEASURES])
     told = b""
-    while b"\n" not in told:  # what is printed may come in parts
+    while b"\n" not in told:  # the output may arrive in parts
         told += os.read(terminal, 100)
     assert b"ready" in told
     os.close(terminal)
@@ -109,7 +109,7 @@ def test_results_are_kept_when_the_terminal_is_lost(tmp_path: Path) -> None:
 
 
 def test_an_ignored_hang_up_stays_ignored() -> None:
-    """As `nohup` starts a command."""
+    """`nohup` starts a command like this."""
     before = {
         one: signal.signal(one, signal.SIG_IGN)
         for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -141,7 +141,7 @@ def test_an_interrupted_command_waits_for_no_thread() -> None:
 
 
 class FakeRay(ModuleType):
-    """Starts as a test says, and notes what is asked of it."""
+    """A stand-in for Ray whose start a test defines, and which records its calls."""
 
     def __init__(self, init: Any) -> None:
         super().__init__("ray")

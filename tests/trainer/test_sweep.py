@@ -60,7 +60,7 @@ def states() -> list[str]:
 
 
 def times() -> dict[str, int]:
-    """When each run's checkpoint was last written."""
+    """Return the time at which each run's checkpoint was last written."""
     return {path.parent.name: path.stat().st_mtime_ns for path in SWEEP.glob("*/checkpoint.json")}
 
 
@@ -83,7 +83,7 @@ def test_each_combination_has_one_run() -> None:
 
 
 def test_a_sweep_resumes_with_its_search() -> None:
-    """Where another one is chosen by default today."""
+    """The present default search is another one."""
     assert train("-m", *SMALL, "seed=1", "sweep=mine", "search.children=2,3").exit_code == 0
     document = written()
     document["settings"] = [one for one in document["settings"] if not one.startswith("search")]
@@ -99,7 +99,7 @@ def test_a_sweep_resumes_with_its_search() -> None:
 
 
 def test_a_mistake_in_the_last_run_is_reported_before_the_first() -> None:
-    """Also one that only the search itself knows for a mistake."""
+    """This includes a mistake that only the search itself detects."""
     done = train("-m", *SMALL, "search.decay=0.9,40", "sweep=mine")
     assert done.exit_code == 2
     assert "search.decay=40.0: must be above 0 and at most 1" in done.output
@@ -143,7 +143,7 @@ def test_a_damaged_sweep_is_reported(field: str, value: Any) -> None:
 def test_sweeps_that_begin_at_once_have_a_folder_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two of one second, each of which sees that the other's folder is not there yet."""
+    """Two sweeps start in the same second, before either has created its folder."""
     monkeypatch.setattr("trainer.sweep_folder.time_stamp", lambda: "2026-03-01_09-00-00")
     monkeypatch.setattr(Path, "exists", lambda path: False)
     begun = [new_sweep(tmp_path, None).path for _ in range(3)]
@@ -212,7 +212,7 @@ def test_ctrl_c_while_mlflow_starts_shows_how_to_resume(monkeypatch: pytest.Monk
 def test_a_sweep_and_its_runs_are_recorded_in_one_store(
     elsewhere: ModuleType, empty_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also resumed as it says, which does not repeat `runs_dir`, and in a store to come."""
+    """The sweep is also resumed as shown, without `runs_dir`, and with a store created later."""
     measure, last = elsewhere.Session.run, Path("elsewhere/sweeps/mine/002-tpcc-evolution-seed2")
 
     def cut(*arguments: Any, **named: Any) -> Any:
@@ -312,7 +312,7 @@ def test_the_contest_has_every_method_on_every_workload() -> None:
     assert sorted(swept["case"].split(",")) == ["micro", "tpcc_1", "tpcc_16", "tpcc_4", "ycsb"]
     methods = ["evolution", "guided", "local", "policy_gradient", "random", "reduction"]
     assert set(methods) <= SEARCHES.keys()
-    # One has settings for few evaluations as well, and takes part with both.
+    # One search also has settings for few evaluations, and takes part with both.
     assert sorted(swept["search"].split(",")) == sorted([*methods, "evolution_quick"])
     assert len(swept["seed"].split(",")) >= 5
 
@@ -326,7 +326,7 @@ def test_the_brief_contest_is_part_of_the_full_one() -> None:
 
 
 def test_a_contest_runs_seed_by_seed() -> None:
-    """Ended early it has as many runs of every method, whatever of it is typed in which order."""
+    """A contest that ends early has as many runs of every method, in any order of arguments."""
     contest = ["experiment=search_contest", "search=local,random", "case=tpcc_1"]
     for typed in (["seed=1"], ["seed=1,2"]):
         _, axes = split_axes([*contest, *typed])
@@ -342,7 +342,7 @@ def test_a_contest_runs_seed_by_seed() -> None:
 
 
 def test_a_killed_sweep_resumes(tmp_path: Path) -> None:
-    """Whoever is killed in the second run of a sweep makes the first one no second time."""
+    """A sweep killed in its second run does not repeat the first one."""
     program = (
         "import sys; from tests.trainer import fake_engine; sys.modules['engine'] = fake_engine\n"
         "from trainer import table_check; from tests.trainer.fake_trials import FakeTrialPool\n"

@@ -18,7 +18,7 @@ from trainer.search.random import RandomConfig
 
 
 def publishes(trial: Trial) -> bool:
-    """Such tables are the fastest on the stand-in engine."""
+    """Whether a table publishes; such tables are the fastest on the stand-in engine."""
     rows = json.loads(trial.subject.policy or "{}")["cc"]
     return any(row["write_visibility"] == "PUBLIC" for row in rows)
 
@@ -69,7 +69,7 @@ def test_a_refused_table_is_not_checked_again_after_a_resume(
         train(virtual_settings(generations), tmp_path / "stopped")
     names = [trial.subject.name for trial in FakeTrialPool.checked]
     state = Checkpoint.load(tmp_path / "stopped")
-    assert len(names) == len(state.checked) + 2 * len(state.refused)  # once more for the history
+    assert len(names) == len(state.checked) + 2 * len(state.refused)  # again for the history
     FakeTrialPool.checked.clear()
     train(virtual_settings(4), tmp_path / "straight")
     straight = Checkpoint.load(tmp_path / "straight")
@@ -87,7 +87,7 @@ def test_a_run_fails_if_every_table_fails(
 def test_a_search_without_a_table_returns_a_seed(
     fake_engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is a run like others, and ends as such: no sweep is to stop at it, or to try it again."""
+    """The run ends normally, so that a sweep neither stops nor repeats it."""
     monkeypatch.setattr(FakeTrialPool, "fails", staticmethod(publishes))
     search = RandomConfig(name="random", generations=2, proposals=8)
     training = make_training(settings(2, search=search), tmp_path / "run")

@@ -19,7 +19,7 @@ from trainer.timeline.picture import Window, draw_window
 
 @pytest.fixture(scope="module")
 def recorded() -> Timeline:
-    """IC3 on four cores of the engine, which waits, publishes and retries."""
+    """Record IC3 on four cores of the engine, with waits, publications and retries."""
     evaluator = Evaluator({"name": "tpcc"}, 4, machine={"kind": "virtual"})
     subject = subject_of("ic3", evaluator.signature, untuned)
     timeline = evaluator.record(subject, 0.0004, warmup=0.0005, seed=1, events=1_000_000)
@@ -32,10 +32,10 @@ def slices(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_slices_of_a_track_nest(recorded: Timeline) -> None:
-    """What overlaps without nesting, viewers drop or draw wrong."""
+    """Viewers drop or misdraw slices that overlap without nesting."""
     by_core = defaultdict(list)
     for event in slices(chrome_trace(recorded, "test")):
-        # As viewers cut them down, to nanoseconds.
+        # Viewers truncate times to nanoseconds.
         by_core[event["tid"]].append((int(event["ts"] * 1000), int(event["dur"] * 1000)))
     assert sorted(by_core) == [0, 1, 2, 3]
     for events in by_core.values():

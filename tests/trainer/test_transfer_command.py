@@ -35,7 +35,7 @@ def run(*words: str) -> Result:
 
 
 def write_policy(path: Path, warehouses: int, cores: int) -> None:
-    """IC3's table, as if it had been trained somewhere."""
+    """Write IC3's table as if it had been trained in a place."""
     shown = CliRunner().invoke(heddle, ["policy", "show", "ic3", "--json"])
     document = json.loads(shown.output)
     document["provenance"] = {
@@ -244,7 +244,7 @@ def test_an_experiment_has_its_own_places() -> None:
     config = compose_settings("evaluate", found[1].overrides, EvaluateConfig)
     assert (config.workload["warehouses"], config.machine.cores) == (5, 4)
     assert "two_phase_locking+smf" in config.policy
-    # What is typed goes first.
+    # Typed settings take precedence.
     few = combinations(with_swept("evaluate", [*typed, "workload.warehouses=2,3"]))
     assert [one.label for one in few] == ["warehouses 2", "warehouses 3"]
     assert with_swept("evaluate", ["seed=2"]) == ["seed=2"]
@@ -278,7 +278,7 @@ def test_a_protocol_has_no_training_place() -> None:
 def shorten(
     engine: ModuleType, monkeypatch: pytest.MonkeyPatch, protocols: set[str], seconds: float
 ) -> None:
-    """Runs of these protocols last this many seconds; in none they commit nothing."""
+    """Make runs of these protocols last this many seconds; in 0 seconds they commit nothing."""
     result_of = engine.Session._result
 
     def short(self: Any, protocol: str, *arguments: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Values as people type them: paths of any characters, lists by commas."""
+"""Values of the command line: paths with any characters, lists with commas."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_as_fast_as_the_best_baseline_is_no_gain() -> None:
     assert found.line.endswith("no significant difference")
 
 
-def test_a_slower_policy_is_worse_and_has_another_exit_code() -> None:
+def test_a_slower_policy_is_worse_than_the_best_baseline() -> None:
     found = validated(silo=around(0.678), occ=around(0.9))
     assert found.kind is Kind.WORSE
     assert found.line.startswith("worse: use silo; 0.678 × silo (")
@@ -90,7 +90,7 @@ def test_a_wide_interval_asks_for_more_repeats() -> None:
 
 
 def starved(comparison: Comparison, name: str) -> None:
-    """As if a policy had never committed a Payment, and twice as much of the rest."""
+    """Change a comparison as if a policy had committed twice the rest but no Payment."""
     row = comparison.row(name)
     assert row is not None
     row.repeats[:] = [
@@ -184,7 +184,7 @@ def test_repeated_analyses_rarely_call_equal_policies_better() -> None:
             if found.is_decided(0.01):
                 break
         wrong += found.kind is Kind.BETTER
-    # Half of one in twenty is expected at most: 5, with a standard deviation of 2.2.
+    # At most half of one in twenty is expected: 5, with a standard deviation of 2.2.
     assert wrong <= 13
 
 
@@ -200,7 +200,7 @@ def test_a_known_algorithm_is_recognised_by_its_effect(tpcc: Signature) -> None:
     occ = build_seed("occ", tpcc)
     assert same_as_known(occ) == "OCC"
     assert same_as_known(build_seed("ic3", tpcc)) == "IC3"
-    # A wait for a type on which nothing can depend is never noticed.
+    # A wait for a type without possible dependencies has no effect.
     idle = replace(occ.cc[3], wait=dict.fromkeys(occ.cc[3].wait, "COMMIT"))
     assert same_as_known(replace(occ, cc=(*occ.cc[:3], idle, *occ.cc[4:]))) == "OCC"
     row = BackoffRow(INITIAL_US[4], (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
@@ -219,7 +219,7 @@ def test_an_unchanged_algorithm_is_no_gain() -> None:
     assert "no gain: use silo_tuned; what was learned is OCC unchanged" in found.line
 
 
-# ---- repeats until it is decided -----------------------------------------------------------------
+# ---- repeats until a decision --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_an_undecided_training_uses_all_repeats(
     seconds: float | None,
     repeats: int,
 ) -> None:
-    """Noise of a fifth hides every gain."""
+    """Noise of 20 % hides every gain."""
     monkeypatch.setattr(fake_engine, "NOISE", 0.2)
     monkeypatch.setattr("trainer.run.same_as_known", lambda document: None)
     sure = VerdictConfig(repeats_max=12, seconds=seconds)
@@ -296,7 +296,7 @@ def run(*arguments: str) -> Any:
 def mine(
     fake_engine: ModuleType, tpcc: Signature, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> ModuleType:
-    """A table that is better than Silo and no more than as fast as `silo_tuned`: in `mine.json`."""
+    """Write `mine.json`: a table better than Silo and as fast as `silo_tuned`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(fake_engine, "NOISE", 0.002)
     occ = build_seed("occ", tpcc)
