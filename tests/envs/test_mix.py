@@ -145,7 +145,7 @@ def test_a_mix_that_is_kept_needs_no_mark(evaluator: Evaluator) -> None:
     assert "*" not in as_text(comparison_table(comparison, ""))
 
 
-def test_without_a_commit_there_is_no_latency(compared: Comparison) -> None:
+def test_a_type_without_commits_has_no_latency(compared: Comparison) -> None:
     first, second = json.loads(json.dumps(compared.as_dict()))["results"]
     assert first["latency_us"]["payment"] is None
     assert first["commits_by_type"]["payment"] == 0

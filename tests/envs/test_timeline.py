@@ -141,7 +141,7 @@ def test_attempts_between(tpcc: Signature) -> None:
     assert [a.number for a in attempts_between(timeline, 10, 30)] == [1]
 
 
-def test_real_cores_can_not_be_recorded() -> None:
+def test_real_cores_cannot_be_recorded() -> None:
     evaluator = Evaluator({"name": "tpcc"}, 1)
     subject = subject_of("silo", evaluator.signature, untuned)
     with pytest.raises(ValueError, match="virtual"):

@@ -72,7 +72,7 @@ def test_a_point_on_a_write_publishes_it(parse: Parse) -> None:
     assert [row.state for row in rows if row.write_visibility == "PUBLIC"] == [2]
 
 
-def test_a_point_on_a_read_publishes_what_was_buffered(parse: Parse) -> None:
+def test_a_point_on_a_read_publishes_buffered_writes(parse: Parse) -> None:
     rows = parse(published({3: "0 0 1 0 0 0", 10: "0 0 1 0 0 0", 15: "0 0 1 0 0 0"})).cc
     assert [row.state for row in rows if row.early_validation] == [3, 10, 15]
     # DISTRICT before ITEM; ORDER_LINE, the last of five, before CUSTOMER; DISTRICT in Payment.

@@ -57,7 +57,7 @@ def test_a_policy_that_left_a_type_out_is_not_the_best_of_a_place(starving: Path
         assert column["to_best"]["silo"] == pytest.approx(1 / 0.7)
 
 
-def test_one_is_the_best_if_all_left_a_type_out(starving: Path) -> None:
+def test_a_policy_can_be_the_best_if_all_left_a_type_out(starving: Path) -> None:
     shown = run(*TRANSFER, "policy=silo")
     assert cells(shown, "best") == ["†silo"] * 2
 

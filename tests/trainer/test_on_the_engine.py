@@ -59,7 +59,7 @@ VIRTUAL = [
     "run.seconds=0.004",
     "run.warmup=0.001",
 ]
-"""On virtual cores a second is a minute of ours."""
+"""A second on virtual cores takes about a minute of real time."""
 
 
 def start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:

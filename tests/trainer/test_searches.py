@@ -24,7 +24,7 @@ OWN_SIZES = {
     "evolution": {"parents": 4, "children": 2},
     "reduction": {"proposals": 12, "rounds": 1, "startup": 12},
 }
-"""Of searches whose generation is not sized by `proposals` alone."""
+"""Settings of searches whose generations depend on more than `proposals`."""
 
 
 @pytest.fixture(autouse=True)

@@ -89,7 +89,7 @@ main.heddle = measure
 sys.argv = ["heddle"]
 main.main()
 """
-"""A command that keeps what it has when it is interrupted, and says so."""
+"""A command that keeps its results when it is interrupted, and reports it."""
 
 
 def test_results_are_kept_when_the_terminal_is_lost(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ except ray_runtime.RayError as error:
     print(error, flush=True)
 os.write(2, b"as before\\n")
 """
-"""A cluster that asks for a token, as a client in C++ says it."""
+"""The error of Ray's C++ client if a cluster needs a token."""
 
 
 def test_a_cluster_that_needs_a_token_is_one_sentence(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_a_path_is_taken_literally(key: str, path: str) -> None:
 
 
 NO_NAMES = {"a,b.json", "[1]", " leading and trailing "}
-"""What Hydra reads as a list, or without its spaces, where it may be several names."""
+"""Values that Hydra would read as a list, or without spaces, where a list of names is allowed."""
 
 
 @pytest.mark.parametrize("name", sorted({*PATHS} - NO_NAMES))
