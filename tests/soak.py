@@ -48,9 +48,9 @@ CHURN = {
     "insert": "20",
     "delete": "20",
 }
-"""Inserts and deletes in equal shares, with scans over them."""
+"""The workload of the memory runs: inserts and deletes in equal shares, with scans."""
 STRETCH_SECONDS = 10.0
-"""The memory in use is read after stretches of this length."""
+"""The length of stretches, after each of which the memory in use is read."""
 CHECKED: dict[str, tuple[dict[str, str], float]] = {
     "generic": ({"name": "generic"}, 0.002),
     "tpcc": ({"name": "tpcc", "mix": "full"}, 0.02),
@@ -60,13 +60,13 @@ CHECKED: dict[str, tuple[dict[str, str], float]] = {
     "epinions": ({"name": "epinions", "users": "1000", "items": "500"}, 0.01),
     "taobench": ({"name": "taobench", "objects": "500"}, 0.01),
 }
-"""What histories are checked of, and how many virtual seconds of it in a trial. To these come
-`replay` and `shop`, of small traces that are made for them."""
+"""Workloads whose histories are checked, and the virtual seconds of a trial. `replay` and `shop`
+are added, on small traces made for them."""
 CORES = 16
-"""Of the machines they run on."""
+"""The cores of the virtual machines."""
 FAILED_TRIAL = "counterexample-{}.json"
 GROWTH_MAX = 32 << 20
-"""Bytes by which the database may wander once a tenth of the run is over."""
+"""The maximum growth of the database in bytes after the first tenth of a run."""
 
 
 @dataclass(frozen=True)
@@ -249,22 +249,26 @@ def main() -> int:
     """Read the command line, run, and print a summary."""
     parser = argparse.ArgumentParser(prog="make soak", description=__doc__)
     parser.add_argument(
-        "--seconds", type=float, default=60.0, help="of each TPC-C run (60); 0: none"
+        "--seconds", type=float, default=60.0, help="length of each TPC-C run (60); 0: none"
     )
-    parser.add_argument("--random", type=int, default=50, help="random tables (50)")
+    parser.add_argument("--random", type=int, default=50, help="number of random tables (50)")
     parser.add_argument(
-        "--workers", type=int, nargs="+", default=[2, 8], help="of the TPC-C runs (2 8)"
-    )
-    parser.add_argument(
-        "--transactions", type=int, default=100_000_000, help="checked histories hold (100000000)"
+        "--workers", type=int, nargs="+", default=[2, 8], help="workers of the TPC-C runs (2 8)"
     )
     parser.add_argument(
-        "--check-seconds", type=float, default=3600.0, help="at most, for them; 0 leaves them out"
+        "--transactions", type=int, default=100_000_000, help="total to check (100000000)"
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the trials (1)")
-    parser.add_argument("--memory-seconds", type=float, default=600.0, help="0 leaves them out")
-    parser.add_argument("--memory-policies", nargs="+", default=["silo", "ic3"], help="(silo ic3)")
-    parser.add_argument("--jobs", type=int, default=2, help="runs at once (2)")
+    parser.add_argument(
+        "--check-seconds", type=float, default=3600.0, help="limit of the check (3600); 0: none"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the trials (1)")
+    parser.add_argument(
+        "--memory-seconds", type=float, default=600.0, help="length of each (600); 0: none"
+    )
+    parser.add_argument(
+        "--memory-policies", nargs="+", default=["silo", "ic3"], help="policies (silo ic3)"
+    )
+    parser.add_argument("--jobs", type=int, default=2, help="parallel runs (2)")
     console = Console()
     arguments = parser.parse_args()
     failed = check_histories(arguments, console)

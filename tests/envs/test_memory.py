@@ -19,7 +19,7 @@ from envs.memory import available_bytes, estimated_bytes, gib, guard, reserve_by
 
 TPCC = {"name": "tpcc", "warehouses": "500"}
 ALL = 1 << 62
-"""Set a reserve larger than any memory, so that memory is short at once."""
+"""A reserve larger than any memory, so that memory is short at once."""
 
 
 @pytest.fixture
