@@ -95,7 +95,7 @@ def test_a_policy_of_an_earlier_version_is_evaluated_and_knows_its_scenarios() -
     done = run("evaluate", f"policy={policy}", *place, *short, "workload.warehouses=1")
     assert done.exit_code == 0, done.output
     places = [*place, "workload.warehouses=1,2,4"]
-    done = run("transfer", f"policy=silo,{policy}", *places, "output=found")
+    done = run("evaluate", f"policy=silo,{policy}", *places, "output=found")
     assert done.exit_code == 0, done.output
     columns = json.loads(Path("found/transfer.json").read_text())["columns"]
     assert [bool(column["trained_here"]) for column in columns] == [True, False, True]
